@@ -1,0 +1,99 @@
+"""A channel carries labelled byte strings between two parties, in order. It knows no roles.
+
+`parties.link` adapts a gRPC stream to this interface; `memory_pair` joins two threads of one process
+for tests, harnesses and benchmarks.
+"""
+
+from __future__ import annotations
+
+import queue
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from smc.errors import LinkError, ProtocolError
+
+Buffer = bytes | bytearray | memoryview
+
+
+class Channel(ABC):
+    """An ordered, reliable, labelled byte pipe to the peer.
+
+    Sizes are public in every protocol, so the receiver always names the step and the size it expects;
+    anything else from the peer is a `ProtocolError` that names both.
+    """
+
+    @abstractmethod
+    def send(self, step: str, payload: Buffer) -> None:
+        """Queue `payload` for the peer under the label `step`.
+
+        The bytes are taken before the call returns, so the caller may reuse the buffer. Blocks when the
+        bounded outgoing buffer is full. Raises `LinkError` when the link is down or the deadline passes.
+        """
+
+    @abstractmethod
+    def receive(self, step: str, size: int) -> Buffer:
+        """Return the next message, exactly `size` bytes sent under the label `step`.
+
+        Raises `ProtocolError` when the peer's next message is another, `LinkError` when the peer is gone
+        or silent past the deadline.
+        """
+
+
+def check_message(step: str, size: int, got_step: str, got_size: int) -> None:
+    """Refuse a message that is not the expected one, with an error that names both."""
+    if got_step != step:
+        raise ProtocolError(f"the peer is at step '{got_step}' while this party is at step '{step}'")
+    if got_size != size:
+        raise ProtocolError(f"the peer sent {got_size} bytes at step '{step}', expected {size}")
+
+
+@dataclass(frozen=True)
+class _Message:
+    step: str
+    payload: bytes
+
+
+class MemoryChannel(Channel):
+    """One end of an in-process pair: two bounded queues and a deadline."""
+
+    def __init__(
+        self,
+        outgoing: queue.Queue[_Message | None],
+        incoming: queue.Queue[_Message | None],
+        timeout: float,
+    ) -> None:
+        self._outgoing = outgoing
+        self._incoming = incoming
+        self._timeout = timeout
+
+    def send(self, step: str, payload: Buffer) -> None:
+        """See `Channel.send`."""
+        try:
+            self._outgoing.put(_Message(step, bytes(payload)), timeout=self._timeout)
+        except queue.Full:
+            raise LinkError(f"the peer took nothing for {self._timeout:g} s at step '{step}'") from None
+
+    def receive(self, step: str, size: int) -> bytes:
+        """See `Channel.receive`."""
+        try:
+            message = self._incoming.get(timeout=self._timeout)
+        except queue.Empty:
+            raise LinkError(f"the peer was silent for {self._timeout:g} s at step '{step}'") from None
+        if message is None:
+            raise LinkError(f"the peer ended the session at step '{step}'")
+        check_message(step, size, message.step, len(message.payload))
+        return message.payload
+
+    def close(self) -> None:
+        """Tell the peer that nothing more will come."""
+        try:
+            self._outgoing.put(None, timeout=self._timeout)
+        except queue.Full:
+            return
+
+
+def memory_pair(timeout: float = 60.0, depth: int = 4096) -> tuple[MemoryChannel, MemoryChannel]:
+    """Two joined in-memory channels, holding at most `depth` messages each way."""
+    there: queue.Queue[_Message | None] = queue.Queue(depth)
+    back: queue.Queue[_Message | None] = queue.Queue(depth)
+    return MemoryChannel(there, back, timeout), MemoryChannel(back, there, timeout)

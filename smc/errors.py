@@ -1,0 +1,25 @@
+"""What can go wrong, sorted by whose fault it is.
+
+Every error that may reach an operator is one of these; its text is one clear line. `parties.cli` maps
+them to exit codes and never shows a traceback for them.
+"""
+
+
+class SmcError(Exception):
+    """Base of all errors this project raises on purpose."""
+
+
+class InputError(SmcError):
+    """The operator's own input is wrong: a file, a value, an option. Exit code 2."""
+
+
+class LinkError(SmcError):
+    """The link or the peer failed: unreachable, silent, disconnected, untrusted. Exit code 3."""
+
+
+class ProtocolError(LinkError):
+    """The peer sent something that the protocol does not allow here. Exit code 3."""
+
+
+class JobMismatchError(SmcError):
+    """The peer is there and trusted, but wants to run a different job. Exit code 4."""

@@ -1,0 +1,59 @@
+"""Run both parties of a program in two threads of one process: for tests, harnesses and benchmarks."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from smc.channel import MemoryChannel, memory_pair
+from smc.primitives.prg import Prg
+from smc.session import Session, derive
+
+Result = TypeVar("Result")
+
+
+class _Party(threading.Thread, Generic[Result]):
+    """One party's thread: keeps its result or its error, and hangs up when it stops."""
+
+    def __init__(self, program: Callable[[Session], Result], session: Session, channel: MemoryChannel) -> None:
+        super().__init__(daemon=True)
+        self._program = program
+        self._session = session
+        self._channel = channel
+        self.result: list[Result] = []
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.result.append(self._program(self._session))
+        except BaseException as error:  # handed to the caller by run_local
+            self.error = error
+        finally:
+            self._channel.close()
+
+
+def run_local(
+    program: Callable[[Session], Result], timeout: float = 60.0, seed: bytes | None = None
+) -> tuple[Result, Result]:
+    """Run `program` once as party 0 and once as party 1 over an in-memory channel; return both results.
+
+    The program tells the parties apart by `session.party`. With `seed` all randomness is derived from it
+    (tests only). If a party fails its error is raised; when both fail, the one that is not a mere echo
+    of the peer's hanging up.
+    """
+    identifier = derive(seed, "session", size=32) if seed is not None else os.urandom(32)
+    parties: list[_Party[Result]] = []
+    for number, channel in enumerate(memory_pair(timeout)):
+        prg = Prg(derive(seed, "party", number)) if seed is not None else None
+        parties.append(_Party(program, Session(number, channel, identifier, prg), channel))
+    for party in parties:
+        party.start()
+    for party in parties:
+        party.join()
+    errors = [party.error for party in parties if party.error is not None]
+    if errors:
+        echoes = [e for e in errors if "ended the session" in str(e)]
+        raise next((e for e in errors if e not in echoes), errors[0])
+    return parties[0].result[0], parties[1].result[0]

@@ -1,0 +1,84 @@
+"""The meter: bytes, messages, rounds, seconds and AND gates, as a tree of named phases.
+
+A phase's cost includes its sub-phases. `rounds` counts the blocks of consecutive receives: every time a
+party starts to wait after having sent (or at the start) is one round, and costs at least one one-way
+latency of the link.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+
+
+@dataclass
+class Cost:
+    """What a phase cost this party. Bytes are payload handed to and taken from the link."""
+
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    messages: int = 0
+    rounds: int = 0
+    seconds: float = 0.0
+    and_gates: int = 0
+
+    def as_dict(self) -> dict[str, int | float]:
+        """The cost as a plain JSON object, seconds rounded to the microsecond."""
+        fields = asdict(self)
+        fields["seconds"] = round(self.seconds, 6)
+        return fields
+
+
+class Meter:
+    """Adds up costs under the current path of phases, e.g. `id3/level 2/x ln x`."""
+
+    def __init__(self) -> None:
+        self.total = Cost()
+        self.phases: dict[str, Cost] = {}
+        self._path: list[str] = []
+        self._open: list[Cost] = [self.total]
+        self._waiting = False
+        self._start = time.perf_counter()
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[Cost]:
+        """Count everything inside the `with` block under `name`, nested in the phase around it."""
+        self._path.append(name)
+        cost = self.phases.setdefault("/".join(self._path), Cost())
+        self._open.append(cost)
+        start = time.perf_counter()
+        try:
+            yield cost
+        finally:
+            cost.seconds += time.perf_counter() - start
+            self._open.pop()
+            self._path.pop()
+
+    def sent(self, size: int) -> None:
+        """Count one outgoing message of `size` bytes."""
+        self._waiting = False
+        for cost in self._open:
+            cost.bytes_sent += size
+            cost.messages += 1
+
+    def received(self, size: int) -> None:
+        """Count one incoming message of `size` bytes, and a round if the last message went out."""
+        rounds = 0 if self._waiting else 1
+        self._waiting = True
+        for cost in self._open:
+            cost.bytes_received += size
+            cost.messages += 1
+            cost.rounds += rounds
+
+    def gates(self, count: int) -> None:
+        """Count `count` AND gates (gates times instances) worked on."""
+        for cost in self._open:
+            cost.and_gates += count
+
+    def report(self) -> dict[str, object]:
+        """The cost report: the total and every phase by its path, ready for JSON."""
+        self.total.seconds = time.perf_counter() - self._start
+        phases = {path: cost.as_dict() for path, cost in self.phases.items()}
+        return {"total": self.total.as_dict(), "phases": phases}

@@ -1,0 +1,59 @@
+"""Between integers and bit matrices. A bit matrix is uint8[width, batch] of 0 and 1, least bit first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BitMatrix = NDArray[np.uint8]
+
+
+def from_integers(values: Iterable[int] | NDArray[Any], width: int) -> BitMatrix:
+    """Bits of non-negative integers (any width; two's complement for negative ones), uint8[width, batch]."""
+    array = values if isinstance(values, np.ndarray) else np.array(list(values), dtype=object)
+    if array.dtype == object:
+        count = (width + 7) // 8
+        mask = (1 << width) - 1
+        raw = b"".join((int(v) & mask).to_bytes(count, "little") for v in array)
+        rows = np.frombuffer(raw, dtype=np.uint8).reshape(len(array), count)
+        return np.ascontiguousarray(np.unpackbits(rows, axis=1, count=width, bitorder="little").T)
+    words = array.astype(np.int64).view(np.uint64) if array.dtype.kind == "i" else array.astype(np.uint64)
+    shifts = np.minimum(np.arange(width, dtype=np.uint64), np.uint64(63))[:, None]
+    out = ((words[None, :] >> shifts) & np.uint64(1)).astype(np.uint8)
+    if width > 64 and array.dtype.kind == "u":
+        out[64:] = 0  # beyond bit 63 unsigned words are zero; signed ones repeat their sign bit
+    return out
+
+
+def to_integers(bits: BitMatrix, signed: bool = False) -> list[int]:
+    """The integers of a bit matrix, any width, as Python ints."""
+    width, batch = bits.shape
+    packed = np.packbits(bits.T, axis=1, bitorder="little")
+    values = [int.from_bytes(packed[i].tobytes(), "little") for i in range(batch)]
+    if signed and width:
+        half, full = 1 << (width - 1), 1 << width
+        values = [v - full if v >= half else v for v in values]
+    return values
+
+
+def to_words(bits: BitMatrix) -> NDArray[np.uint64]:
+    """The unsigned integers of a bit matrix of at most 64 rows, uint64[batch]."""
+    width = bits.shape[0]
+    if width > 64:
+        raise ValueError(f"{width} bits do not fit a 64-bit word")
+    shifts = np.arange(width, dtype=np.uint64)[:, None]
+    return np.bitwise_or.reduce(bits.astype(np.uint64) << shifts, axis=0, initial=np.uint64(0))
+
+
+def pack(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Eight bits a byte, for the wire: uint8[ceil(n / 8)] of the flattened array."""
+    return np.packbits(bits.reshape(-1), bitorder="little")
+
+
+def unpack(packed: NDArray[np.uint8], *shape: int) -> NDArray[np.uint8]:
+    """The inverse of `pack`."""
+    count = int(np.prod(shape, dtype=np.int64))
+    return np.unpackbits(packed, count=count, bitorder="little").reshape(shape)

@@ -1,0 +1,74 @@
+"""A session: one party's end of one run. Protocol code sees this and nothing below it.
+
+It binds together who I am (party 0 or 1), the channel to the peer, the public session identifier that
+enters every key derivation, the meter, and this party's private randomness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from smc.channel import Channel
+from smc.meter import Cost, Meter
+from smc.primitives.prg import Prg
+
+
+class Session:
+    """One party's end of a two-party run.
+
+    `identifier` is 32 public bytes, the same on both sides and never used for another session.
+    `prg` is this party's private randomness; only tests pass a seeded one.
+    """
+
+    def __init__(self, party: int, channel: Channel, identifier: bytes, prg: Prg | None = None) -> None:
+        if party not in (0, 1):
+            raise ValueError(f"party is {party}, must be 0 or 1")
+        if len(identifier) != 32:
+            raise ValueError(f"a session identifier has 32 bytes, got {len(identifier)}")
+        self.party = party
+        self.channel = channel
+        self.identifier = identifier
+        self.meter = Meter()
+        self.prg = prg if prg is not None else Prg.from_system()
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[Cost]:
+        """Meter the enclosed work under `name`."""
+        with self.meter.phase(name) as cost:
+            yield cost
+
+    def send(self, step: str, array: NDArray[Any]) -> None:
+        """Send the little-endian bytes of an array."""
+        payload = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        self.channel.send(step, payload)
+        self.meter.sent(payload.nbytes)
+
+    def receive(self, step: str, dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
+        """Receive an array of known dtype and shape (read-only); anything else is a `ProtocolError`."""
+        kind = np.dtype(dtype)
+        size = kind.itemsize * int(np.prod(shape, dtype=np.int64))
+        payload = self.channel.receive(step, size)
+        self.meter.received(size)
+        return np.frombuffer(payload, dtype=kind).reshape(shape)
+
+    def derive(self, *context: str | int, size: int = 16) -> bytes:
+        """A public key bound to this session and to `context` (protocol step, counters): SHA-256, cut to size.
+
+        Each context part is length-prefixed, so no two different contexts meet in one hash input.
+        """
+        return derive(self.identifier, *context, size=size)
+
+
+def derive(secret: bytes, *context: str | int | bytes, size: int = 16) -> bytes:
+    """SHA-256(secret, context...) cut to `size` <= 32 bytes; every part is length-prefixed."""
+    state = hashlib.sha256()
+    for part in (secret, *context):
+        data = part if isinstance(part, bytes) else str(part).encode()
+        state.update(len(data).to_bytes(8, "little") + data)
+    return state.digest()[:size]
