@@ -45,7 +45,7 @@ class Session:
 
     def send(self, step: str, array: NDArray[Any]) -> None:
         """Send the little-endian bytes of an array."""
-        payload = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        payload = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         self.channel.send(step, payload)
         self.meter.sent(payload.nbytes)
 

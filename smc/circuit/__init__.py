@@ -1,1 +1,35 @@
-"""TODO"""
+"""Boolean circuits: build them from integers, import and export them, evaluate them in the clear."""
+
+from smc.circuit.bristol import dump, load, parse, save
+from smc.circuit.builder import Builder
+from smc.circuit.integer import Integer, concatenate, multiply, select
+from smc.circuit.netlist import Layer, Netlist, evaluate
+from smc.circuit.selection import argmax, argmin, decode, leading_one, maximum, minimum, normalise
+from smc.circuit.wire import Wire, all_of, any_of, mux, parity
+
+__all__ = [
+    "Builder",
+    "Integer",
+    "Layer",
+    "Netlist",
+    "Wire",
+    "all_of",
+    "any_of",
+    "argmax",
+    "argmin",
+    "concatenate",
+    "decode",
+    "dump",
+    "evaluate",
+    "leading_one",
+    "load",
+    "maximum",
+    "minimum",
+    "multiply",
+    "mux",
+    "normalise",
+    "parity",
+    "parse",
+    "save",
+    "select",
+]

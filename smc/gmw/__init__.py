@@ -1,1 +1,1 @@
-"""TODO"""
+"""AND gates on XOR shares."""

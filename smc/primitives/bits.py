@@ -45,7 +45,8 @@ def to_words(bits: BitMatrix) -> NDArray[np.uint64]:
     if width > 64:
         raise ValueError(f"{width} bits do not fit a 64-bit word")
     shifts = np.arange(width, dtype=np.uint64)[:, None]
-    return np.bitwise_or.reduce(bits.astype(np.uint64) << shifts, axis=0, initial=np.uint64(0))
+    words: NDArray[np.uint64] = np.bitwise_or.reduce(bits.astype(np.uint64) << shifts, axis=0, initial=np.uint64(0))
+    return words
 
 
 def pack(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:

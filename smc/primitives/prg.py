@@ -32,7 +32,7 @@ class Prg:
     def bytes(self, count: int) -> NDArray[np.uint8]:
         """The next `count` bytes of the stream, uint8[count]."""
         out = np.empty(count + 16, dtype=np.uint8)
-        self._stream.update_into(memoryview(np.zeros(count, dtype=np.uint8)), memoryview(out))
+        self._stream.update_into(np.zeros(count, dtype=np.uint8).data, out.data)
         return out[:count]
 
     def words(self, *shape: int) -> NDArray[np.uint64]:

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Garbled circuits: the garbler and the evaluator."""

@@ -1,0 +1,30 @@
+"""Any Boolean circuit on two private inputs.
+
+Ideal functionality. Inputs: party 0 holds the circuit's first input, party 1 the second (a circuit with one input
+takes it from party 0). Output to both: all outputs. Leakage: the circuit. Security is that of the engine.
+"""
+
+from __future__ import annotations
+
+from smc.circuit import Netlist
+from smc.engines import Engine
+from smc.errors import InputError
+from smc.primitives.bits import BitMatrix
+
+
+def evaluate(engine: Engine, netlist: Netlist, own: BitMatrix | None) -> list[BitMatrix]:
+    """The outputs uint8[width, batch]; each party passes its own input uint8[width, batch], or None if it has none.
+
+    The batch size is that of the own input, or 1 for a party without input, which then allows only that size.
+    """
+    if not 1 <= len(netlist.input_widths) <= 2:
+        raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
+    batch = 1 if own is None else own.shape[1]
+    inputs = []
+    for owner, width in enumerate(netlist.input_widths):
+        mine = engine.party == owner
+        if mine and (own is None or own.shape[0] != width):
+            got = "nothing" if own is None else f"{own.shape[0]} bits"
+            raise InputError(f"party {owner}'s input of the circuit has {width} bits, got {got}")
+        inputs.append(engine.input(owner, own if mine else None, width, batch))
+    return engine.reveal(*engine.run(netlist, *inputs))

@@ -1,0 +1,311 @@
+"""Two-party ID3-delta over horizontally partitioned rows, level by level.
+
+Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: the decision tree of
+the union of the rows. At every inner node stands an attribute whose conditional entropy H(class | attribute) is within
+delta of the least; ties and near-ties go to some such attribute. A node is a leaf when all its rows have one class,
+when it has at most `min_rows` rows, at `max_depth`, or with no attribute left; its class is the majority's (the
+first class among equals), or the majority class of its parent when it has no row at all.
+
+Leakage: the tree, and nothing else. What each step opens - leaf or not, the class of a leaf, the attribute of an inner
+node - is the tree itself. Why a node is a leaf stays hidden, as do all counts. Number and shape of messages follow
+from the problem and the tree.
+
+Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (CRYPTO 2000; J. Cryptology 15, 2002). Theirs asks "one class
+left?" by comparing class symbols; here one circuit on the class counts answers that, the minimum-rows rule, the
+emptiness and the majority together. All nodes of a level are one batch: rounds grow with depth, not with nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.inputs import both_inputs
+from protocols.logarithm import x_log_x
+from protocols.majority import count_inputs
+from protocols.precision import Precision, derive
+from smc.circuit import Builder, Integer, Netlist, argmin, maximum, select
+from smc.engines import Bits, Engine, Word
+from smc.errors import InputError
+from smc.primitives import bits as bitpack
+
+Indices = NDArray[np.int64]
+
+# x ln x evaluated at once: bounds the memory of a level with very many nodes (a few thousand bytes each).
+BATCH = 1 << 14
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What both parties know and must agree on."""
+
+    domains: tuple[int, ...]  # number of values of each attribute, in the public order
+    classes: int
+    max_rows: int  # no party has more rows than this
+    delta: float = 0.001
+    min_rows: int = 0
+    max_depth: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1:
+            raise InputError("ID3 needs at least one class, one value per attribute and room for one row")
+        if self.min_rows < 0 or (self.max_depth is not None and self.max_depth < 0):
+            raise InputError("the minimum of rows and the maximum depth cannot be negative")
+
+    @property
+    def precision(self) -> Precision:
+        """Parameters of the logarithm for counts up to the greatest size of the union."""
+        return derive(self.delta, 2 * self.max_rows)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf: the index of its class."""
+
+    label: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """An inner node: the index of its attribute and one child per value."""
+
+    attribute: int
+    children: tuple[Tree, ...]
+
+
+Tree = Leaf | Split
+Progress = Callable[[int, int], None]  # depth, number of nodes at that depth
+
+
+@dataclass
+class _Node:
+    """A node while the tree grows; `attribute` or `label` is set once it is decided."""
+
+    attributes: tuple[int, ...]
+    label: int | None = None
+    attribute: int | None = None
+    children: list[_Node] = field(default_factory=list)
+
+
+def id3(
+    engine: Engine,
+    problem: Problem,
+    rows: NDArray[np.integer],
+    classes: NDArray[np.integer],
+    progress: Progress | None = None,
+) -> Tree:
+    """The joint tree. Each party passes its own rows, int[rows, attributes], and their classes, int[rows]."""
+    _check(problem, rows, classes)
+    root = _Node(tuple(range(len(problem.domains))))
+    if problem.classes == 1:
+        return Leaf(0)
+    level = [root]
+    node_of_row: Indices = np.zeros(len(rows), dtype=np.int64)  # -1: the row has reached a leaf
+    majorities = engine.constant(np.zeros((_index_width(problem.classes), 1), dtype=np.uint8))
+    depth = 0
+    while level:
+        if progress is not None:
+            progress(depth, len(level))
+        with engine.session.phase(f"level {depth}"):
+            last = depth == problem.max_depth or not level[0].attributes
+            open_nodes, majorities = _leaves(engine, problem, level, node_of_row, classes, majorities, last)
+            if len(open_nodes):
+                _splits(engine, problem, level, open_nodes, node_of_row, rows, classes)
+        level, parents, node_of_row = _children(problem, level, node_of_row, rows)
+        majorities = majorities.take(parents)
+        depth += 1
+    return _frozen(root)
+
+
+def _check(problem: Problem, rows: NDArray[np.integer], classes: NDArray[np.integer]) -> None:
+    if rows.shape != (len(classes), len(problem.domains)):
+        raise InputError(f"rows have shape {rows.shape}, expected ({len(classes)}, {len(problem.domains)})")
+    if len(rows) > problem.max_rows:
+        raise InputError(f"{len(rows)} rows are more than the agreed maximum of {problem.max_rows}")
+    for column, size in zip([*rows.T, classes], [*problem.domains, problem.classes], strict=True):
+        if len(column) and not (0 <= column.min() and column.max() < size):
+            raise InputError(f"a category index is outside 0..{size - 1}")
+
+
+def _index_width(count: int) -> int:
+    return (count - 1).bit_length()
+
+
+def _counts(nodes: Indices, count: int, *columns: tuple[NDArray[np.integer], int]) -> Indices:
+    """Own counts int64[count, size of column 1, ...] of the rows of each node; rows with node -1 are left out."""
+    inside = nodes >= 0
+    shape = (count, *(size for _, size in columns))
+    cell = nodes[inside]
+    for values, size in columns:
+        cell = cell * size + values[inside]
+    return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
+
+
+# Leaves: one class, few rows, none, or no question left.
+
+
+@lru_cache(maxsize=32)
+def leaf_netlist(classes: int, width: int, min_rows: int) -> Netlist:
+    """Inputs: class counts of party 0, of party 1, parent's majority. Outputs: majority; leaf?, class if it is a leaf."""
+    builder = Builder()
+    left = [builder.input(width) for _ in range(classes)]
+    right = [builder.input(width) for _ in range(classes)]
+    inherited = builder.input(_index_width(classes))
+    counts = [a + b for a, b in zip(left, right, strict=True)]
+    total = counts[0]
+    for count in counts[1:]:
+        total = total + count
+    most, winner = maximum(counts)
+    leaf = (most == total) | (total <= min_rows)
+    label = select(total == 0, inherited, winner)
+    builder.output(winner)
+    builder.output([leaf, *(wire & leaf for wire in label)])
+    return builder.build()
+
+
+def _leaves(
+    engine: Engine,
+    problem: Problem,
+    level: list[_Node],
+    node_of_row: Indices,
+    classes: NDArray[np.integer],
+    inherited: Bits,
+    last: bool,
+) -> tuple[Indices, Bits]:
+    """Decide which nodes are leaves; return the positions of the others and every node's (secret) majority."""
+    own = _counts(node_of_row, len(level), (classes, problem.classes)).T
+    width = problem.precision.count_width
+    # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
+    min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
+    netlist = leaf_netlist(problem.classes, width, min_rows)
+    with engine.session.phase("leaves"):
+        winner, decided = engine.run(netlist, *count_inputs(engine, own, width), inherited)
+        (opened,) = engine.reveal(decided)
+    labels = bitpack.to_words(opened[1:])
+    for node, leaf, label in zip(level, opened[0], labels, strict=True):
+        if leaf:
+            node.label = int(label)
+    return np.flatnonzero(opened[0] == 0), winner
+
+
+# Splits: the attribute of least conditional entropy.
+
+
+@lru_cache(maxsize=32)
+def argmin_netlist(candidates: int, width: int) -> Netlist:
+    """The index of the least of some signed integers, the first among equals."""
+    builder = Builder()
+    values: list[Integer] = [builder.input(width, signed=True) for _ in range(candidates)]
+    builder.output(argmin(values))
+    return builder.build()
+
+
+def _splits(
+    engine: Engine,
+    problem: Problem,
+    level: list[_Node],
+    open_nodes: Indices,
+    node_of_row: Indices,
+    rows: NDArray[np.integer],
+    classes: NDArray[np.integer],
+) -> None:
+    """Choose the attribute of every open node."""
+    candidates = np.array([level[i].attributes for i in open_nodes])  # [nodes, attributes left]
+    if candidates.shape[1] == 1:
+        chosen = np.zeros(len(open_nodes), dtype=np.int64)  # nothing to compare
+    else:
+        position = np.full(len(level), -1, dtype=np.int64)
+        position[open_nodes] = np.arange(len(open_nodes))
+        nodes = np.where(node_of_row >= 0, position[node_of_row], -1)
+        with engine.session.phase("entropy"):
+            scores = _entropies(engine, problem, candidates, nodes, rows, classes)
+        with engine.session.phase("argmin"):
+            bits = engine.words.bits(scores)
+            count, left = candidates.shape
+            inputs = [bits.take(slice(j, count * left, left)) for j in range(left)]
+            (index,) = engine.reveal(*engine.run(argmin_netlist(left, scores.width), *inputs))
+        chosen = bitpack.to_words(index).astype(np.int64)
+    for i, node in enumerate(open_nodes):
+        level[node].attribute = int(candidates[i, chosen[i]])
+
+
+def _entropies(
+    engine: Engine,
+    problem: Problem,
+    candidates: Indices,
+    nodes: Indices,
+    rows: NDArray[np.integer],
+    classes: NDArray[np.integer],
+) -> Word:
+    """|T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
+
+    = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c)
+    """
+    count = len(candidates)
+    precision = problem.precision
+    own: list[Indices] = []  # for each candidate: n(v), then n(v, c)
+    for attribute in range(len(problem.domains)):
+        size = problem.domains[attribute]
+        table = _counts(nodes, count, (rows[:, attribute], size), (classes, problem.classes))
+        own.append(np.concatenate([table.sum(axis=2), table.reshape(count, -1)], axis=1))
+    sizes = np.array(problem.domains)[candidates.reshape(-1)]
+    flat = np.concatenate([own[a][i] for i, line in enumerate(candidates) for a in line])
+    logs = _x_log_x(engine, precision, flat)
+    lengths = sizes * (1 + problem.classes)
+    starts = np.cumsum(lengths) - lengths
+    plus = _groups(starts, sizes)
+    minus = _groups(starts + sizes, sizes * problem.classes)
+    words, width = engine.words, precision.sum_width
+    return words.subtract(words.total(logs, plus, width), words.total(logs, minus, width), width)
+
+
+def _groups(starts: Indices, lengths: Indices) -> Indices:
+    """Rows start, start + 1, ... of the given lengths, filled up with -1."""
+    offsets = np.arange(lengths.max())
+    return np.where(offsets < lengths[:, None], starts[:, None] + offsets, -1)
+
+
+def _x_log_x(engine: Engine, precision: Precision, own: Indices) -> Word:
+    parts = []
+    for start in range(0, len(own), BATCH):
+        counts = own[start : start + BATCH].astype(np.uint64)
+        parts.append(x_log_x(engine, precision, *both_inputs(engine, counts, precision.count_width)))
+    return parts[0] if len(parts) == 1 else engine.words.join(parts)
+
+
+# The next level.
+
+
+def _children(
+    problem: Problem, level: list[_Node], node_of_row: Indices, rows: NDArray[np.integer]
+) -> tuple[list[_Node], Indices, Indices]:
+    """The children of this level's splits, the position of each one's parent, and where each own row goes."""
+    children: list[_Node] = []
+    parents: list[int] = []
+    first_child = np.full(len(level) + 1, -1, dtype=np.int64)  # one more: rows at -1 stay there
+    attribute = np.zeros(len(level) + 1, dtype=np.int64)
+    for i, node in enumerate(level):
+        if node.attribute is None:
+            continue
+        first_child[i] = len(children)
+        attribute[i] = node.attribute
+        left = tuple(a for a in node.attributes if a != node.attribute)
+        node.children = [_Node(left) for _ in range(problem.domains[node.attribute])]
+        children += node.children
+        parents += [i] * len(node.children)
+    moved = first_child[node_of_row]
+    value = np.take_along_axis(rows, attribute[node_of_row][:, None], axis=1)[:, 0] if rows.size else 0
+    node_of_row = np.where(moved >= 0, moved + value, -1)
+    return children, np.array(parents, dtype=np.int64), node_of_row
+
+
+def _frozen(node: _Node) -> Tree:
+    if node.attribute is None:
+        assert node.label is not None
+        return Leaf(node.label)
+    return Split(node.attribute, tuple(_frozen(child) for child in node.children))
+

@@ -1,0 +1,36 @@
+"""Private integers as engine inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc.engines import Bits, Engine
+from smc.errors import InputError
+from smc.primitives import bits as bitpack
+
+Integers = Sequence[int] | NDArray[Any]
+
+
+def checked(values: Integers, width: int, what: str) -> NDArray[np.uint64]:
+    """The values as uint64[batch]; `InputError` if one is negative or has more than `width` <= 64 bits."""
+    if not 1 <= width <= 64:
+        raise InputError(f"{what}: a width of {width} bits is not between 1 and 64")
+    integers = [int(value) for value in values]
+    for position, value in enumerate(integers):
+        if not 0 <= value < 1 << width:
+            where = f" number {position + 1}" if len(integers) > 1 else ""
+            raise InputError(f"{what}{where} is {value}, it must be from 0 to 2^{width} - 1")
+    return np.array(integers, dtype=np.uint64)
+
+
+def both_inputs(engine: Engine, own: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:
+    """Each party's private integers uint64[batch]; returns party 0's and party 1's, [width, batch]."""
+    matrix = bitpack.from_integers(own, width)
+    left, right = (
+        engine.input(owner, matrix if engine.party == owner else None, width, len(own)) for owner in (0, 1)
+    )
+    return left, right

@@ -1,0 +1,99 @@
+"""Private ln x and x ln x of a sum of two private counts, through the Taylor series.
+
+Ideal functionality. Inputs: x_0 of party 0, x_1 of party 1 (a batch), 0 <= x_0 + x_1 <= bound. Output: fixed-point secret integers, ln x and
+x ln x with `Precision.fraction` fraction bits, wrong by at most delta / 4 and x delta / 4; 0 ln 0 = 0. Leakage: batch size, bound, delta.
+
+A circuit adds the counts, finds n and the cell of the mantissa (the rough approximation) and hands over one-hot bits and the
+digits of d; polynomial and products are done in `engine.words`. Paper: Lindell, Pinkas, "Privacy Preserving Data Mining"
+(J. Cryptology 15, 2002), section 6; parameters and proof in `protocols.precision`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import gmpy2
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.inputs import both_inputs, checked
+from protocols.precision import Precision, derive
+from smc.circuit import Builder, Netlist, decode, normalise
+from smc.engines import Bits, Choice, Engine, Word
+from smc.primitives import bits as bitpack
+
+TABLE_BITS = 128  # working precision of the public tables
+
+
+@lru_cache(maxsize=64)
+def rough_netlist(precision: Precision) -> Netlist:
+    """The rough approximation: inputs x_0, x_1; outputs x, one-hot cell, one-hot shift (N - 1 - n), digits D_1 .. D_k."""
+    width, cells = precision.count_width, precision.cells
+    builder = Builder()
+    x = builder.input(width) + builder.input(width)
+    mantissa, shift = normalise(x)
+    below_top = mantissa[: width - 1]
+    builder.output(x)
+    builder.output(decode(below_top[width - 1 - cells :]))
+    builder.output(decode(shift)[:width])
+    for q in precision.digits:
+        builder.output(below_top[width - 1 - q : width - 1 - cells])
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def tables(precision: Precision) -> tuple[list[list[int]], list[int]]:
+    """The public integers: A_j for every cell, j = 0 .. k, and n ln 2 for every shift."""
+    with gmpy2.context(precision=TABLE_BITS):
+        centres = [1 + gmpy2.mpfr(2 * i + 1) / (2 << precision.cells) for i in range(1 << precision.cells)]
+        coefficients = []
+        for j, scale in enumerate(precision.scales):
+            exact = [gmpy2.log(c) if j == 0 else (-1) ** (j - 1) / (j * c**j) for c in centres]
+            coefficients.append([int(gmpy2.rint(value * gmpy2.exp2(scale))) for value in exact])
+        ln2 = gmpy2.log(2) * gmpy2.exp2(precision.fraction)
+        exponents = [int(gmpy2.rint((precision.count_width - 1 - shift) * ln2)) for shift in range(precision.count_width)]
+    return coefficients, exponents
+
+
+def logarithm(engine: Engine, precision: Precision, left: Bits, right: Bits) -> tuple[Bits, Word]:
+    """x and ln x as secrets, from both parties' counts [N, batch]. At x = 0 the logarithm is some bounded number."""
+    words = engine.words
+    coefficients, exponents = tables(precision)
+    x, cell, shift, *digits = engine.run(rough_netlist(precision), left, right)
+    width = precision.log_width
+    (stages, (octave,)) = words.select([Choice(cell, coefficients), Choice(shift, [exponents])], width)
+    result = stages[-1]
+    for j in range(precision.terms, 0, -1):
+        factor = digits[j - 1]
+        result = words.add(stages[j - 1], words.multiply(factor, 1 << (factor.width - 1), result, width), width)
+    return x, words.add(result, octave, width)
+
+
+def x_log_x(engine: Engine, precision: Precision, left: Bits, right: Bits) -> Word:
+    """x ln x as a secret of `Precision.sum_width` bits, from both parties' counts [N, batch]."""
+    x, log = logarithm(engine, precision, left, right)
+    return engine.words.multiply(x, 0, log, precision.sum_width)
+
+
+def open_logarithm(
+    engine: Engine, counts: NDArray[Any], bound: int, delta: float, times_x: bool = False
+) -> NDArray[np.float64]:
+    """ln x, or x ln x with `times_x`, opened to both, float64[batch]; each party passes its own counts. ln 0 is -inf.
+
+    Opening ln x opens x: this is a harness for tests and benchmarks, not a private protocol by itself.
+    """
+    precision = derive(delta, bound)
+    own = checked(counts, precision.count_width, "the count")
+    left, right = both_inputs(engine, own, precision.count_width)
+    if times_x:
+        word = x_log_x(engine, precision, left, right)
+        (opened,) = engine.reveal(engine.words.bits(word))
+    else:
+        x, word = logarithm(engine, precision, left, right)
+        opened, counts_opened = engine.reveal(engine.words.bits(word), x)
+    values = np.array([value / (1 << precision.fraction) for value in bitpack.to_integers(opened, signed=True)])
+    if not times_x:
+        values[~counts_opened.any(axis=0)] = -math.inf
+    return values

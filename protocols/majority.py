@@ -1,0 +1,49 @@
+"""Majority: the class with the greatest sum of two private counts (step 1 of the private ID3).
+
+Ideal functionality. Inputs: from each party one count per class (a batch of count vectors); sums fit the public width.
+Output to both: the index of the greatest sum, the lowest index among equals. Leakage: width, number of classes,
+batch size; no count or sum. Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (J. Cryptology 2002), section 6.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.inputs import both_inputs, checked
+from smc.circuit import Builder, Netlist, argmax
+from smc.engines import Bits, Engine
+from smc.errors import InputError
+from smc.primitives import bits as bitpack
+
+
+@lru_cache(maxsize=128)
+def _netlist(classes: int, width: int) -> Netlist:
+    builder = Builder()
+    left = [builder.input(width) for _ in range(classes)]
+    right = [builder.input(width) for _ in range(classes)]
+    builder.output(argmax([a + b for a, b in zip(left, right, strict=True)]))
+    return builder.build()
+
+
+def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]:
+    """Party 0's, then party 1's counts, class by class: 2 x classes inputs [width, batch] from int[classes, batch]."""
+    classes, batch = counts.shape
+    own = checked(counts.reshape(-1), width, "the count")
+    return [
+        side.take(slice(c * batch, (c + 1) * batch)) for side in both_inputs(engine, own, width) for c in range(classes)
+    ]
+
+
+def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int64]:
+    """The winning class of each instance, int64[batch]; each party passes its own counts, int[classes, batch]."""
+    classes, batch = counts.shape
+    if classes < 1:
+        raise InputError("a majority needs at least one class")
+    if classes == 1:
+        return np.zeros(batch, dtype=np.int64)
+    (winner,) = engine.reveal(*engine.run(_netlist(classes, width), *count_inputs(engine, counts, width)))
+    return bitpack.to_words(winner).astype(np.int64)

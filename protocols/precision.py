@@ -1,0 +1,158 @@
+"""How many Taylor terms, table cells and digits the private logarithm needs: derived, never asked for.
+
+For a count 1 <= x <= bound of N bits write x = 2^n u with 1 <= u < 2. The unit interval of u is cut into 2^m cells; a cell's
+centre is c, and u = c + d with |d| <= r = 2^-(m+1). Then, exactly,
+
+    ln x = n ln 2 + ln c + sum_{i >= 1} a_i d^i,        a_i = (-1)^(i-1) / (i c^i),        c > 1.
+
+(m = 0 is the step to a power of two; more cells shrink d and save terms.) The protocol computes, by Horner's rule on
+integers,
+
+    W_k = A_k,    W_{j-1} = A_{j-1} + D_j W_j,    ln x ~ W_0 / 2^F,
+
+with A_j the nearest integer to a_j 2^(S_j) (a_0 = ln c; the n ln 2 is a rounded table entry of its own), D_j = d cut off to Q_j
+fraction bits, in units of 2^-Q_j, and S_k = s, S_{j-1} = S_j + Q_j, F = S_0. No product is rounded or truncated.
+
+Error. Let w_j = W_j / 2^(S_j), d_j = D_j 2^-Q_j; |d_j| <= r and 0 <= d - d_j < t_j, t_j = 2^-Q_j (0 if Q_j = N - 1: all digits).
+Against p_j = a_j + d p_{j+1}, p_k = a_k, the difference is
+
+    |w_j - p_j| <= 2^-(S_j + 1) + |d_{j+1}| |w_{j+1} - p_{j+1}| + |d - d_{j+1}| |p_{j+1}|
+                <= 2^-(S_j + 1) + r |w_{j+1} - p_{j+1}| + t_{j+1} G_{j+1},     G_j = sum_{i=j..k} r^(i-j) / i >= |p_j|,
+
+which `_rounding` unrolls from j = k to 0, adding 2^-(F+1) for the entry n ln 2. The cut of the series costs at most
+sum_{i > k} |d/c|^i / i <= q^(k+1) / ((k+1)(1-q)), where |d/c| <= r / (1 + r) = q because c >= 1 + r. The sum of both is `error`,
+evaluated in exact rational arithmetic. An entropy |T| H(T|A) adds up x ln x of counts that sum to 2 |T|, so H is wrong by at
+most 2 error, and two attributes compare wrongly only if they differ by less than 4 error: error <= delta / 4 is what
+ID3-delta asks for (Lindell, Pinkas, J. Cryptology 2002, section 6.3; there with one term list and no cells).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from smc.engines.words import MAX_WIDTH
+from smc.errors import InputError
+
+MAX_TERMS = 16
+MAX_CELLS = 10  # m; more cells never pay
+LABEL_BYTES, SHARE_BYTES = 32, 24  # an AND gate; a bit turned into an additive share
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The parameters of one private logarithm; see the module's first lines for the letters."""
+
+    bound: int
+    cells: int  # m
+    digits: tuple[int, ...]  # Q_1 .. Q_k
+    scale: int  # s
+
+    @property
+    def terms(self) -> int:
+        """k, the number of Taylor terms."""
+        return len(self.digits)
+
+    @property
+    def count_width(self) -> int:
+        """N: bits of a count; at least 2, so that there is a fraction bit to cut."""
+        return max(2, self.bound.bit_length())
+
+    @property
+    def scales(self) -> tuple[int, ...]:
+        """S_0 .. S_k, the fraction bits of each Horner stage."""
+        return tuple(self.scale + sum(self.digits[j:]) for j in range(self.terms + 1))
+
+    @property
+    def fraction(self) -> int:
+        """F, the fraction bits of the result."""
+        return self.scales[0]
+
+    @property
+    def error(self) -> Fraction:
+        """A proven bound on |result - ln x| for every count from 1 to the bound."""
+        return _truncation(self.cells, self.terms) + _rounding(self.cells, self.digits, self.scales, self.count_width)
+
+    @property
+    def log_width(self) -> int:
+        """Bits of the logarithm as a signed integer; also enough for the value it has at x = 0."""
+        return math.ceil((self.count_width * math.log(2) + 1) * (1 << self.fraction)).bit_length() + 1
+
+    @property
+    def sum_width(self) -> int:
+        """Bits of any sum of +- x ln x whose counts of either sign add up to at most `bound`, as a signed integer."""
+        top = Fraction(math.log(self.bound) + 1e-9) + self.error if self.bound > 1 else self.error
+        return math.ceil(self.bound * top * (1 << self.fraction)).bit_length() + 1
+
+    @property
+    def cost(self) -> int:
+        """Bytes one x ln x needs, roughly: only for choosing between parameters that are all precise enough."""
+        table = (1 << self.cells) * (LABEL_BYTES + SHARE_BYTES)
+        products = sum(q - self.cells for q in self.digits) * 2 * SHARE_BYTES
+        return table + products
+
+
+def _truncation(cells: int, terms: int) -> Fraction:
+    radius = Fraction(1, 2 << cells)
+    ratio = radius / (1 + radius)
+    return ratio ** (terms + 1) / ((terms + 1) * (1 - ratio))
+
+
+def _rounding(cells: int, digits: tuple[int, ...], scales: tuple[int, ...], count_width: int) -> Fraction:
+    radius = Fraction(1, 2 << cells)
+    terms = len(digits)
+    error = Fraction(1, 2 << scales[terms])
+    partial = Fraction(1, terms)  # G_j
+    for j in range(terms - 1, -1, -1):
+        cut = Fraction(0) if digits[j] == count_width - 1 else Fraction(1, 1 << digits[j])
+        error = Fraction(1, 2 << scales[j]) + radius * error + cut * partial
+        if j:
+            partial = Fraction(1, j) + radius * partial
+    return error + Fraction(1, 2 << scales[0])
+
+
+@lru_cache(maxsize=256)
+def derive(delta: float, bound: int, terms: int | None = None) -> Precision:
+    """The cheapest parameters with error <= delta / 4 for counts up to `bound`; `terms` forces the number of terms.
+
+    Raises `InputError` when no choice fits 64-bit words.
+    """
+    if bound < 1 or not 0 < delta:
+        raise InputError(f"delta is {delta} and the bound on the rows {bound}; both must be positive")
+    target = Fraction(delta) / 4
+    count_width = max(2, bound.bit_length())
+    wanted = range(1, MAX_TERMS + 1) if terms is None else (terms,)
+    found = [
+        candidate
+        for cells in range(min(count_width - 1, MAX_CELLS + 1))
+        for k in wanted
+        if (candidate := _refine(bound, count_width, cells, k, target)) is not None
+    ]
+    if not found:
+        raise InputError(
+            f"delta {delta:g} with up to {bound} rows in all does not fit {MAX_WIDTH}-bit words: "
+            "choose a greater --delta or a smaller --max-rows"
+        )
+    return min(found, key=lambda precision: (precision.cost, precision.sum_width))
+
+
+def _refine(bound: int, count_width: int, cells: int, terms: int, target: Fraction) -> Precision | None:
+    """The fewest digits and the smallest scale that keep the error within the target, or None."""
+    room = target - _truncation(cells, terms)
+    if room <= 0:
+        return None
+    radius = Fraction(1, 2 << cells)
+    digits = []
+    for j in range(1, terms + 1):
+        allowed = room / (2 * terms) * j * (1 - radius) / radius ** (j - 1)
+        fewest = max(cells + 1, math.ceil(-math.log2(allowed)))
+        digits.append(min(fewest, count_width - 1))
+    for scale in range(MAX_WIDTH):
+        precision = Precision(bound, cells, tuple(digits), scale)
+        if precision.sum_width > MAX_WIDTH:
+            return None
+        if precision.error <= target:
+            return precision
+    return None

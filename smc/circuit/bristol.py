@@ -1,0 +1,216 @@
+"""Circuits in the text format of Bristol: reading (both generations) and writing (the newer, "Fashion").
+
+Bristol Fashion:                          the older Bristol format:
+
+    gates wires                               gates wires
+    inputs width width ...                    width1 width2 output-width
+    outputs width width ...                   2 1 left right out AND
+    2 1 left right out AND                    1 1 in out INV
+    1 1 in out INV                            ...
+    ...
+
+Wires are numbered from 0; inputs are the first wires, outputs the last. Blank lines and stray spaces count for
+nothing. The two are told apart by the third line that is not blank: all numbers in Fashion (where the first number
+of the second line also says how many follow), a gate in the older format (where the second line has exactly three
+numbers and the output is one argument). Input i belongs to party i.
+
+Gates: XOR, AND, INV, EQ (a constant), EQW (a copy), MAND (n ANDs: all left operands, all right operands, all results).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from smc.circuit.builder import Builder
+from smc.circuit.compile import FIRST_INPUT_SLOT
+from smc.circuit.graph import ONE, Graph
+from smc.circuit.netlist import Netlist
+from smc.circuit.wire import Wire
+from smc.errors import InputError
+
+MAX_WIRES = 1 << 22  # ten times the largest published circuits; a mistyped header must not exhaust the memory
+
+
+def load(path: str | Path) -> Netlist:
+    """The netlist of a Bristol file; `InputError` if it cannot be read or is malformed."""
+    try:
+        text = Path(path).read_text(encoding="ascii")
+    except OSError as error:
+        raise InputError(f"{path}: cannot read this circuit file: {error.strerror or error}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: this is not a text file, so no Bristol circuit") from error
+    return parse(text, str(path))
+
+
+def parse(text: str, name: str) -> Netlist:
+    """The netlist of a circuit in either Bristol format; `name` is what errors call it.
+
+    Raises `InputError`, one line with name and line number, for anything that is not a correct circuit.
+    """
+    return _Reader(text, name).netlist()
+
+
+class _Reader:
+    """One file being read: where we are in it, and the node of every wire defined so far."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self.lines = [(i, tokens) for i, line in enumerate(text.split("\n"), 1) if (tokens := line.split())]
+        self.last_line = text.rstrip().count("\n") + 1
+        self.builder = Builder()
+        self.nodes: dict[int, int] = {}
+        self.wires = 0
+
+    def netlist(self) -> Netlist:
+        gates, inputs, outputs, body = self.header()
+        for width in inputs:
+            for wire in self.builder.input(width):
+                self.nodes[len(self.nodes)] = wire.node
+        if len(body) != gates:
+            where = body[gates][0] if len(body) > gates else self.last_line
+            raise self.error(where, f"the header announces {gates} gates, the file has {len(body)}")
+        for line, tokens in body:
+            self.gate(line, tokens)
+        first = self.wires - sum(outputs)
+        for width in outputs:
+            missing = [wire for wire in range(first, first + width) if wire not in self.nodes]
+            if missing:
+                raise self.error(self.last_line, f"no gate defines the output wire {missing[0]}")
+            graph = self.builder.graph
+            self.builder.output([Wire(graph, self.nodes[wire]) for wire in range(first, first + width)])
+            first += width
+        return self.builder.build()
+
+    def header(self) -> tuple[int, list[int], list[int], list[tuple[int, list[str]]]]:
+        """Gate count, input widths, output widths, and the lines of the gates; sets `wires`."""
+        if len(self.lines) < 2:
+            raise self.error(self.last_line, "this is no Bristol circuit: the header is incomplete")
+        (line, counts), (second, widths), *rest = self.lines
+        if len(counts) != 2:
+            raise self.error(line, "the first line must be two numbers, gates and wires")
+        gates, self.wires = self.numbers(line, counts)
+        numbers = self.numbers(second, widths)
+        if rest and all(token.isdecimal() for token in rest[0][1]):
+            inputs = self.counted(second, numbers)
+            outputs = self.counted(rest[0][0], self.numbers(*rest[0]))
+            rest = rest[1:]
+        elif len(numbers) == 3:
+            inputs, outputs = numbers[:2], numbers[2:]
+        else:
+            raise self.error(rest[0][0] if rest else self.last_line, "the line of output widths is missing")
+        if self.wires > MAX_WIRES:
+            raise self.error(line, f"{self.wires} wires are more than the {MAX_WIRES} this program takes")
+        if max(sum(inputs), sum(outputs)) > self.wires:
+            raise self.error(line, f"{self.wires} wires do not hold {sum(inputs)} inputs, {sum(outputs)} outputs")
+        return gates, inputs, outputs, rest
+
+    def gate(self, line: int, tokens: list[str]) -> None:
+        *head, kind = tokens
+        fan_in, fan_out, *wires = self.numbers(line, head) if len(head) >= 2 else (0, 0)
+        shape = (fan_in, fan_out)
+        graph = self.builder.graph
+        if kind == "MAND":
+            correct = fan_in == 2 * fan_out > 0
+        elif kind in ("XOR", "AND"):
+            correct = shape == (2, 1)
+        elif kind in ("INV", "EQ", "EQW"):
+            correct = shape == (1, 1)
+        else:
+            raise self.error(line, f"unknown gate {kind}")
+        if not correct or len(wires) != fan_in + fan_out:
+            raise self.error(line, f"wrong number of wires for {kind}")
+        if kind == "EQ":
+            if wires[0] > 1:
+                raise self.error(line, f"EQ assigns 0 or 1, not {wires[0]}")
+            results = [wires[0]]  # the nodes 0 and 1 are these constants
+        else:
+            operands = [self.read(line, wire) for wire in wires[:fan_in]]
+            results = _apply(graph, kind, operands)
+        for wire, node in zip(wires[fan_in:], results, strict=True):
+            self.define(line, wire, node)
+
+    def read(self, line: int, wire: int) -> int:
+        if wire not in self.nodes:
+            raise self.error(line, f"wire {wire} is used before it is defined")
+        return self.nodes[wire]
+
+    def define(self, line: int, wire: int, node: int) -> None:
+        if wire in self.nodes:
+            raise self.error(line, f"wire {wire} is defined twice")
+        if wire >= self.wires:
+            raise self.error(line, f"wire {wire} is out of range, the header announces {self.wires} wires")
+        self.nodes[wire] = node
+
+    def numbers(self, line: int, tokens: list[str]) -> list[int]:
+        for token in tokens:
+            if not token.isdecimal() or len(token) > 18:
+                raise self.error(line, f"expected a number, found {token[:40]!r}")
+        return [int(token) for token in tokens]
+
+    def counted(self, line: int, numbers: list[int]) -> list[int]:
+        count, *widths = numbers
+        if count != len(widths):
+            raise self.error(line, f"{count} widths announced, {len(widths)} found")
+        return widths
+
+    def error(self, line: int, what: str) -> InputError:
+        return InputError(f"{self.name}, line {line}: {what}")
+
+
+def _apply(graph: Graph, kind: str, operands: list[int]) -> list[int]:
+    if kind == "XOR":
+        return [graph.xor(*operands)]
+    if kind == "INV":
+        return [graph.xor(operands[0], ONE)]
+    if kind == "EQW":
+        return operands
+    half = len(operands) // 2
+    return [graph.conjoin(a, b) for a, b in zip(operands[:half], operands[half:], strict=True)]
+
+
+def save(netlist: Netlist, path: str | Path) -> None:
+    """Write a netlist as a Bristol Fashion file; `InputError` if the file cannot be written."""
+    try:
+        Path(path).write_text(dump(netlist), encoding="ascii")
+    except OSError as error:
+        raise InputError(f"{path}: cannot write this circuit file: {error.strerror or error}") from error
+
+
+def dump(netlist: Netlist) -> str:
+    """The netlist in Bristol Fashion: a wire for every gate, inputs first, outputs last.
+
+    Outputs that no gate of their own makes (inputs, constants, repetitions) are made by EQ and EQW gates.
+    """
+    inputs = sum(netlist.input_widths)
+    gates: list[tuple[str, list[int]]] = []  # gate i makes wire inputs + i
+    wires = {FIRST_INPUT_SLOT + wire: wire for wire in range(inputs)}  # what a slot holds at the moment
+
+    def make(kind: str, *operands: int) -> int:
+        gates.append((kind, list(operands)))
+        return inputs + len(gates) - 1
+
+    def wire(slot: int) -> int:
+        if slot not in wires:  # a constant, wanted for the first time
+            wires[slot] = make("EQ", slot)
+        return wires[slot]
+
+    for layer in netlist.layers:
+        for out, left, right in layer.xors.tolist():
+            wires[out] = make("INV", wire(right)) if left == ONE else make("XOR", wire(left), wire(right))
+        made = [(out, make("AND", wire(left), wire(right))) for out, left, right in layer.ands.tolist()]
+        wires.update(made)
+    results: dict[int, None] = {}
+    for slot in netlist.outputs.tolist():
+        result = wire(slot)
+        results[make("EQW", result) if result < inputs or result in results else result] = None
+
+    total = inputs + len(gates)
+    inner = (number for number in range(inputs, total) if number not in results)
+    number = {old: new for new, old in enumerate((*range(inputs), *inner, *results))}
+    lines = [f"{len(gates)} {total}"]
+    lines += [" ".join(map(str, (len(widths), *widths))) for widths in (netlist.input_widths, netlist.output_widths)]
+    lines.append("")
+    for i, (kind, operands) in enumerate(gates):
+        sources = operands if kind == "EQ" else [number[operand] for operand in operands]
+        lines.append(" ".join(map(str, (len(operands), 1, *sources, number[inputs + i], kind))))
+    return "\n".join(lines) + "\n"

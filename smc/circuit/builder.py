@@ -1,0 +1,53 @@
+"""The builder: declare inputs, combine wires with operators, declare outputs, get a netlist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smc.circuit.compile import compile_graph
+from smc.circuit.graph import Graph
+from smc.circuit.integer import Integer
+from smc.circuit.netlist import Netlist
+from smc.circuit.wire import Wire
+
+
+class Builder:
+    """A circuit under construction.
+
+    b = Builder()
+    x, y = b.input(32), b.input(32)
+    b.output(x < y)
+    netlist = b.build()
+
+    Constants are folded, equal gates are shared and gates that no output needs are left out.
+    """
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self._inputs: list[list[int]] = []
+        self._outputs: list[list[int]] = []
+
+    def input(self, width: int, signed: bool = False) -> Integer:
+        """The next input argument, an integer of `width` >= 0 bits."""
+        nodes = [self.graph.leaf() for _ in range(width)]
+        self._inputs.append(nodes)
+        return Integer(self.graph, [Wire(self.graph, node) for node in nodes], signed)
+
+    def constant(self, value: int, width: int | None = None) -> Integer:
+        """A public integer, signed if negative; of the least width that holds it unless a width is given."""
+        return Integer.constant(self.graph, value, width)
+
+    def integer(self, wires: Sequence[Wire], signed: bool = False) -> Integer:
+        """The integer of some wires, least bit first."""
+        return Integer(self.graph, wires, signed)
+
+    def output(self, value: Integer | Wire | Sequence[Wire]) -> None:
+        """Declare the next output argument."""
+        wires = [value] if isinstance(value, Wire) else list(value)
+        if any(wire.graph is not self.graph for wire in wires):
+            raise ValueError("these wires belong to another builder")
+        self._outputs.append([wire.node for wire in wires])
+
+    def build(self) -> Netlist:
+        """The netlist of what was declared so far."""
+        return compile_graph(self.graph, self._inputs, self._outputs)

@@ -1,0 +1,111 @@
+"""From a graph of gates to a netlist: drop dead gates, schedule layers, give out slots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc.circuit.graph import AND, LEAF, ONE, XOR, ZERO, Graph
+from smc.circuit.netlist import Layer, Netlist
+
+FIRST_INPUT_SLOT = 2
+
+Schedule = list[tuple[list[int], list[int]]]  # for each layer its XOR nodes and its AND nodes, in order
+
+
+def compile_graph(graph: Graph, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Netlist:
+    """The netlist that computes the output nodes (one list an argument) from the input nodes."""
+    sources = [node for argument in inputs for node in argument]
+    results = [node for argument in outputs for node in argument]
+    schedule = _schedule(graph, _needed(graph, results), results)
+    slot, slots = _allocate(graph, schedule, sources, results)
+    left = np.array(graph.left, dtype=np.int64)
+    right = np.array(graph.right, dtype=np.int64)
+
+    def rows(nodes: list[int]) -> NDArray[np.int32]:
+        index = np.array(nodes, dtype=np.int64)
+        return np.stack((slot[index], slot[left[index]], slot[right[index]]), axis=1)
+
+    return Netlist(
+        input_widths=tuple(len(argument) for argument in inputs),
+        output_widths=tuple(len(argument) for argument in outputs),
+        slots=slots,
+        layers=tuple(Layer(rows(xors), rows(ands)) for xors, ands in schedule),
+        outputs=slot[np.array(results, dtype=np.int64)],
+    )
+
+
+def _needed(graph: Graph, results: Sequence[int]) -> list[int]:
+    """The gates that some result depends on, in topological order."""
+    wanted = bytearray(len(graph))
+    for node in results:
+        wanted[node] = 1
+    gates = []
+    for node in range(len(graph) - 1, ONE, -1):
+        if wanted[node] and graph.kind[node] != LEAF:
+            wanted[graph.left[node]] = wanted[graph.right[node]] = 1
+            gates.append(node)
+    return gates[::-1]
+
+
+def _schedule(graph: Graph, gates: Sequence[int], results: Sequence[int]) -> Schedule:
+    """Layers, as many as the AND depth (and one of XORs alone at the end if outputs need it).
+
+    Every gate stands as late as its consumers allow: values come into being shortly before their use, so few are
+    alive at a time.
+    """
+    level = [0] * len(graph)  # AND gates on the longest way to the node
+    for node in gates:
+        before = max(level[graph.left[node]], level[graph.right[node]])
+        level[node] = before + 1 if graph.kind[node] == AND else before
+    depth = max((level[node] for node in results), default=0)
+    layers: Schedule = [([], []) for _ in range(depth + 1)]
+    due = [depth] * len(graph)  # the first layer that reads the node; an output is read after the last
+    for node in reversed(gates):
+        place = due[node]
+        if graph.kind[node] == XOR:
+            layers[place][0].append(node)
+        else:
+            place -= 1  # the XORs of the layer that reads it come after it
+            layers[place][1].append(node)
+        for operand in (graph.left[node], graph.right[node]):
+            due[operand] = min(due[operand], place)
+    for xors, ands in layers:
+        xors.reverse()
+        ands.reverse()
+    return layers if layers[-1][0] else layers[:-1]
+
+
+def _allocate(
+    graph: Graph, schedule: Schedule, sources: Sequence[int], results: Sequence[int]
+) -> tuple[NDArray[np.int32], int]:
+    """The slot of every node, int32[nodes], and the number of slots.
+
+    Gates are taken in the order of execution. Operands that nothing later reads give up their slots before the result
+    takes one, so a result never overwrites an operand of a later gate: in particular not of a later AND of its layer.
+    """
+    order = [node for xors, ands in schedule for node in (*xors, *ands)]
+    never = len(order)
+    last_use = [-1] * len(graph)
+    for time, node in enumerate(order):
+        last_use[graph.left[node]] = last_use[graph.right[node]] = time
+    for node in (ZERO, ONE, *results):
+        last_use[node] = never
+    slot = [0] * len(graph)
+    slot[ONE] = 1
+    for number, node in enumerate(sources, FIRST_INPUT_SLOT):
+        slot[node] = number
+    slots = FIRST_INPUT_SLOT + len(sources)
+    free = [number for number, node in enumerate(sources, FIRST_INPUT_SLOT) if last_use[node] < 0]
+    for time, node in enumerate(order):
+        for operand in (graph.left[node], graph.right[node]):
+            if last_use[operand] == time:
+                free.append(slot[operand])
+        if free:
+            slot[node] = free.pop()
+        else:
+            slot[node] = slots
+            slots += 1
+    return np.array(slot, dtype=np.int32), slots

@@ -1,0 +1,242 @@
+"""Integers of a fixed width as wires, with Python's operators."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+from smc.circuit import ripple
+from smc.circuit.graph import ZERO, Graph
+from smc.circuit.wire import Wire, all_of, mux
+
+
+class Integer:
+    """An integer of `len(x)` bits, least bit first; unsigned, or signed in two's complement. Any width from 0 up.
+
+    Widths and signs of results. A result is signed if an operand is.
+
+    * `a + b`, `a - b`, `-a`, `a & b`, `a | b`, `a ^ b`: the wider operand's width, modulo 2^width; the narrower one is
+      extended first (with its sign if it is signed). `wide_add` and `wide_subtract` are one bit wider, hence exact.
+    * `a * b`: exact, `len(a) + len(b)` bits; `multiply` computes fewer.
+    * `a << n`, `a >> n`, `~a`: the width of a; `>>` of a signed integer repeats the sign. n may be an Integer.
+    * comparisons: exact on the values, whatever the widths and signs; the result is a wire.
+
+    A Python int takes the other operand's width in the first group (it must fit, as a signed or an unsigned number),
+    its own least width elsewhere.
+
+    AND gates for operands of n bits: + and - n - 1, wide_add n, comparison n, equality n - 1, product 2n^2 - n,
+    shift by a k-bit Integer kn. The depth of + - < is n, of the product 2n, of equality log n.
+    """
+
+    def __init__(self, graph: Graph, wires: Sequence[Wire], signed: bool = False) -> None:
+        self.graph = graph
+        self.wires = tuple(wires)
+        self.signed = signed
+
+    @classmethod
+    def constant(cls, graph: Graph, value: int, width: int | None = None) -> Integer:
+        """A public integer, signed if it is negative; of the least width unless one is given."""
+        value = operator.index(value)
+        least = value.bit_length() if value >= 0 else (~value).bit_length() + 1
+        if width is None:
+            width = least
+        elif least > width:
+            raise ValueError(f"{value} does not fit {width} bits")
+        return cls(graph, [Wire(graph, value >> i & 1) for i in range(width)], signed=value < 0)
+
+    def __len__(self) -> int:
+        return len(self.wires)
+
+    def __iter__(self) -> Iterator[Wire]:
+        return iter(self.wires)
+
+    @overload
+    def __getitem__(self, index: int) -> Wire: ...
+    @overload
+    def __getitem__(self, index: slice) -> Integer: ...
+    def __getitem__(self, index: int | slice) -> Wire | Integer:
+        """One wire, or the unsigned integer of a slice of the wires."""
+        if isinstance(index, slice):
+            return Integer(self.graph, self.wires[index])
+        return self.wires[index]
+
+    def __repr__(self) -> str:
+        return f"Integer({'signed' if self.signed else 'unsigned'}, {len(self)} bits)"
+
+    def __bool__(self) -> bool:
+        raise TypeError("an Integer has no value while its circuit is built; choose with select")
+
+    def as_signed(self) -> Integer:
+        """The same bits read in two's complement."""
+        return Integer(self.graph, self.wires, signed=True)
+
+    def as_unsigned(self) -> Integer:
+        """The same bits read as a number from 0 up."""
+        return Integer(self.graph, self.wires)
+
+    def extend(self, width: int) -> Integer:
+        """The same value in more bits: filled up with zeros, or with the sign if signed."""
+        if width < len(self):
+            raise ValueError(f"cannot extend {len(self)} bits to {width}; resize would cut them")
+        return self.resize(width)
+
+    def resize(self, width: int) -> Integer:
+        """The value modulo 2^width: cut, or extended."""
+        return self._of([*self.wires[:width], *[self._filler()] * (width - len(self))])
+
+    def __add__(self, other: Integer | int) -> Integer:
+        a, b = self._modular(other)
+        return Integer(self.graph, ripple.add(a.wires, b.wires, self._zero()), a.signed or b.signed)
+
+    def __sub__(self, other: Integer | int) -> Integer:
+        a, b = self._modular(other)
+        return Integer(self.graph, ripple.subtract(a.wires, b.wires, self._zero()), a.signed or b.signed)
+
+    def __rsub__(self, other: int) -> Integer:
+        return self._same_width(other) - self
+
+    def __neg__(self) -> Integer:
+        return 0 - self
+
+    def wide_add(self, other: Integer | int) -> Integer:
+        """a + b exactly: one bit wider than the wider operand (two bits for a signed and an unsigned one)."""
+        a, b = self.aligned(other)
+        return a.extend(len(a) + 1) + b.extend(len(a) + 1)
+
+    def wide_subtract(self, other: Integer | int) -> Integer:
+        """a - b exactly: signed, as wide as `wide_add`."""
+        a, b = self.aligned(other)
+        return (a.extend(len(a) + 1) - b.extend(len(a) + 1)).as_signed()
+
+    def __mul__(self, other: Integer | int) -> Integer:
+        b = self._any_width(other)
+        return multiply(self, b, len(self) + len(b))
+
+    def __and__(self, other: Integer | int) -> Integer:
+        a, b = self._modular(other)
+        return Integer(self.graph, [x & y for x, y in zip(a, b, strict=True)], a.signed or b.signed)
+
+    def __or__(self, other: Integer | int) -> Integer:
+        a, b = self._modular(other)
+        return Integer(self.graph, [x | y for x, y in zip(a, b, strict=True)], a.signed or b.signed)
+
+    def __xor__(self, other: Integer | int) -> Integer:
+        a, b = self._modular(other)
+        return Integer(self.graph, [x ^ y for x, y in zip(a, b, strict=True)], a.signed or b.signed)
+
+    def __invert__(self) -> Integer:
+        return self._of([~wire for wire in self])
+
+    __radd__, __rmul__, __rand__, __ror__, __rxor__ = __add__, __mul__, __and__, __or__, __xor__
+
+    def __eq__(self, other: Integer | int) -> Wire:  # type: ignore[override]
+        a, b = self.aligned(other)
+        same = [x == y for x, y in zip(a, b, strict=True)]
+        return all_of(same) if same else ~self._zero()
+
+    def __ne__(self, other: Integer | int) -> Wire:  # type: ignore[override]
+        return ~(self == other)
+
+    def __lt__(self, other: Integer | int) -> Wire:
+        a, b = self.aligned(other)
+        if a.signed and len(a):
+            # The top bit weighs -2^(n-1): as in the unsigned order once the two top bits change places.
+            x, y = (*a.wires[:-1], b[-1]), (*b.wires[:-1], a[-1])
+            return ripple.less(x, y, self._zero())
+        return ripple.less(a.wires, b.wires, self._zero())
+
+    def __gt__(self, other: Integer | int) -> Wire:
+        return self._any_width(other) < self
+
+    def __le__(self, other: Integer | int) -> Wire:
+        return ~(self > other)
+
+    def __ge__(self, other: Integer | int) -> Wire:
+        return ~(self < other)
+
+    def __lshift__(self, amount: Integer | int) -> Integer:
+        if isinstance(amount, Integer):
+            return _barrel(self, amount, left=True)
+        return self._of([*[self._zero()] * _distance(amount, len(self)), *self.wires][: len(self)])
+
+    def __rshift__(self, amount: Integer | int) -> Integer:
+        if isinstance(amount, Integer):
+            return _barrel(self, amount, left=False)
+        return self._of(self.wires[_distance(amount, len(self)) :]).resize(len(self))
+
+    def aligned(self, other: Integer | int) -> tuple[Integer, Integer]:
+        """Both operands with their values unchanged, in one width and one signedness."""
+        a, b = self, self._any_width(other)
+        if a.signed != b.signed:
+            a, b = (x if x.signed else x.extend(len(x) + 1).as_signed() for x in (a, b))
+        width = max(len(a), len(b))
+        return a.extend(width), b.extend(width)
+
+    def _any_width(self, other: Integer | int) -> Integer:
+        return other if isinstance(other, Integer) else Integer.constant(self.graph, other)
+
+    def _same_width(self, value: int) -> Integer:
+        constant = Integer.constant(self.graph, value, len(self))
+        return constant.as_signed() if self.signed else constant.as_unsigned()
+
+    def _modular(self, other: Integer | int) -> tuple[Integer, Integer]:
+        b = other if isinstance(other, Integer) else self._same_width(other)
+        width = max(len(self), len(b))
+        return self.extend(width), b.extend(width)
+
+    def _of(self, wires: Sequence[Wire]) -> Integer:
+        return Integer(self.graph, wires, self.signed)
+
+    def _zero(self) -> Wire:
+        return Wire(self.graph, ZERO)
+
+    def _filler(self) -> Wire:
+        return self.wires[-1] if self.signed and self.wires else self._zero()
+
+
+def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
+    """The lowest `width` bits of a * b, schoolbook; dropped columns cost nothing. For n x n bits: 2n^2 - n ANDs for
+    2n bits, n^2 - n + 1 for n bits. (All n^2 partial products, then one addition of n bits for each further row.)
+    """
+    b = b if isinstance(b, Integer) else Integer.constant(a.graph, b)
+    secret = [sum(not wire.is_constant for wire in x) for x in (a, b)]
+    rows, row = (a, b) if secret[0] < secret[1] else (b, a)  # every row costs an addition, save constant 0 ones
+    signed = a.signed or b.signed
+    rest = Integer(a.graph, [], row.signed)
+    low: list[Wire] = []
+    for i, digit in enumerate(rows.wires[:width]):
+        room = min(len(row) + 1, width - i)
+        term = Integer(a.graph, [digit & wire for wire in row], row.signed).resize(room)
+        negative = rows.signed and i == len(rows) - 1  # the digit of the sign weighs -2^i
+        rest = rest.resize(room)
+        total = rest - term if negative else rest + term
+        low.append(total[0])
+        rest = Integer(a.graph, total.wires[1:], signed=row.signed or negative)
+    return Integer(a.graph, [*low, *rest], signed).resize(width)
+
+
+def select(condition: Wire, if_true: Integer | int, if_false: Integer | int) -> Integer:
+    """`if_true` where the condition is 1, else `if_false`; as wide as needed to hold both, one AND a bit."""
+    first = if_true if isinstance(if_true, Integer) else Integer.constant(condition.graph, if_true)
+    a, b = first.aligned(if_false)
+    return Integer(a.graph, [mux(condition, x, y) for x, y in zip(a, b, strict=True)], a.signed)
+
+
+def concatenate(low: Integer | Wire, *more: Integer | Wire) -> Integer:
+    """One unsigned integer of all the wires, the first part in the lowest bits."""
+    parts = [[part] if isinstance(part, Wire) else list(part) for part in (low, *more)]
+    return Integer(low.graph, [wire for part in parts for wire in part])
+
+
+def _distance(amount: int, width: int) -> int:
+    if amount < 0:
+        raise ValueError(f"cannot shift by {amount}, a negative number of places")
+    return min(amount, width)
+
+
+def _barrel(x: Integer, amount: Integer, left: bool) -> Integer:
+    for i, bit in enumerate(amount):
+        distance = min(1 << i, len(x))
+        x = select(bit, x << distance if left else x >> distance, x)
+    return x

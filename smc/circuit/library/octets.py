@@ -1,0 +1,20 @@
+"""Between byte strings and bit matrices, in the one bit order of this library: bit i of byte j is row 8j + i.
+
+The Bristol circuits of AES and SHA-256 see a byte string as one big-endian number and count its bits from the least
+one: their row order is this one for the bytes reversed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def octets_to_bits(octets: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The bit matrix uint8[8n, batch] of `batch` strings of n bytes, uint8[batch, n]."""
+    return np.ascontiguousarray(np.unpackbits(octets, axis=1, bitorder="little").T)
+
+
+def bits_to_octets(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The inverse of `octets_to_bits`: uint8[batch, n] of a bit matrix uint8[8n, batch]."""
+    return np.packbits(bits.T, axis=1, bitorder="little")

@@ -1,0 +1,95 @@
+"""A finished circuit: layers of gates over numbered slots, as arrays that every executor walks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Gates = NDArray[np.int32]
+BitMatrix = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One level of AND gates and the XOR gates before it. Rows are (out, left, right), int32[n, 3] in C order.
+
+    The XOR rows are to be done in order; a row may overwrite a slot that it reads. The AND rows may be done all at
+    once (read every operand, then write every result) or in order in batches of any size: a result goes into a slot
+    that no later AND of the layer reads.
+    """
+
+    xors: Gates = field(repr=False)
+    ands: Gates = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Netlist:
+    """A circuit as arrays.
+
+    Slot 0 holds the constant 0 and slot 1 the constant 1; input bits are loaded into slots 2, 3, ... in order; all
+    other values live in slots that are reused once nothing needs them. `outputs`, int32, are the slots that hold the
+    output bits at the end, all output arguments after each other; they may repeat, or be inputs or constants.
+    """
+
+    input_widths: tuple[int, ...]
+    output_widths: tuple[int, ...]
+    slots: int
+    layers: tuple[Layer, ...] = field(repr=False)
+    outputs: NDArray[np.int32] = field(repr=False)
+
+    @property
+    def and_count(self) -> int:
+        """The number of AND gates: the size of the circuit, as XOR is nearly free."""
+        return sum(len(layer.ands) for layer in self.layers)
+
+    @property
+    def xor_count(self) -> int:
+        """The number of XOR gates, NOT among them."""
+        return sum(len(layer.xors) for layer in self.layers)
+
+    @property
+    def gate_count(self) -> int:
+        """The number of all gates."""
+        return self.and_count + self.xor_count
+
+    @property
+    def depth(self) -> int:
+        """The most AND gates on a way from an input to an output: the number of rounds of an interactive protocol."""
+        return sum(len(layer.ands) > 0 for layer in self.layers)
+
+    def digest(self) -> str:
+        """SHA-256 of the whole structure in hexadecimal: equal for equal netlists, on any machine."""
+        layout = [self.slots, len(self.layers), len(self.input_widths), *self.input_widths]
+        layout += [len(self.output_widths), *self.output_widths]
+        layout += [len(rows) for layer in self.layers for rows in (layer.xors, layer.ands)]
+        state = hashlib.sha256(np.array(layout, dtype="<i8").tobytes())
+        for layer in self.layers:
+            state.update(layer.xors.astype("<i4").tobytes())
+            state.update(layer.ands.astype("<i4").tobytes())
+        state.update(self.outputs.astype("<i4").tobytes())
+        return state.hexdigest()
+
+
+def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
+    """The outputs for clear inputs; the plain reference for every other executor.
+
+    inputs: one uint8[width, batch] of 0 and 1 an input argument; returns the same for the output arguments.
+    """
+    given = tuple(len(bits) for bits in inputs)
+    if given != netlist.input_widths:
+        raise ValueError(f"the circuit takes inputs of {netlist.input_widths} bits, got {given}")
+    batch = inputs[0].shape[1:] if inputs else (1,)
+    state = np.zeros((netlist.slots, *batch), dtype=np.uint8)
+    state[1] = 1
+    if inputs:
+        state[2 : 2 + sum(given)] = np.concatenate(inputs)
+    for layer in netlist.layers:
+        for out, left, right in layer.xors:
+            np.bitwise_xor(state[left], state[right], out=state[out])
+        state[layer.ands[:, 0]] = state[layer.ands[:, 1]] & state[layer.ands[:, 2]]
+    ends = np.cumsum(netlist.output_widths, dtype=np.int64)
+    return np.split(state[netlist.outputs], ends)[:-1]

@@ -1,0 +1,53 @@
+"""Textbook arithmetic on lists of wires, least bit first, with the fewest AND gates known.
+
+The full adder with one AND is from Boyar, Peralta, Pochuev, "On the multiplicative complexity of Boolean functions
+over the basis (and, xor, 1)", 2000; the comparator and subtractor from Kolesnikov, Sadeghi, Schneider,
+"Improved garbled circuit building blocks and applications to auctions and computing minima", 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from smc.circuit.wire import Wire
+
+
+def majority(a: Wire, b: Wire, c: Wire) -> Wire:
+    """Whether two of three are 1; one AND."""
+    # Majority is symmetric: turning on a constant lets the graph fold most of the gates away.
+    pivot, p, q = sorted((a, b, c), key=lambda wire: not wire.is_constant)
+    return pivot ^ ((p ^ pivot) & (q ^ pivot))
+
+
+def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
+    """a + b + carry modulo 2^n for n wires each; n - 1 ANDs with a constant carry in."""
+    total = []
+    for x, y in zip(a, b, strict=True):
+        total.append(x ^ y ^ carry)
+        if len(total) < len(a):
+            carry = majority(x, y, carry)
+    return total
+
+
+def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
+    """a - b modulo 2^n for n wires each; n - 1 ANDs. `zero` is the constant 0."""
+    difference = []
+    borrow = zero
+    for x, y in zip(a, b, strict=True):
+        difference.append(x ^ y ^ borrow)
+        if len(difference) < len(a):
+            borrow = _borrow(x, y, borrow)
+    return difference
+
+
+def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
+    """Whether a < b, as unsigned numbers of n wires each; n ANDs. `zero` is the constant 0."""
+    borrow = zero
+    for x, y in zip(a, b, strict=True):
+        borrow = _borrow(x, y, borrow)
+    return borrow
+
+
+def _borrow(a: Wire, b: Wire, borrow: Wire) -> Wire:
+    """The borrow out of a - b - borrow: b where a and b differ, else the borrow in; one AND."""
+    return borrow ^ ((a ^ b) & (b ^ borrow))

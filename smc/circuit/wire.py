@@ -1,0 +1,88 @@
+"""A wire: one bit of a circuit under construction, with the operators of Boolean algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from smc.circuit.graph import ONE, Graph
+
+
+class Wire:
+    """One bit. `&`, `|`, `^`, `~` and `==`, `!=` make gates; the other operand may be 0, 1, False or True.
+
+    A wire has no value while the circuit is being built, so it cannot stand in an `if`: that is a TypeError.
+    """
+
+    __slots__ = ("graph", "node")
+
+    def __init__(self, graph: Graph, node: int) -> None:
+        self.graph = graph
+        self.node = node
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is already known to be 0 or 1."""
+        return self.node <= ONE
+
+    def __xor__(self, other: Wire | int) -> Wire:
+        return Wire(self.graph, self.graph.xor(self.node, self._operand(other)))
+
+    def __and__(self, other: Wire | int) -> Wire:
+        return Wire(self.graph, self.graph.conjoin(self.node, self._operand(other)))
+
+    def __or__(self, other: Wire | int) -> Wire:
+        return ~(~self & ~Wire(self.graph, self._operand(other)))
+
+    def __invert__(self) -> Wire:
+        return Wire(self.graph, self.graph.xor(self.node, ONE))
+
+    __rxor__, __rand__, __ror__ = __xor__, __and__, __or__
+
+    def __eq__(self, other: Wire | int) -> Wire:  # type: ignore[override]
+        return ~(self ^ other)
+
+    def __ne__(self, other: Wire | int) -> Wire:  # type: ignore[override]
+        return self ^ other
+
+    def __bool__(self) -> bool:
+        raise TypeError("a wire has no value while its circuit is built; choose with mux or select")
+
+    def __repr__(self) -> str:
+        return f"Wire({self.node})"
+
+    def _operand(self, other: Wire | int) -> int:
+        if isinstance(other, Wire):
+            if other.graph is not self.graph:
+                raise ValueError("these wires belong to two different builders")
+            return other.node
+        if isinstance(other, int) and other in (0, 1):
+            return int(other)
+        raise TypeError(f"a wire cannot be combined with {other!r}, only with a wire, 0 or 1")
+
+
+def mux(condition: Wire, if_true: Wire, if_false: Wire) -> Wire:
+    """`if_true` where the condition is 1, else `if_false`; one AND."""
+    return if_false ^ (condition & (if_true ^ if_false))
+
+
+def all_of(wires: Sequence[Wire]) -> Wire:
+    """Whether all of the wires (at least one) are 1; n - 1 ANDs in a balanced tree."""
+    return _tree(Wire.__and__, wires)
+
+
+def any_of(wires: Sequence[Wire]) -> Wire:
+    """Whether any of the wires (at least one) is 1; n - 1 ANDs in a balanced tree."""
+    return ~all_of([~wire for wire in wires])
+
+
+def parity(wires: Sequence[Wire]) -> Wire:
+    """The XOR of the wires (at least one)."""
+    return _tree(Wire.__xor__, wires)
+
+
+def _tree(gate: Callable[[Wire, Wire], Wire], wires: Sequence[Wire]) -> Wire:
+    row = list(wires)
+    while len(row) > 1:
+        odd = row[len(row) & ~1 :]
+        row = [gate(a, b) for a, b in zip(row[::2], row[1::2], strict=False)] + odd
+    return row[0]

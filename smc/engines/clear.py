@@ -1,0 +1,48 @@
+"""The clear engine: the ideal functionality, played by two parties who tell each other everything.
+
+For tests and for counting on paper only: it protects nothing. Both parties hold every bit in the clear, so the same
+protocol text computes the reference result without any cryptography.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc.circuit import Netlist
+from smc.engines.interface import Bits, Engine
+from smc.primitives import kernels
+from smc.primitives.bits import BitMatrix
+
+
+class ClearEngine(Engine):
+    """Cells are the bits themselves, uint8."""
+
+    def input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
+        """See `Engine.input`; the owner shows its bits to the peer."""
+        if self.party == owner:
+            assert bits is not None
+            self.session.send("clear.input", bits.astype(np.uint8))
+            return Bits(bits.astype(np.uint8))
+        return Bits(self.session.receive("clear.input", np.uint8, (width, batch)))
+
+    def constant(self, bits: BitMatrix) -> Bits:
+        """See `Engine.constant`."""
+        return Bits(bits)
+
+    def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
+        state = np.zeros((netlist.slots, inputs.shape[1]), dtype=np.uint8)
+        state[1] = 1
+        state[2 : 2 + len(inputs)] = inputs
+        for layer in netlist.layers:
+            kernels.xor_rows(state, layer.xors)
+            out, left, right = layer.ands.T
+            state[out] = state[left] & state[right]
+        outputs: NDArray[Any] = state[netlist.outputs]
+        return outputs
+
+    def shares(self, bits: Bits) -> BitMatrix:
+        """See `Engine.shares`: party 0 holds the bits, party 1 zeros."""
+        return bits.data if self.party == 0 else np.zeros_like(bits.data)

@@ -1,0 +1,111 @@
+"""The engine interface: one program, many interpreters.
+
+A protocol is written once against `Engine`, and runs on garbled circuits (Yao), on XOR shares (GMW), on
+circuits with arithmetic shares (mixed) and in the clear (the ideal functionality, for tests). Both parties run the
+same program; where an input is private, the other party passes None.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc.circuit import Netlist
+from smc.primitives.bits import BitMatrix, pack, unpack
+from smc.session import Session
+
+if TYPE_CHECKING:
+    from smc.engines.words import Words
+
+
+@dataclass(frozen=True)
+class Bits:
+    """A batch of secret bit strings: `data` is [width, batch, ...], what a cell holds is the engine's business."""
+
+    data: NDArray[Any]
+
+    @property
+    def width(self) -> int:
+        """Bits of one instance."""
+        return int(self.data.shape[0])
+
+    @property
+    def batch(self) -> int:
+        """Number of instances."""
+        return int(self.data.shape[1])
+
+    def __getitem__(self, rows: slice) -> Bits:
+        """Some of the bits of every instance."""
+        return Bits(self.data[rows])
+
+    def take(self, instances: NDArray[np.intp] | slice) -> Bits:
+        """Some of the instances (public indices), in the order given; repeats are allowed."""
+        return Bits(self.data[:, instances])
+
+    @staticmethod
+    def stack(parts: Sequence[Bits]) -> Bits:
+        """Longer bit strings: the parts one above the other, least significant first."""
+        return Bits(np.concatenate([part.data for part in parts], axis=0))
+
+    @staticmethod
+    def join(parts: Sequence[Bits]) -> Bits:
+        """A longer batch: the parts' instances one after another."""
+        return Bits(np.concatenate([part.data for part in parts], axis=1))
+
+
+class Engine(ABC):
+    """Secret bits in, secret bits out; see the module's first lines."""
+
+    words: Words
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    @property
+    def party(self) -> int:
+        """Who I am, 0 or 1."""
+        return self.session.party
+
+    @abstractmethod
+    def input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
+        """Secret bits of party `owner`, who passes uint8[width, batch]; the other passes None."""
+
+    @abstractmethod
+    def constant(self, bits: BitMatrix) -> Bits:
+        """Public bits, uint8[width, batch], the same on both sides."""
+
+    @abstractmethod
+    def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
+        """All inputs [sum of widths, batch, ...] to all outputs."""
+
+    @abstractmethod
+    def shares(self, bits: Bits) -> BitMatrix:
+        """This party's XOR share of each bit, uint8[width, batch]. Local."""
+
+    def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
+        """Evaluate the netlist on every instance of the batch."""
+        widths = tuple(part.width for part in inputs)
+        if widths != netlist.input_widths:
+            raise ValueError(f"the netlist takes inputs of widths {netlist.input_widths}, got {widths}")
+        stacked = Bits.stack(inputs)
+        self.session.meter.gates(netlist.and_count * stacked.batch)
+        outputs = self._execute(netlist, stacked.data)
+        bounds = np.cumsum((0, *netlist.output_widths))
+        return [Bits(outputs[low:high]) for low, high in zip(bounds[:-1], bounds[1:], strict=True)]
+
+    def reveal(self, *secrets: Bits) -> list[BitMatrix]:
+        """Open bits to both parties: one message each way, one bit each."""
+        own = [self.shares(secret) for secret in secrets]
+        flat = np.concatenate([share.reshape(-1) for share in own]) if own else np.zeros(0, np.uint8)
+        if flat.size:
+            packed = pack(flat)
+            self.session.send("reveal", packed)
+            peer = self.session.receive("reveal", np.uint8, packed.shape)
+            flat = unpack(packed ^ peer, flat.size)
+        bounds = np.cumsum([0, *(share.size for share in own)])
+        return [flat[bounds[i] : bounds[i + 1]].reshape(share.shape) for i, share in enumerate(own)]

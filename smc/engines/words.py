@@ -1,0 +1,69 @@
+"""Secret signed integers, in two representations behind one interface.
+
+`CircuitWords` keeps them as bits of the engine and computes with circuits; `ArithmeticWords` keeps additive shares modulo
+2^64 and computes with oblivious transfer. A `Word` carries a public width: its value, in two's complement, fits
+that many bits. The caller answers for the widths it asks for; sums and products are taken modulo 2^width.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc.engines.interface import Bits
+
+MAX_WIDTH = 64
+Groups = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A batch of secret signed integers of at most `width` bits; `data` belongs to the representation."""
+
+    data: Any
+    width: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Secret one-hot bits (at most one is 1) and public tables of as many integer entries to choose from."""
+
+    onehot: Bits
+    tables: Sequence[Sequence[int]]
+
+
+class Words(ABC):
+    """Arithmetic on batches of secret integers."""
+
+    @abstractmethod
+    def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
+        """For each choice and each of its public tables, the entry that the one-hot bits point at (0 if none is set)."""
+
+    @abstractmethod
+    def multiply(self, factor: Bits, offset: int, word: Word, width: int) -> Word:
+        """(factor - offset) * word, where `factor` is an unsigned secret bit string and `offset` public."""
+
+    @abstractmethod
+    def add(self, left: Word, right: Word, width: int) -> Word:
+        """left + right."""
+
+    @abstractmethod
+    def subtract(self, left: Word, right: Word, width: int) -> Word:
+        """left - right."""
+
+    @abstractmethod
+    def join(self, parts: Sequence[Word]) -> Word:
+        """A longer batch: the parts' instances one after another; all of one width."""
+
+    @abstractmethod
+    def total(self, word: Word, groups: Groups, width: int) -> Word:
+        """Sums over groups of instances: intp[number of groups, members], -1 for no member."""
+
+    @abstractmethod
+    def bits(self, word: Word) -> Bits:
+        """The two's-complement bits, `word.width` of them."""

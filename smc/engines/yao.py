@@ -1,0 +1,67 @@
+"""The Yao engine: garbled circuits; party 0 garbles, party 1 evaluates.
+
+Ideal functionality: the netlist's outputs as XOR shares (or opened by `reveal`), nothing else. Leakage: netlist and batch
+size, both public. Constant rounds: tables flow one way, inputs of the evaluator cost one flight each way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc.circuit import Netlist
+from smc.engines.interface import Bits, Engine
+from smc.ot import Transfers
+from smc.ot.interface import masks
+from smc.primitives.bits import BitMatrix
+from smc.primitives.prg import Prg
+from smc.session import Session
+from smc.yao.evaluator import Evaluator
+from smc.yao.garbler import Garbler
+
+
+class YaoEngine(Engine):
+    """Cells are labels: the garbler's zero label, the evaluator's active label, uint64[2]."""
+
+    def __init__(self, session: Session, transfers: Transfers) -> None:
+        super().__init__(session)
+        self._transfers = transfers
+        # Delta of the garbled circuits is that of the correlated OT: the evaluator's inputs then need no further message.
+        self._garbler = Garbler(session, transfers.sender.delta) if session.party == 0 else None
+        self._evaluator = Evaluator(session) if session.party == 1 else None
+        # The active labels of the garbler's inputs are public and pseudo-random, so nothing is sent for them: the
+        # garbler alone knows which value they stand for (zero label = active label xor value delta).
+        self._public_labels = Prg(session.derive("garbler's active input labels"))
+
+    def input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
+        """See `Engine.input`. Party 1's bits go through one correlated OT each."""
+        count = width * batch
+        if owner == 0:
+            labels = self._public_labels.words(count, 2)
+            if bits is not None and self.party == 0:
+                labels ^= masks(bits.reshape(-1))[:, None] & self._transfers.sender.delta
+        elif self.party == 0:
+            labels = self._transfers.sender.correlated(count)
+        else:
+            assert bits is not None
+            labels = self._transfers.receiver.correlated(bits.reshape(-1))
+        return Bits(labels.reshape(width, batch, 2))
+
+    def constant(self, bits: BitMatrix) -> Bits:
+        """See `Engine.constant`: active label 0, zero label delta where the bit is 1."""
+        labels = np.zeros((*bits.shape, 2), dtype=np.uint64)
+        if self.party == 0:
+            labels ^= masks(bits)[..., None] & self._transfers.sender.delta
+        return Bits(labels)
+
+    def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
+        if self._garbler is not None:
+            return self._garbler.garble(netlist, inputs)
+        assert self._evaluator is not None
+        return self._evaluator.evaluate(netlist, inputs)
+
+    def shares(self, bits: Bits) -> BitMatrix:
+        """See `Engine.shares`: the permute bits are XOR shares."""
+        return (bits.data[..., 0] & np.uint64(1)).astype(np.uint8)

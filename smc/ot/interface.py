@@ -1,0 +1,133 @@
+"""Oblivious transfer behind two small roles.
+
+Ideal functionality of a batch of 1-out-of-n OT: the sender holds n messages per instance, the receiver a choice; the
+receiver learns the chosen message and nothing of the others, the sender learns nothing. Variants:
+
+* random      the functionality draws the messages (keys): cheapest, everything else is made from it
+* correlated  message 1 = message 0 xor delta, one secret 128-bit delta (lowest bit 1) for the whole session
+* chosen      the sender's own bits, masked with random keys
+* additive    the parties end with shares of choice * value modulo 2^64 (Gilboa)
+
+Each role object belongs to one session and one direction; both parties make the same calls in the same
+order. A call on an empty batch sends nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc.primitives import bits as bitpack
+from smc.primitives.hash import Blocks
+from smc.session import Session
+
+Choices = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
+
+class Sender(ABC):
+    """The sending role. `delta` is uint64[2] with its lowest bit set."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        self.session = session
+        self.name = name
+        self.delta: Blocks = session.prg.words(2)
+        self.delta[0] |= np.uint64(1)
+
+    @abstractmethod
+    def setup(self) -> None:
+        """Exchange what the session needs once; does nothing the second time. Called on first use at the latest."""
+
+    @abstractmethod
+    def random(self, count: int, choices: int = 2) -> Blocks:
+        """All keys of `count` random 1-out-of-`choices` OTs, uint64[choices, count, 2]."""
+
+    def correlated(self, count: int) -> Blocks:
+        """Zero messages, uint64[count, 2]; the receiver gets them, xor delta where its choice is 1."""
+        keys = self.random(count)
+        if count:
+            self.session.send(f"{self.name}.correlation", keys[0] ^ keys[1] ^ self.delta)
+        return keys[0]
+
+    def chosen_bits(self, messages: NDArray[np.uint8]) -> None:
+        """Transfer one of the bits uint8[choices, count] per instance."""
+        keys = self.random(messages.shape[1], messages.shape[0])
+        if messages.size:
+            masks = (keys[..., 0] & np.uint64(1)).astype(np.uint8)
+            self.session.send(f"{self.name}.bits", bitpack.pack(messages ^ masks))
+
+    def additive(self, values: Words) -> Words:
+        """This party's share, uint64[count], of choice * value modulo 2^64."""
+        keys = self.random(len(values))
+        if len(values):
+            self.session.send(f"{self.name}.additive", additive_correction(keys, values))
+        share: Words = np.uint64(0) - keys[0, :, 0]
+        return share
+
+
+class Receiver(ABC):
+    """The receiving role; `choices` are uint8[count]."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        self.session = session
+        self.name = name
+
+    @abstractmethod
+    def setup(self) -> None:
+        """See `Sender.setup`."""
+
+    @abstractmethod
+    def random(self, choice: Choices, choices: int = 2) -> Blocks:
+        """The chosen keys, uint64[count, 2]."""
+
+    def correlated(self, choice: Choices) -> Blocks:
+        """message 0 xor choice * delta, uint64[count, 2]."""
+        keys = self.random(choice)
+        count = len(choice)
+        if count == 0:
+            return keys
+        correction = self.session.receive(f"{self.name}.correlation", np.uint64, (count, 2))
+        return keys ^ (correction & masks(choice)[:, None])
+
+    def chosen_bits(self, choice: Choices, choices: int = 2) -> NDArray[np.uint8]:
+        """The chosen bits, uint8[count]."""
+        keys = self.random(choice, choices)
+        count = len(choice)
+        if count == 0:
+            return np.zeros(0, dtype=np.uint8)
+        packed = self.session.receive(f"{self.name}.bits", np.uint8, ((choices * count + 7) // 8,))
+        own = select(choice, bitpack.unpack(packed, choices, count))
+        return own ^ (keys[:, 0] & np.uint64(1)).astype(np.uint8)
+
+    def additive(self, choice: Choices) -> Words:
+        """This party's share, uint64[count], of choice * value modulo 2^64."""
+        keys = self.random(choice)
+        count = len(choice)
+        if count == 0:
+            return keys[:, 0]
+        correction = self.session.receive(f"{self.name}.additive", np.uint64, (count,))
+        return keys[:, 0] + (correction & masks(choice))
+
+
+def additive_correction(keys: Blocks, values: Words) -> Words:
+    """What turns the receiver's second key into first key + value, modulo 2^64."""
+    correction: Words = keys[0, :, 0] + values - keys[1, :, 0]
+    return correction
+
+
+def masks(choice: Choices) -> Words:
+    """All-ones words where the choice bit is 1, zero elsewhere: selection without branches."""
+    words: Words = np.uint64(0) - choice.astype(np.uint64)
+    return words
+
+
+def select(choice: Choices, options: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """options[choice[j], j, ...] for uint8 options, reading every option alike (no secret index)."""
+    out: NDArray[np.uint8] = np.zeros_like(options[0])
+    shape = (len(choice),) + (1,) * (out.ndim - 1)
+    for value in range(len(options)):
+        mask = (np.uint8(0) - (choice == value).astype(np.uint8)).reshape(shape)
+        out |= options[value] & mask
+    return out

@@ -1,0 +1,139 @@
+"""1-out-of-n OT from a trapdoor permutation: RSA with a 2048-bit modulus (gmpy2).
+
+Protocol: Even, Goldreich, Lempel, "A Randomized Protocol for Signing Contracts" (CACM 1985), semi-honest.
+
+    sender   publishes f(x) = x^65537 mod N
+    receiver draws a uniform x and n uniform values of Z_N, puts f(x) in place of the chosen one, sends all n
+    sender   inverts all n; key_i = SHA-256(session, role name, OT index, i, f^-1(value_i))
+
+The receiver knows only the preimage of its choice; the sender sees n uniform values. Assumption: RSA is a
+one-way permutation, SHA-256 a random oracle, and the receiver is honest: a cheating one could apply f to all.
+One flight (256 n bytes an OT) after the public key; n private-key operations an OT.
+"""
+
+from __future__ import annotations
+
+import gmpy2
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric import rsa
+from numpy.typing import NDArray
+
+from smc.errors import ProtocolError
+from smc.ot.interface import Choices, Receiver, Sender
+from smc.primitives.hash import Blocks
+from smc.session import Session, derive
+
+MODULUS_BITS = 2048
+MODULUS_BYTES = MODULUS_BITS // 8
+EXPONENT = 65537
+BATCH = 256  # OTs a message: keeps every wait of the peer around a second
+
+
+def _key(session: Session, name: str, index: int, option: int, preimage: bytes) -> NDArray[np.uint64]:
+    digest = derive(session.identifier, name, "trapdoor", index, option, preimage, size=16)
+    return np.frombuffer(digest, dtype=np.uint64)
+
+
+class _Permutation:
+    """The sender's trapdoor: RSA inversion by the Chinese remainder theorem, side-channel-quiet powers."""
+
+    def __init__(self) -> None:
+        # The key comes from OpenSSL's generator: the operating system's randomness.
+        numbers = rsa.generate_private_key(EXPONENT, MODULUS_BITS).private_numbers()
+        self._p, self._q = gmpy2.mpz(numbers.p), gmpy2.mpz(numbers.q)
+        self._dp, self._dq = gmpy2.mpz(numbers.dmp1), gmpy2.mpz(numbers.dmq1)
+        self._q_inverse = gmpy2.mpz(numbers.iqmp)
+        self.modulus = self._p * self._q
+
+    def invert(self, value: bytes) -> bytes:
+        y = gmpy2.mpz(int.from_bytes(value, "little"))
+        at_p = gmpy2.powmod_sec(y % self._p, self._dp, self._p)
+        at_q = gmpy2.powmod_sec(y % self._q, self._dq, self._q)
+        x = at_q + self._q * ((at_p - at_q) * self._q_inverse % self._p)
+        return int(x).to_bytes(MODULUS_BYTES, "little")
+
+
+class TrapdoorSender(Sender):
+    """Sender of trapdoor-permutation OT; makes a fresh RSA key for the session."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name)
+        self._permutation: _Permutation | None = None
+        self._index = 0
+
+    def setup(self) -> None:
+        """Publish the permutation."""
+        if self._permutation is None:
+            self._permutation = _Permutation()
+            modulus = int(self._permutation.modulus).to_bytes(MODULUS_BYTES, "little")
+            self.session.send(f"{self.name}.trapdoor.modulus", np.frombuffer(modulus, dtype=np.uint8))
+
+    def random(self, count: int, choices: int = 2) -> Blocks:
+        """See `Sender.random`."""
+        keys = np.zeros((choices, count, 2), dtype=np.uint64)
+        if count:
+            self.setup()
+        for start in range(0, count, BATCH):
+            here = min(BATCH, count - start)
+            values = self.session.receive(
+                f"{self.name}.trapdoor.values", np.uint8, (choices, here, MODULUS_BYTES)
+            )
+            assert self._permutation is not None
+            for j in range(here):
+                for i in range(choices):
+                    preimage = self._permutation.invert(values[i, j].tobytes())
+                    keys[i, start + j] = _key(self.session, self.name, self._index, i, preimage)
+                self._index += 1
+        return keys
+
+
+class TrapdoorReceiver(Receiver):
+    """Receiver of trapdoor-permutation OT."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name)
+        self._modulus: gmpy2.mpz | None = None
+        self._index = 0
+
+    def _uniform(self, count: int) -> list[gmpy2.mpz]:
+        """Values of Z_N, at statistical distance below 2^-128 from uniform (16 extra bytes, reduced)."""
+        size = MODULUS_BYTES + 16
+        raw = self.session.prg.bytes(size * count).tobytes()
+        chunks = (raw[i : i + size] for i in range(0, len(raw), size))
+        return [gmpy2.mpz(int.from_bytes(chunk, "little")) % self._modulus for chunk in chunks]
+
+    def setup(self) -> None:
+        """Receive the permutation."""
+        if self._modulus is None:
+            raw = self.session.receive(f"{self.name}.trapdoor.modulus", np.uint8, (MODULUS_BYTES,))
+            self._modulus = gmpy2.mpz(int.from_bytes(raw.tobytes(), "little"))
+            if self._modulus.bit_length() != MODULUS_BITS or self._modulus % 2 == 0:
+                raise ProtocolError(f"the peer's RSA modulus is not an odd number of {MODULUS_BITS} bits")
+
+    def random(self, choice: Choices, choices: int = 2) -> Blocks:
+        """See `Receiver.random`."""
+        count = len(choice)
+        keys = np.zeros((count, 2), dtype=np.uint64)
+        if count:
+            self.setup()
+        for start in range(0, count, BATCH):
+            part = choice[start : start + BATCH]
+            here = len(part)
+            preimages = self._uniform(here)
+            images = [gmpy2.powmod(x, EXPONENT, self._modulus) for x in preimages]
+            decoys = _as_bytes(self._uniform(choices * here)).reshape(choices, here, MODULUS_BYTES)
+            chosen = _as_bytes(images)
+            is_choice = np.arange(choices, dtype=np.uint8)[:, None] == part[None, :]
+            mask = (np.uint8(0) - is_choice.astype(np.uint8))[..., None]
+            values = (chosen & mask) | (decoys & ~mask)
+            self.session.send(f"{self.name}.trapdoor.values", values)
+            for j, x in enumerate(preimages):
+                preimage = int(x).to_bytes(MODULUS_BYTES, "little")
+                keys[start + j] = _key(self.session, self.name, self._index, int(part[j]), preimage)
+                self._index += 1
+        return keys
+
+
+def _as_bytes(values: list[gmpy2.mpz]) -> NDArray[np.uint8]:
+    raw = b"".join(int(v).to_bytes(MODULUS_BYTES, "little") for v in values)
+    return np.frombuffer(raw, dtype=np.uint8).reshape(len(values), MODULUS_BYTES)
