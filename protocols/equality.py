@@ -1,8 +1,8 @@
 """Private equality test.
 
-Ideal functionality. Inputs: x of party 0, y of party 1, unsigned integers of a public width of up to 64 bits (a batch of pairs).
-Output to both: whether x = y. Leakage: the width and the batch size. Cost: width - 1 ANDs. Security is that of the
-engine; the circuit is the usual tree of XNORs.
+Ideal functionality. Inputs: x of party 0, y of party 1, unsigned integers of a public width of up to 64 bits (a
+batch of pairs). Output to both: whether x = y. Leakage: the width and the batch size. Cost: width - 1 ANDs. Security
+is that of the engine; the circuit is the usual tree of XNORs.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Two-party ID3-delta over horizontally partitioned rows, level by level.
 
-Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: the decision tree of
-the union of the rows. At every inner node stands an attribute whose conditional entropy H(class | attribute) is within
-delta of the least; ties and near-ties go to some such attribute. A node is a leaf when all its rows have one class,
-when it has at most `min_rows` rows, at `max_depth`, or with no attribute left; its class is the majority's (the
-first class among equals), or the majority class of its parent when it has no row at all.
+Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: the decision
+tree of the union of the rows. At every inner node stands an attribute whose conditional entropy H(class | attribute)
+is within delta of the least; ties and near-ties go to some such attribute. A node is a leaf when all its rows have
+one class, when it has at most `min_rows` rows, at `max_depth`, or with no attribute left; its class is the
+majority's (the first class among equals), or the majority class of its parent when it has no row at all.
 
 Leakage: the tree, and nothing else. What each step opens - leaf or not, the class of a leaf, the attribute of an inner
 node - is the tree itself. Why a node is a leaf stays hidden, as do all counts. Number and shape of messages follow
@@ -127,7 +127,7 @@ def _check(problem: Problem, rows: NDArray[np.integer], classes: NDArray[np.inte
     if len(rows) > problem.max_rows:
         raise InputError(f"{len(rows)} rows are more than the agreed maximum of {problem.max_rows}")
     for column, size in zip([*rows.T, classes], [*problem.domains, problem.classes], strict=True):
-        if len(column) and not (0 <= column.min() and column.max() < size):
+        if len(column) and not (column.min() >= 0 and column.max() < size):
             raise InputError(f"a category index is outside 0..{size - 1}")
 
 
@@ -150,7 +150,7 @@ def _counts(nodes: Indices, count: int, *columns: tuple[NDArray[np.integer], int
 
 @lru_cache(maxsize=32)
 def leaf_netlist(classes: int, width: int, min_rows: int) -> Netlist:
-    """Inputs: class counts of party 0, of party 1, parent's majority. Outputs: majority; leaf?, class if it is a leaf."""
+    """Inputs: class counts of party 0, of party 1, parent's majority. Outputs: majority; leaf or not, class if leaf."""
     builder = Builder()
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
@@ -308,4 +308,3 @@ def _frozen(node: _Node) -> Tree:
         assert node.label is not None
         return Leaf(node.label)
     return Split(node.attribute, tuple(_frozen(child) for child in node.children))
-

@@ -1,11 +1,12 @@
 """Private ln x and x ln x of a sum of two private counts, through the Taylor series.
 
-Ideal functionality. Inputs: x_0 of party 0, x_1 of party 1 (a batch), 0 <= x_0 + x_1 <= bound. Output: fixed-point secret integers, ln x and
-x ln x with `Precision.fraction` fraction bits, wrong by at most delta / 4 and x delta / 4; 0 ln 0 = 0. Leakage: batch size, bound, delta.
+Ideal functionality. Inputs: x_0 of party 0, x_1 of party 1 (a batch), 0 <= x_0 + x_1 <= bound. Output: fixed-point
+secret integers, ln x and x ln x with `Precision.fraction` fraction bits, wrong by at most delta / 4 and x delta / 4;
+0 ln 0 = 0. Leakage: batch size, bound, delta.
 
-A circuit adds the counts, finds n and the cell of the mantissa (the rough approximation) and hands over one-hot bits and the
-digits of d; polynomial and products are done in `engine.words`. Paper: Lindell, Pinkas, "Privacy Preserving Data Mining"
-(J. Cryptology 15, 2002), section 6; parameters and proof in `protocols.precision`.
+A circuit adds the counts, finds n and the cell of the mantissa (the rough approximation) and hands over one-hot bits
+and the digits of d; polynomial and products are done in `engine.words`. Paper: Lindell, Pinkas, "Privacy Preserving
+Data Mining" (J. Cryptology 15, 2002), section 6; parameters and proof in `protocols.precision`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def tables(precision: Precision) -> tuple[list[list[int]], list[int]]:
             exact = [gmpy2.log(c) if j == 0 else (-1) ** (j - 1) / (j * c**j) for c in centres]
             coefficients.append([int(gmpy2.rint(value * gmpy2.exp2(scale))) for value in exact])
         ln2 = gmpy2.log(2) * gmpy2.exp2(precision.fraction)
-        exponents = [int(gmpy2.rint((precision.count_width - 1 - shift) * ln2)) for shift in range(precision.count_width)]
+        exponents = [
+            int(gmpy2.rint((precision.count_width - 1 - shift) * ln2)) for shift in range(precision.count_width)
+        ]
     return coefficients, exponents
 
 

@@ -119,7 +119,7 @@ def derive(delta: float, bound: int, terms: int | None = None) -> Precision:
 
     Raises `InputError` when no choice fits 64-bit words.
     """
-    if bound < 1 or not 0 < delta:
+    if bound < 1 or not delta > 0:
         raise InputError(f"delta is {delta} and the bound on the rows {bound}; both must be positive")
     target = Fraction(delta) / 4
     count_width = max(2, bound.bit_length())

@@ -66,7 +66,8 @@ class ArithmeticWords(Words):
         own = bitpack.from_integers(word.data, word.width)
         batch = len(word.data)
         left, right = (
-            self._engine.input(owner, own if self._engine.party == owner else None, word.width, batch) for owner in (0, 1)
+            self._engine.input(owner, own if self._engine.party == owner else None, word.width, batch)
+            for owner in (0, 1)
         )
         return self._engine.run(_adder(word.width), left, right)[0]
 

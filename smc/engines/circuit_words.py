@@ -91,7 +91,9 @@ class CircuitWords(Words):
             wider = min(width, left.width + 1)
             summed = self.add(left, right, wider)
             rest = columns[2 * half :]
-            columns = [Word(summed.data.take(slice(i * len(groups), (i + 1) * len(groups))), wider) for i in range(half)]
+            columns = [
+                Word(summed.data.take(slice(i * len(groups), (i + 1) * len(groups))), wider) for i in range(half)
+            ]
             columns += [self._resized(column, wider) for column in rest]
         return self._resized(columns[0], width)
 

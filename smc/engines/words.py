@@ -42,7 +42,7 @@ class Words(ABC):
 
     @abstractmethod
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
-        """For each choice and each of its public tables, the entry that the one-hot bits point at (0 if none is set)."""
+        """For each choice and each of its public tables, the entry that the one-hot bits point at (0 if none)."""
 
     @abstractmethod
     def multiply(self, factor: Bits, offset: int, word: Word, width: int) -> Word:

@@ -28,7 +28,7 @@ class YaoEngine(Engine):
     def __init__(self, session: Session, transfers: Transfers) -> None:
         super().__init__(session)
         self._transfers = transfers
-        # Delta of the garbled circuits is that of the correlated OT: the evaluator's inputs then need no further message.
+        # One delta for garbling and correlated OT: the evaluator's input labels are then the OT outputs themselves.
         self._garbler = Garbler(session, transfers.sender.delta) if session.party == 0 else None
         self._evaluator = Evaluator(session) if session.party == 1 else None
         # The active labels of the garbler's inputs are public and pseudo-random, so nothing is sent for them: the

@@ -75,9 +75,7 @@ class TrapdoorSender(Sender):
             self.setup()
         for start in range(0, count, BATCH):
             here = min(BATCH, count - start)
-            values = self.session.receive(
-                f"{self.name}.trapdoor.values", np.uint8, (choices, here, MODULUS_BYTES)
-            )
+            values = self.session.receive(f"{self.name}.trapdoor.values", np.uint8, (choices, here, MODULUS_BYTES))
             assert self._permutation is not None
             for j in range(here):
                 for i in range(choices):
