@@ -6,7 +6,7 @@ secret integers, ln x and x ln x with `Precision.fraction` fraction bits, wrong 
 
 A circuit adds the counts, finds n and the cell of the mantissa (the rough approximation) and hands over one-hot bits
 and the digits of d; polynomial and products are done in `engine.words`. Paper: Lindell, Pinkas, "Privacy Preserving
-Data Mining" (J. Cryptology 15, 2002), section 6; parameters and proof in `protocols.precision`.
+Data Mining" (J. Cryptology 15, 2002); parameters and proof in `protocols.precision`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TABLE_BITS = 128  # working precision of the public tables
 
 @lru_cache(maxsize=64)
 def rough_netlist(precision: Precision) -> Netlist:
-    """The rough approximation: inputs x_0, x_1; outputs x, one-hot cell, one-hot shift (N - 1 - n), digits D_1 .. D_k."""
+    """The rough approximation: x_0, x_1 in; x, one-hot cell, one-hot shift (N - 1 - n) and D_1 .. D_k out."""
     width, cells = precision.count_width, precision.cells
     builder = Builder()
     x = builder.input(width) + builder.input(width)

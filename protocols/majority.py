@@ -2,7 +2,7 @@
 
 Ideal functionality. Inputs: from each party one count per class (a batch of count vectors); sums fit the public width.
 Output to both: the index of the greatest sum, the lowest index among equals. Leakage: width, number of classes,
-batch size; no count or sum. Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (J. Cryptology 2002), section 6.
+batch size; no count or sum. Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (J. Cryptology 15, 2002).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The millionaires' problem (Yao, "Protocols for Secure Computations", FOCS 1982): who has more?
 
-Ideal functionality. Inputs: x of party 0, y of party 1, unsigned integers of a public width of up to 64 bits (a batch of pairs).
-Output to both: `strict`, whether x > y; `three_way`, which of x > y, x = y, x < y holds. Leakage: the width and the
-batch size. Cost: 1 AND a bit for `strict`, 2 for `three_way`. Security is that of the engine.
+Ideal functionality. Inputs: x of party 0, y of party 1, unsigned integers of a public width of up to 64 bits (a
+batch of pairs). Output to both: `strict`, whether x > y; `three_way`, which of x > y, x = y, x < y holds. Leakage:
+the width and the batch size. Cost: 1 AND a bit for `strict`, 2 for `three_way`. Security is that of the engine.
 """
 
 from __future__ import annotations

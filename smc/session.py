@@ -37,6 +37,10 @@ class Session:
         self.meter = Meter()
         self.prg = prg if prg is not None else Prg.from_system()
 
+    def branch(self, name: str) -> Session:
+        """A session of its own over the same channel: another identifier, an empty meter. One name, one branch."""
+        return Session(self.party, self.channel, self.derive("branch", name, size=32), self.prg)
+
     @contextmanager
     def phase(self, name: str) -> Iterator[Cost]:
         """Meter the enclosed work under `name`."""

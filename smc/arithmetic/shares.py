@@ -1,7 +1,7 @@
 """Additive shares modulo 2^64 from XOR-shared bits, by correlated oblivious transfer.
 
 Ideal functionality: fresh shares of the bit, or of the product; nothing else. Assumes a secure additive OT.
-Paper: Demmler, Schneider, Zohner, "ABY" (NDSS 2015), section III-E; products after Gilboa (CRYPTO 1999).
+Paper: Demmler, Schneider, Zohner, "ABY" (NDSS 2015); products after Gilboa (CRYPTO 1999).
 """
 
 from __future__ import annotations

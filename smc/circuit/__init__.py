@@ -3,11 +3,12 @@
 from smc.circuit.bristol import dump, load, parse, save
 from smc.circuit.builder import Builder
 from smc.circuit.integer import Integer, concatenate, multiply, select
-from smc.circuit.netlist import Layer, Netlist, evaluate
+from smc.circuit.netlist import FIRST_INPUT, Layer, Netlist, evaluate
 from smc.circuit.selection import argmax, argmin, decode, leading_one, maximum, minimum, normalise
 from smc.circuit.wire import Wire, all_of, any_of, mux, parity
 
 __all__ = [
+    "FIRST_INPUT",
     "Builder",
     "Integer",
     "Layer",

@@ -22,9 +22,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from smc.circuit.builder import Builder
-from smc.circuit.compile import FIRST_INPUT_SLOT
-from smc.circuit.graph import ONE, Graph
-from smc.circuit.netlist import Netlist
+from smc.circuit.graph import ONE
+from smc.circuit.netlist import FIRST_INPUT, Netlist
 from smc.circuit.wire import Wire
 from smc.errors import InputError
 
@@ -50,6 +49,9 @@ def parse(text: str, name: str) -> Netlist:
     return _Reader(text, name).netlist()
 
 
+SHAPES = {"XOR": (2, 1), "AND": (2, 1), "INV": (1, 1), "EQ": (1, 1), "EQW": (1, 1), "MAND": (0, 0)}  # MAND: any 2n, n
+
+
 class _Reader:
     """One file being read: where we are in it, and the node of every wire defined so far."""
 
@@ -62,6 +64,7 @@ class _Reader:
         self.wires = 0
 
     def netlist(self) -> Netlist:
+        """The whole file."""
         gates, inputs, outputs, body = self.header()
         for width in inputs:
             for wire in self.builder.input(width):
@@ -72,12 +75,12 @@ class _Reader:
         for line, tokens in body:
             self.gate(line, tokens)
         first = self.wires - sum(outputs)
+        for wire in range(first, self.wires):
+            if wire not in self.nodes:
+                raise self.error(self.last_line, f"no gate defines the output wire {wire}")
         for width in outputs:
-            missing = [wire for wire in range(first, first + width) if wire not in self.nodes]
-            if missing:
-                raise self.error(self.last_line, f"no gate defines the output wire {missing[0]}")
-            graph = self.builder.graph
-            self.builder.output([Wire(graph, self.nodes[wire]) for wire in range(first, first + width)])
+            nodes = [self.nodes[wire] for wire in range(first, first + width)]
+            self.builder.output([Wire(self.builder.graph, node) for node in nodes])
             first += width
         return self.builder.build()
 
@@ -105,36 +108,41 @@ class _Reader:
         return gates, inputs, outputs, rest
 
     def gate(self, line: int, tokens: list[str]) -> None:
+        """Add the gate of one line (for MAND the gates) and define its results."""
         *head, kind = tokens
-        fan_in, fan_out, *wires = self.numbers(line, head) if len(head) >= 2 else (0, 0)
-        shape = (fan_in, fan_out)
-        graph = self.builder.graph
-        if kind == "MAND":
-            correct = fan_in == 2 * fan_out > 0
-        elif kind in ("XOR", "AND"):
-            correct = shape == (2, 1)
-        elif kind in ("INV", "EQ", "EQW"):
-            correct = shape == (1, 1)
-        else:
-            raise self.error(line, f"unknown gate {kind}")
-        if not correct or len(wires) != fan_in + fan_out:
+        shape, wires = self.numbers(line, head[:2]), self.numbers(line, head[2:])
+        if kind not in SHAPES:
+            raise self.error(line, f"unknown gate {kind[:40]!r}")
+        half = len(wires) // 3
+        fan_in, fan_out = (2 * half, half) if kind == "MAND" else SHAPES[kind]
+        if not wires or shape != [fan_in, fan_out] or len(wires) != fan_in + fan_out:
             raise self.error(line, f"wrong number of wires for {kind}")
+        graph = self.builder.graph
         if kind == "EQ":
             if wires[0] > 1:
                 raise self.error(line, f"EQ assigns 0 or 1, not {wires[0]}")
-            results = [wires[0]]  # the nodes 0 and 1 are these constants
+            results = wires[:1]  # the constants are their own nodes
         else:
             operands = [self.read(line, wire) for wire in wires[:fan_in]]
-            results = _apply(graph, kind, operands)
+            if kind == "XOR":
+                results = [graph.xor(*operands)]
+            elif kind == "INV":
+                results = [graph.xor(operands[0], ONE)]
+            elif kind == "EQW":
+                results = operands
+            else:
+                results = [graph.conjoin(operands[i], operands[i + fan_out]) for i in range(fan_out)]
         for wire, node in zip(wires[fan_in:], results, strict=True):
             self.define(line, wire, node)
 
     def read(self, line: int, wire: int) -> int:
+        """The node of a wire."""
         if wire not in self.nodes:
             raise self.error(line, f"wire {wire} is used before it is defined")
         return self.nodes[wire]
 
     def define(self, line: int, wire: int, node: int) -> None:
+        """Give a wire its node."""
         if wire in self.nodes:
             raise self.error(line, f"wire {wire} is defined twice")
         if wire >= self.wires:
@@ -142,12 +150,14 @@ class _Reader:
         self.nodes[wire] = node
 
     def numbers(self, line: int, tokens: list[str]) -> list[int]:
+        """Tokens that have to be numbers from 0 up."""
         for token in tokens:
             if not token.isdecimal() or len(token) > 18:
                 raise self.error(line, f"expected a number, found {token[:40]!r}")
         return [int(token) for token in tokens]
 
     def counted(self, line: int, numbers: list[int]) -> list[int]:
+        """Widths that follow their own number."""
         count, *widths = numbers
         if count != len(widths):
             raise self.error(line, f"{count} widths announced, {len(widths)} found")
@@ -155,17 +165,6 @@ class _Reader:
 
     def error(self, line: int, what: str) -> InputError:
         return InputError(f"{self.name}, line {line}: {what}")
-
-
-def _apply(graph: Graph, kind: str, operands: list[int]) -> list[int]:
-    if kind == "XOR":
-        return [graph.xor(*operands)]
-    if kind == "INV":
-        return [graph.xor(operands[0], ONE)]
-    if kind == "EQW":
-        return operands
-    half = len(operands) // 2
-    return [graph.conjoin(a, b) for a, b in zip(operands[:half], operands[half:], strict=True)]
 
 
 def save(netlist: Netlist, path: str | Path) -> None:
@@ -183,7 +182,7 @@ def dump(netlist: Netlist) -> str:
     """
     inputs = sum(netlist.input_widths)
     gates: list[tuple[str, list[int]]] = []  # gate i makes wire inputs + i
-    wires = {FIRST_INPUT_SLOT + wire: wire for wire in range(inputs)}  # what a slot holds at the moment
+    wires = {FIRST_INPUT + wire: wire for wire in range(inputs)}  # what a slot holds at the moment
 
     def make(kind: str, *operands: int) -> int:
         gates.append((kind, list(operands)))

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc.circuit.graph import AND, LEAF, ONE, XOR, ZERO, Graph
-from smc.circuit.netlist import Layer, Netlist
-
-FIRST_INPUT_SLOT = 2
+from smc.circuit.netlist import FIRST_INPUT, Layer, Netlist
 
 Schedule = list[tuple[list[int], list[int]]]  # for each layer its XOR nodes and its AND nodes, in order
 
@@ -95,10 +93,10 @@ def _allocate(
         last_use[node] = never
     slot = [0] * len(graph)
     slot[ONE] = 1
-    for number, node in enumerate(sources, FIRST_INPUT_SLOT):
+    for number, node in enumerate(sources, FIRST_INPUT):
         slot[node] = number
-    slots = FIRST_INPUT_SLOT + len(sources)
-    free = [number for number, node in enumerate(sources, FIRST_INPUT_SLOT) if last_use[node] < 0]
+    slots = FIRST_INPUT + len(sources)
+    free = [number for number, node in enumerate(sources, FIRST_INPUT) if last_use[node] < 0]
     for time, node in enumerate(order):
         for operand in (graph.left[node], graph.right[node]):
             if last_use[operand] == time:

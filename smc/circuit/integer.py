@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 from smc.circuit import ripple
-from smc.circuit.graph import ZERO, Graph
+from smc.circuit.graph import ONE, ZERO, Graph
 from smc.circuit.wire import Wire, all_of, mux
 
 
@@ -26,7 +26,7 @@ class Integer:
     its own least width elsewhere.
 
     AND gates for operands of n bits: + and - n - 1, wide_add n, comparison n, equality n - 1, product 2n^2 - n,
-    shift by a k-bit Integer kn. The depth of + - < is n, of the product 2n, of equality log n.
+    shift by a k-bit Integer at most kn. The depth of + - < is n, of the product 2n, of equality log n.
     """
 
     def __init__(self, graph: Graph, wires: Sequence[Wire], signed: bool = False) -> None:
@@ -133,7 +133,7 @@ class Integer:
     def __eq__(self, other: Integer | int) -> Wire:  # type: ignore[override]
         a, b = self.aligned(other)
         same = [x == y for x, y in zip(a, b, strict=True)]
-        return all_of(same) if same else ~self._zero()
+        return all_of(same) if same else Wire(self.graph, ONE)
 
     def __ne__(self, other: Integer | int) -> Wire:  # type: ignore[override]
         return ~(self == other)
@@ -163,7 +163,8 @@ class Integer:
     def __rshift__(self, amount: Integer | int) -> Integer:
         if isinstance(amount, Integer):
             return _barrel(self, amount, left=False)
-        return self._of(self.wires[_distance(amount, len(self)) :]).resize(len(self))
+        distance = _distance(amount, len(self))
+        return self._of([*self.wires[distance:], *[self._filler()] * distance])
 
     def aligned(self, other: Integer | int) -> tuple[Integer, Integer]:
         """Both operands with their values unchanged, in one width and one signedness."""

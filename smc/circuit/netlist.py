@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from smc.primitives.bits import BitMatrix
+
 Gates = NDArray[np.int32]
-BitMatrix = NDArray[np.uint8]
+
+FIRST_INPUT = 2  # the slot of the first input bit, after the two constants
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,8 @@ class Netlist:
 def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
     """The outputs for clear inputs; the plain reference for every other executor.
 
-    inputs: one uint8[width, batch] of 0 and 1 an input argument; returns the same for the output arguments.
+    `inputs` has a uint8[width, batch] of 0 and 1 for every input argument (the batch may have more dimensions, and is
+    1 if there are no arguments); so has the result for every output argument. ValueError if a width is wrong.
     """
     given = tuple(len(bits) for bits in inputs)
     if given != netlist.input_widths:
@@ -86,7 +90,7 @@ def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
     state = np.zeros((netlist.slots, *batch), dtype=np.uint8)
     state[1] = 1
     if inputs:
-        state[2 : 2 + sum(given)] = np.concatenate(inputs)
+        state[FIRST_INPUT : FIRST_INPUT + sum(given)] = np.concatenate(inputs)
     for layer in netlist.layers:
         for out, left, right in layer.xors:
             np.bitwise_xor(state[left], state[right], out=state[out])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from smc.circuit.graph import ONE
 from smc.circuit.integer import Integer, concatenate, select
 from smc.circuit.wire import Wire, any_of
 
@@ -13,7 +14,7 @@ def decode(index: Integer) -> list[Wire]:
 
     Bit by bit: a wire w of the shorter table becomes the two wires w & bit and w & ~bit = w ^ (w & bit).
     """
-    table = [~Wire(index.graph, 0)]
+    table = [Wire(index.graph, ONE)]
     for bit in index:
         high = [wire & bit for wire in table]
         table = [wire ^ upper for wire, upper in zip(table, high, strict=True)] + high
@@ -22,11 +23,11 @@ def decode(index: Integer) -> list[Wire]:
 
 def leading_one(x: Integer) -> Integer:
     """As wide as x, with only the most significant set bit of x left; 0 for 0. n - 1 ANDs, depth n - 1."""
-    seen = Wire(x.graph, 0)
+    clear = Wire(x.graph, ONE)  # no bit was set so far
     found: list[Wire] = []
     for wire in reversed(x.wires):
-        before, seen = seen, seen | wire
-        found.append(seen ^ before)
+        found.append(clear & wire)
+        clear = clear ^ found[-1]
     return Integer(x.graph, found[::-1])
 
 
@@ -34,7 +35,7 @@ def normalise(x: Integer) -> tuple[Integer, Integer]:
     """x << s with the smallest s that sets the top bit, and s in ceil(log2 n) bits, for n bits of x.
 
     For x = 0 the shifted value is 0 and every bit of s is 1. Each step asks whether the top 2^k bits are all zero and
-    if so shifts by 2^k: about n log2 n + n ANDs.
+    if so shifts by 2^k: n + 2^k - 1 ANDs for k = ceil(log2 n) - 1, ..., 0.
     """
     x = x.as_unsigned()
     shift: list[Wire] = []

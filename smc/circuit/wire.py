@@ -31,7 +31,7 @@ class Wire:
         return Wire(self.graph, self.graph.conjoin(self.node, self._operand(other)))
 
     def __or__(self, other: Wire | int) -> Wire:
-        return ~(~self & ~Wire(self.graph, self._operand(other)))
+        return self ^ other ^ (self & other)
 
     def __invert__(self) -> Wire:
         return Wire(self.graph, self.graph.xor(self.node, ONE))

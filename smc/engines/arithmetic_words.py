@@ -23,7 +23,7 @@ def _adder(width: int) -> Netlist:
 
 
 class ArithmeticWords(Words):
-    """`Word.data` is this party's share, uint64[batch]. Sums are local; the width only matters at the way back to bits."""
+    """`Word.data` is this party's share, uint64[batch]. Sums are local; widths only matter on the way back to bits."""
 
     def __init__(self, engine: Engine, transfers: Transfers) -> None:
         self._engine = engine

@@ -1,7 +1,7 @@
 """The GMW engine: XOR shares, AND gates from oblivious transfer; one round an AND level.
 
-Ideal functionality: the netlist's outputs as XOR shares (or opened by `reveal`), nothing else. Leakage: netlist and batch
-size, both public.
+Ideal functionality: the netlist's outputs as XOR shares (or opened by `reveal`), nothing else. Leakage: netlist and
+batch size, both public.
 """
 
 from __future__ import annotations

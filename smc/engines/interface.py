@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class Engine(ABC):
         self.session.meter.gates(netlist.and_count * stacked.batch)
         outputs = self._execute(netlist, stacked.data)
         bounds = np.cumsum((0, *netlist.output_widths))
-        return [Bits(outputs[low:high]) for low, high in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [Bits(outputs[low:high]) for low, high in pairwise(bounds)]
 
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
         """Open bits to both parties: one message each way, one bit each."""

@@ -1,7 +1,7 @@
 """Secret signed integers, in two representations behind one interface.
 
-`CircuitWords` keeps them as bits of the engine and computes with circuits; `ArithmeticWords` keeps additive shares modulo
-2^64 and computes with oblivious transfer. A `Word` carries a public width: its value, in two's complement, fits
+`CircuitWords` keeps them as bits of the engine and computes with circuits; `ArithmeticWords` keeps additive shares
+modulo 2^64 and computes with oblivious transfer. A `Word` carries a public width: its value, in two's complement, fits
 that many bits. The caller answers for the widths it asks for; sums and products are taken modulo 2^width.
 """
 

@@ -1,7 +1,7 @@
 """The Yao engine: garbled circuits; party 0 garbles, party 1 evaluates.
 
-Ideal functionality: the netlist's outputs as XOR shares (or opened by `reveal`), nothing else. Leakage: netlist and batch
-size, both public. Constant rounds: tables flow one way, inputs of the evaluator cost one flight each way.
+Ideal functionality: the netlist's outputs as XOR shares (or opened by `reveal`), nothing else. Leakage: netlist and
+batch size, both public. Constant rounds: tables flow one way, inputs of the evaluator cost one flight each way.
 """
 
 from __future__ import annotations

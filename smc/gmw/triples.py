@@ -2,7 +2,7 @@
 
 Party p draws b_p; the peer's OT pair (m0, m1) gives it a' = m0 xor m1 and p's chosen m_b = m0 xor b_p a': shares of the
 cross product, with nothing sent beyond the OT extension. Source: Asharov, Lindell, Schneider, Zohner,
-"More Efficient Oblivious Transfer and Extensions for Faster Secure Computation" (CCS 2013), section 5.1.
+"More Efficient Oblivious Transfer and Extensions for Faster Secure Computation" (CCS 2013).
 """
 
 from __future__ import annotations

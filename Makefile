@@ -1,0 +1,48 @@
+# Two commands do everything: `make demo` and `make test`. Each sets up the virtual environment first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint check campaign bench benchmarks proto clean
+
+demo: $(STAMP)
+	$(BIN)/smc demo
+
+test: lint
+	$(BIN)/pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+campaign: $(STAMP)
+	SMC_CAMPAIGN=1 $(BIN)/pytest -m campaign
+
+bench: $(STAMP)
+	$(BIN)/smc bench
+
+benchmarks: $(STAMP)
+	$(BIN)/python benchmarks/gates.py
+
+proto: $(STAMP)
+	$(BIN)/python -m grpc_tools.protoc -I . --python_out=. --pyi_out=. proto/exchange.proto
+
+# A fresh Debian has python3 without the venv module; root can install it, others are told what to do.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; say which: make PYTHON=python3.11"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "the Python module venv is missing, installing the package python3-venv"; \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
+		then apt-get -qq update && apt-get -qq install -y python3-venv; \
+		else echo "run first: sudo apt-get install python3-venv"; exit 2; fi; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m smc.primitives.warm
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The commands of `smc`, one module a topic."""

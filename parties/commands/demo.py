@@ -1,0 +1,83 @@
+"""`smc demo`: two real party processes on this machine, from certificates to the joint tree."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from parties import console, identity, tables, trees
+from parties.commands.options import engine_options
+from smc.errors import LinkError
+
+DEADLINE = 60.0
+ANNOUNCEMENT = "listening on "
+
+
+@click.command(epilog="Example:  smc demo --svg tree.svg")
+@engine_options("yao", "gmw", "mixed")
+@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the tree.")
+def demo(engine: str | None, ot: str | None, svg: Path | None) -> None:
+    """Two clinics learn one decision tree: fresh identities, mutual TLS on loopback, bundled data.
+
+    Each clinic is a process of its own that reads its own seven rows; this command only starts them.
+    """
+    bundled = tables.demo()
+    with tempfile.TemporaryDirectory(prefix="smc-demo-") as name:
+        directory = Path(name)
+        for clinic in ("clinic-a", "clinic-b"):
+            made = identity.create(clinic, ["127.0.0.1"], directory)
+            print_ = identity.short_fingerprint(made.certificate)
+            console.err.print(f"{clinic}: new key and certificate, fingerprint {print_}", markup=False)
+        job = ["--schema", str(bundled.schema), *(["--engine", engine] if engine else []), *(["--ot", ot] if ot else
+        [])] outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
+        outputs += ["--svg", str(svg)] if svg is not None else []
+        listener = _start(directory, "clinic-a", "clinic-b", bundled.clinic_a, [*job, *outputs, "--listen",
+        "127.0.0.1:0"]) try:
+            address = _address(listener)
+            console.err.print(f"clinic-a listens on {address}; clinic-b connects", markup=False)
+            dialler = _start(directory, "clinic-b", "clinic-a", bundled.clinic_b, [*job, "--connect", address])
+            try:
+                _finish(listener, "clinic-a")
+                _finish(dialler, "clinic-b")
+            finally:
+                dialler.kill()
+        finally:
+            listener.kill()
+        found = trees.TreeFile.load(directory / "tree.json")
+        report = json.loads((directory / "cost.json").read_text())
+    console.out.print(f"\nThe tree of both clinics' rows, target {found.target}:\n", markup=False)
+    console.out.print(trees.to_text(found.tree), markup=False)
+    console.out.print(console.cost_table(report))
+    if svg is not None:
+        console.out.print(f"\ndrawn in {svg}", markup=False)
+
+
+def _start(directory: Path, own: str, peer: str, data: Path, more: list[str]) -> subprocess.Popen[str]:
+    link = ["--identity", f"{directory / own}.key", "--certificate", f"{directory / own}.crt"]
+    link += ["--peer", f"{directory / peer}.crt"]
+    command = [sys.executable, "-m", "parties.cli", "id3", "--data", str(data), *link, *more]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def _address(listener: subprocess.Popen[str]) -> str:
+    """The address in the line that the listening party writes once its port is open."""
+    assert listener.stderr is not None
+    line = listener.stderr.readline().strip()
+    if not line.startswith(ANNOUNCEMENT):
+        raise LinkError(f"clinic-a did not start: {line or 'no output'}")
+    return line.removeprefix(ANNOUNCEMENT)
+
+
+def _finish(process: subprocess.Popen[str], name: str) -> None:
+    try:
+        _, errors = process.communicate(timeout=DEADLINE)
+    except subprocess.TimeoutExpired:
+        raise LinkError(f"{name} did not finish within {DEADLINE:g} s") from None
+    if process.returncode:
+        last = errors.strip().splitlines()[-1:] or ["no message"]
+        raise LinkError(f"{name} failed: {last[0]}")

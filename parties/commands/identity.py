@@ -1,0 +1,44 @@
+"""`smc identity`: make and look at keys and certificates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parties import console
+from parties.commands.options import json_option
+from parties.identity import create, describe, fingerprint, load_certificate
+
+
+@click.group("identity")
+def group() -> None:
+    """Make and look at keys and certificates."""
+
+
+@group.command("create", epilog="Example:  smc identity create clinic-a --host a.example.org --out keys")
+@click.argument("name")
+@click.option("--host", "hosts", multiple=True, help="IP address or DNS name of this party; may be repeated.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Directory for the two files."
+)
+def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
+    """Make NAME.key (private, mode 0600) and NAME.crt (for the peer)."""
+    identity = create(name, hosts, out)
+    console.out.print(f"private key   {identity.key_path}   (stays on this machine)", markup=False)
+    console.out.print(f"certificate   {identity.certificate_path}   (give this file to the peer)", markup=False)
+    console.out.print(f"fingerprint   {fingerprint(identity.certificate)}", markup=False)
+
+
+@group.command("show", epilog="Example:  smc identity show keys/clinic-a.crt")
+@click.argument("certificate", type=click.Path(path_type=Path, dir_okay=False))
+@json_option
+def show_command(certificate: Path, as_json: bool) -> None:
+    """Show name, hosts, validity and fingerprint of a certificate."""
+    fields = describe(load_certificate(certificate))
+    if as_json:
+        console.print_json(fields)
+        return
+    for key, value in fields.items():
+        shown = ", ".join(value) if isinstance(value, list) else value
+        console.out.print(f"{key:12}  {shown}", markup=False)

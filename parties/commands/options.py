@@ -1,0 +1,65 @@
+"""Options that several commands share, as decorators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from parties import config
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+_LINK = (
+    click.option("--config", "config_file", type=FILE, help="TOML file with any of these options; flags win."),
+    click.option("--identity", type=FILE, help="Own private key, NAME.key."),
+    click.option("--certificate", type=FILE, help="Own certificate, NAME.crt."),
+    click.option("--peer", type=FILE, help="The peer's certificate, the only one trusted."),
+    click.option("--listen", metavar="HOST:PORT", help="Be party 0: wait for the peer here."),
+    click.option("--connect", metavar="HOST:PORT", help="Be party 1: dial the peer there."),
+    click.option("--wait", type=float, help="Seconds to wait for the peer to come  [60]"),
+    click.option("--timeout", type=float, help="Seconds of silence that end a session  [120]"),
+)
+LINK_NAMES = ("identity", "certificate", "peer", "listen", "connect", "wait", "timeout")
+
+
+def link_options(command: Command) -> Command:
+    """Add LINK: identity, certificate, peer, listen or connect, wait, timeout, config."""
+    for option in reversed(_LINK):
+        command = option(command)
+    return command
+
+
+def engine_options(*engines: str) -> Callable[[Command], Command]:
+    """Add --engine and --ot."""
+
+    def decorate(command: Command) -> Command:
+        help_text = f"How circuits are computed  [{engines[-1] if 'mixed' in engines else engines[0]}]"
+        command = click.option("--ot", type=click.Choice(["extension", "trapdoor"]), help="Kind of OT  [extension]")(
+            command
+        )
+        return click.option("--engine", type=click.Choice(engines), help=help_text)(command)
+
+    return decorate
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def split_link(flags: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The link's flags and the others, by `LINK_NAMES`."""
+    link = {name: flags[name] for name in LINK_NAMES}
+    return link, {name: value for name, value in flags.items() if name not in link}
+
+
+def settings(
+    table: str, config_file: Path | None, flags: Mapping[str, Any]
+) -> tuple[config.LinkSettings, config.Settings]:
+    """The link's and the command's settings: the file's, with the flags over them."""
+    file = config.load(config_file)
+    link, own = split_link(flags)
+    return config.merge(file.link, link), config.merge(getattr(file, table), own)

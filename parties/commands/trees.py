@@ -1,0 +1,131 @@
+"""`smc id3`, and what can be done alone before and after it: `smc schema`, `smc predict`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from parties import config, console, files, jobs, schema, tables, trees
+from parties.commands.options import FILE, engine_options, json_option, link_options, settings
+from protocols.id3 import id3 as run_id3
+
+
+@click.command(
+    "id3",
+    epilog="Example:  smc id3 --data mine.csv --schema schema.toml --target play --out tree.json --config party.toml",
+)
+@click.option("--data", type=FILE, help="Own rows, a CSV file; private.")
+@click.option("--schema", "schema_", type=FILE, help="The agreed schema.")
+@click.option("--target", metavar="COLUMN", help="The class column  [target in the schema]")
+@click.option("--delta", type=float, help="Conditional entropies may be that far from the best  [0.001]")
+@click.option("--min-rows", type=int, help="Nodes with at most so many rows become leaves  [0]")
+@click.option("--max-depth", type=int, help="Deepest level of the tree  [no limit]")
+@click.option("--max-rows", type=int, help="Public bound: no party has more rows  [65535]")
+@engine_options("yao", "gmw", "mixed")
+@click.option("--out", type=FILE, help="Write the tree as JSON.")
+@click.option("--report", type=FILE, help="Write the cost report as JSON.")
+@click.option("--dot", type=FILE, help="Write the tree in Graphviz's DOT.")
+@click.option("--svg", type=FILE, help="Draw the tree.")
+@link_options
+@json_option
+def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: Any) -> None:
+    """The decision tree of both parties' rows together. Both learn the tree, and nothing else."""
+    link, own = settings("id3", config_file, {**flags, "schema": schema_})
+    assert isinstance(own, config.Id3Settings)
+    agreed = schema.load(config.required(own.schema_file, "id3.schema"))
+    target = agreed.choose_target(own.target)
+    table = tables.load(config.required(own.data, "id3.data"), agreed, target, own.max_rows)
+    problem = jobs.problem(own, agreed, target)
+    for path in (own.out, own.report, own.dot, own.svg):
+        if path is not None:
+            files.ensure_writable(path)
+    connection = jobs.Connection(link)
+    if table.ignored:
+        console.err.print(f"not in the schema, ignored: {files.listed(table.ignored)}", markup=False)
+    with console.progress("starting") as progress:
+        indices, report = connection.run(
+            jobs.id3_specification(own, agreed, target),
+            lambda engine: run_id3(
+                engine,
+                problem,
+                table.rows,
+                table.classes,
+                lambda depth, nodes: progress.doing(f"level {depth}: {nodes} nodes"),
+            ),
+            progress,
+        )
+        progress.doing("writing")
+        found = trees.TreeFile(agreed.digest(), target, own.delta, jobs.named(indices, agreed, target))
+        _write(own, found, report)
+    if as_json:
+        console.print_json({**found.fields(), "cost": report})
+        return
+    console.out.print(trees.to_text(found.tree), markup=False, end="")
+    console.err.print(console.cost_table(report))
+
+
+def _write(own: config.Id3Settings, found: trees.TreeFile, report: jobs.Report) -> None:
+    if own.out is not None:
+        found.dump(own.out)
+    if own.report is not None:
+        files.write_text(own.report, json.dumps(report, indent=2) + "\n")
+    if own.dot is not None:
+        files.write_text(own.dot, trees.to_dot(found.tree, found.target))
+    if own.svg is not None:
+        from parties.drawing import draw_svg  # matplotlib takes its time to load
+
+        files.write_text(own.svg, draw_svg(found.tree, found.target, f"Decision tree for {found.target}"))
+
+
+@click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
+@click.option("--data", type=FILE, required=True, help="Own rows, a CSV file.")
+@click.option("--target", metavar="COLUMN", help="The class column.")
+@click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
+@click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
+def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out: Path) -> None:
+    """Propose a schema from one's own file, for the operators to complete and agree on.
+
+    The proposal shows which values occur in this file, never how often.
+    """
+    proposal = schema.propose(data, target, exclude)
+    proposal.schema.save(out)
+    for note in proposal.notes:
+        console.err.print(note, markup=False)
+    console.out.print(f"{out}: {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}")
+
+
+@click.command(epilog="Example:  smc predict --tree tree.json --data rows.csv")
+@click.option("--tree", "tree_file", type=FILE, required=True, help="A tree that `smc id3 --out` wrote.")
+@click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV file.")
+@json_option
+def predict(tree_file: Path, data: Path, as_json: bool) -> None:
+    """Classify rows on this machine, one class a line; accuracy when the target column is there."""
+    found = trees.TreeFile.load(tree_file)
+    rows = tables.columns(data)
+    labels = trees.predict(found.tree, rows)
+    score = trees.score(labels, rows.values[found.target]) if found.target in rows.values else None
+    if as_json:
+        result: dict[str, Any] = {"predictions": labels}
+        if score is not None:
+            result |= {"accuracy": score.accuracy, "rows": score.rows, "confusion": score.confusion}
+        console.print_json(result)
+        return
+    for label in labels:
+        print(label)
+    if score is not None and score.accuracy is not None:
+        console.err.print(_confusion_table(score))
+        console.err.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
+
+
+def _confusion_table(score: trees.Score) -> Table:
+    table = Table(title="rows by actual (down) and predicted (across) class", title_justify="left", box=None)
+    table.add_column("")
+    for name in score.confusion:
+        table.add_column(name, justify="right")
+    for actual, counts in score.confusion.items():
+        table.add_row(actual, *(str(count) for count in counts.values()))
+    return table

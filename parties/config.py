@@ -1,0 +1,261 @@
+"""Settings: what may stand in `party.toml`, what the flags may say, and every default.
+
+    [link]
+    identity = "keys/a.key"          # relative to this file
+    certificate = "keys/a.crt"
+    peer = "keys/b.crt"
+    listen = "0.0.0.0:7001"          # or connect
+
+    [id3]
+    data = "mine.csv"
+    schema = "schema.toml"
+
+A table is a command, a key is its flag with `-` written as `_`; a flag on the command line wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+
+from parties import files
+from parties.address import parse_address
+from smc.errors import InputError
+
+
+def _anchor(value: object, info: ValidationInfo) -> object:
+    """A path as the file means it: from the home directory, or relative to the file's own directory."""
+    if value == "":
+        raise ValueError("must not be empty")
+    if info.context is None or not isinstance(value, str):
+        return value
+    return Path(info.context["directory"]) / Path(value).expanduser()
+
+
+def _address(lowest_port: int) -> AfterValidator:
+    """A check that a string is HOST:PORT."""
+
+    def check(value: str) -> str:
+        try:
+            return str(parse_address(value, lowest_port))
+        except InputError as error:
+            raise ValueError(str(error)) from None
+
+    return AfterValidator(check)
+
+
+LocalPath: TypeAlias = Annotated[Path, BeforeValidator(_anchor)]
+Here: TypeAlias = Annotated[str, _address(lowest_port=0)]  # port 0: any free one
+There: TypeAlias = Annotated[str, _address(lowest_port=1)]
+Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
+Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+TwoEngines: TypeAlias = Literal["yao", "gmw"]
+ThreeEngines: TypeAlias = Literal["yao", "gmw", "mixed"]
+Ot: TypeAlias = Literal["extension", "trapdoor"]
+
+
+class Settings(BaseModel):
+    """One table of the file, and the flags of one command. What has no default is None until given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    exclusive: ClassVar[tuple[str, ...]] = ()  # at most one of these may be given
+
+
+class LinkSettings(Settings):
+    """How to reach and recognise the peer. `wait` and `timeout` are in seconds."""
+
+    identity: LocalPath | None = None
+    certificate: LocalPath | None = None
+    peer: LocalPath | None = None
+    listen: Here | None = None
+    connect: There | None = None
+    wait: Seconds = 60.0
+    timeout: Seconds = 120.0
+    exclusive = ("listen", "connect")
+
+    @model_validator(mode="after")
+    def _one_side(self) -> LinkSettings:
+        if self.listen is not None and self.connect is not None:
+            raise ValueError("listen and connect exclude each other: one party listens, the other connects")
+        return self
+
+
+class Id3Settings(Settings):
+    """`smc id3`. `max_rows` is public: no party has more rows than that."""
+
+    data: LocalPath | None = None
+    schema_file: LocalPath | None = Field(default=None, alias="schema")  # a model's `schema` is pydantic's
+    target: str | None = None
+    delta: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.001
+    min_rows: Count = 0
+    max_depth: Count | None = None
+    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
+    engine: ThreeEngines = "mixed"
+    ot: Ot = "extension"
+    out: LocalPath | None = None
+    report: LocalPath | None = None
+    dot: LocalPath | None = None
+    svg: LocalPath | None = None
+
+
+class MillionairesSettings(Settings):
+    """`smc millionaires`: a private number of at most `bits` bits."""
+
+    value: Count | None = None
+    bits: Annotated[int, Field(strict=True, ge=1, le=64)] = 32
+    engine: TwoEngines = "yao"
+    ot: Ot = "extension"
+
+
+class CircuitSettings(Settings):
+    """`smc circuit`: a circuit file in Bristol format and this party's input to it."""
+
+    file: LocalPath | None = None
+    input: str | None = None
+    engine: TwoEngines = "yao"
+    ot: Ot = "extension"
+
+
+class PartyFile(BaseModel):
+    """All of `party.toml`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    link: LinkSettings = LinkSettings()
+    id3: Id3Settings = Id3Settings()
+    millionaires: MillionairesSettings = MillionairesSettings()
+    circuit: CircuitSettings = CircuitSettings()
+
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
+Given = TypeVar("Given")
+
+
+def load(path: Path | None) -> PartyFile:
+    """Read `party.toml`; None stands for an empty one. `InputError` names the file and the key.
+
+    Relative paths become relative to the directory of the file.
+    """
+    if path is None:
+        return PartyFile()
+    try:
+        return PartyFile.model_validate(files.read_toml(path), context={"directory": path.parent})
+    except ValidationError as error:
+        key, problem = _explain(error, PartyFile)
+        raise InputError(": ".join(filter(None, [str(path), key, problem]))) from None
+
+
+def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
+    """The settings with all flags that are not None put over them. `InputError` names a bad flag.
+
+    A flag also displaces what excludes it: `--connect` wins over `listen` in the file.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    kept = settings.model_dump(exclude_unset=True, by_alias=True)
+    if any(name in given for name in settings.exclusive):
+        kept = {name: value for name, value in kept.items() if name not in settings.exclusive}
+    try:
+        return type(settings).model_validate(kept | given)
+    except ValidationError as error:
+        key, problem = _explain(error, type(settings))
+        raise InputError(f"{_flag(key)}: {problem}" if key else problem) from None
+
+
+def required(value: Given | None, key: str) -> Given:
+    """The value, or an `InputError` that says how to give it; `key` is `table.key`, e.g. `id3.data`."""
+    if value is None:
+        table, name = key.split(".")
+        raise InputError(f"{_flag(name)} is missing: give the flag, or set {name} under [{table}] in --config")
+    return value
+
+
+@dataclass(frozen=True)
+class Link:
+    """A complete way to the peer: exactly one of `listen` and `connect` is set. Times in seconds."""
+
+    identity: Path
+    certificate: Path
+    peer: Path
+    listen: str | None
+    connect: str | None
+    wait: float
+    timeout: float
+
+
+def require_link(settings: LinkSettings) -> Link:
+    """The link if the settings are complete, otherwise an `InputError` that names what is missing."""
+    if settings.listen is None and settings.connect is None:
+        raise InputError(
+            "no way to the peer: one party gives --listen HOST:PORT, the other --connect HOST:PORT "
+            "(or listen, connect under [link] in --config)"
+        )
+    return Link(
+        identity=required(settings.identity, "link.identity"),
+        certificate=required(settings.certificate, "link.certificate"),
+        peer=required(settings.peer, "link.peer"),
+        listen=settings.listen,
+        connect=settings.connect,
+        wait=settings.wait,
+        timeout=settings.timeout,
+    )
+
+
+def _flag(name: str) -> str:
+    """The flag of a key."""
+    return "--" + name.replace("_", "-")
+
+
+def _explain(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
+    """The first problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
+    first = error.errors()[0]
+    place, context, value = first["loc"], first.get("ctx", {}), first["input"]
+    key = ".".join(str(part) for part in place)
+    match first["type"]:
+        case "extra_forbidden":
+            known = _keys(model, [str(part) for part in place[:-1]])
+            return key, f"unknown key{files.did_you_mean(str(place[-1]), known)}"
+        case "value_error":
+            return key, str(context["error"])
+        case "literal_error":
+            hint = files.did_you_mean(str(value), re.findall(r"'(\w+)'", context["expected"]))
+            return key, f"must be {context['expected']}, not {value!r}{hint}"
+        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal" as kind:
+            name = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}
+            sign = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
+            return key, f"must be {sign[name[kind]]} {context[name[kind]]:g}, not {value!r}"
+        case kind:
+            return key, f"must be {_KINDS.get(kind, 'different: ' + first['msg'])}, not {value!r}"
+
+
+_KINDS = {
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "string_type": "text in quotes",
+    "path_type": "a path in quotes",
+    "model_type": "a table",
+}
+
+
+def _keys(model: type[BaseModel], place: list[str]) -> list[str]:
+    """The keys that may stand at a place of the file."""
+    for part in place:
+        annotation = model.model_fields[part].annotation
+        assert isinstance(annotation, type)
+        assert issubclass(annotation, BaseModel)
+        model = annotation
+    return [field.alias or name for name, field in model.model_fields.items()]

@@ -1,0 +1,76 @@
+"""What the operator sees: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+STEPS = ("bytes", "KB", "MB", "GB", "TB")
+
+
+class Progress:
+    """A line that tells what is going on; on a terminal it is animated, elsewhere only `say` writes."""
+
+    def __init__(self, update: Any) -> None:
+        self._update = update
+
+    def doing(self, what: str) -> None:
+        """Show the present step."""
+        self._update(what)
+
+    def say(self, what: str) -> None:
+        """Write a line that stays."""
+        err.print(what, markup=False)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Progress]:
+    """A spinner with the present step and the seconds so far."""
+    start = time.monotonic()
+    with err.status(what) as status:
+        yield Progress(lambda text: status.update(f"{text}  [dim]({time.monotonic() - start:.0f} s)[/dim]"))
+
+
+def print_json(value: object) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def size(count: float) -> str:
+    """Bytes for people: 1.4 MB."""
+    step = 0
+    while count >= 1000 and step < len(STEPS) - 1:
+        count /= 1000
+        step += 1
+    return f"{count:.0f} {STEPS[step]}" if step == 0 else f"{count:.1f} {STEPS[step]}"
+
+
+def cost_table(report: Mapping[str, Any], depth: int = 2) -> Table:
+    """The cost report as a table, phases to the given depth."""
+    table = Table(title="cost of the conversation", title_justify="left", box=None, padding=(0, 1))
+    table.add_column("phase")
+    for name in ("sent", "received", "messages", "rounds", "AND gates", "seconds"):
+        table.add_column(name, justify="right")
+    rows = [(path, cost) for path, cost in report["phases"].items() if path.count("/") < depth]
+    for path, cost in [*rows, ("total", report["total"])]:
+        name = "  " * path.count("/") + path.rsplit("/", 1)[-1]
+        table.add_row(
+            name,
+            size(cost["bytes_sent"]),
+            size(cost["bytes_received"]),
+            f"{cost['messages']:,}",
+            f"{cost['rounds']:,}",
+            f"{cost['and_gates']:,}",
+            f"{cost['seconds']:.2f}",
+            style="bold" if path == "total" else None,
+        )
+    return table

@@ -1,0 +1,165 @@
+"""Files in and out: what goes wrong is one clear line, what is written appears whole or not at all."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import secrets
+import stat
+import tomllib
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from smc.errors import InputError
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file (or pipe). `InputError` if there is none or it may not be read."""
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {_reason(error)}") from None
+
+
+def decode(path: Path, data: bytes) -> str:
+    """The UTF-8 text of `data`, without a byte order mark. `InputError` names the first bad line."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x} at offset {error.start}); "
+            "save the file as UTF-8"
+        ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError(f"{path}, line {line}: a NUL byte; this is not a text file")
+    return text
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, see `read_bytes` and `decode`."""
+    return decode(path, read_bytes(path))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The table in a TOML file. `InputError` names the line of a syntax error."""
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {str(error).replace(chr(10), ' ')}") from None
+    except RecursionError:
+        raise InputError(f"{path}: not valid TOML: nested too deeply") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text, see `write_bytes`."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace the file at `path` by `data` in one step: readers see the old file or the new one.
+
+    The bytes go to a temporary file beside it, are flushed to the disk, and then take its name. Links are
+    followed and an existing file keeps its permissions. Devices and pipes are written to directly. Raises
+    `InputError` if this fails; the old file is then untouched.
+    """
+    try:
+        if _is_stream(path):
+            path.write_bytes(data)
+            return
+        handle, temporary = _create_beside(path)
+        try:
+            with open(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, os.path.realpath(path))
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot write {path}: {_reason(error)}") from None
+
+
+def ensure_writable(path: Path) -> None:
+    """Raise the `InputError` that `write_bytes` would raise, before hours are spent on a result for it.
+
+    Creates and removes a temporary file: only the file system itself knows all its reasons to refuse.
+    """
+    try:
+        if _is_stream(path):
+            return
+        handle, temporary = _create_beside(path)
+        os.close(handle)
+        temporary.unlink()
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot write {path}: {_reason(error)}") from None
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """A value for a message: in quotes, on one line, cut to `limit` characters."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def listed(values: Iterable[str], limit: int = 8) -> str:
+    """The first values for a message, and how many there are if that is not all."""
+    names = [quoted(value) for value in values]
+    more = f", … ({len(names)} in all)" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """` (did you mean 'x'?)` for the nearest known word, or nothing if none is near."""
+    folded = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(word.casefold(), folded, n=1)
+    return f" (did you mean {quoted(folded[near[0]])}?)" if near else ""
+
+
+def printable(text: str) -> str:
+    """The text on one line: control characters and line breaks as escapes, everything else as it is."""
+    control = ("Cc", "Cs", "Zl", "Zp")
+    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in control else c for c in text)
+
+
+def _create_beside(path: Path) -> tuple[int, Path]:
+    """A new, empty file in the directory of the file `path` leads to: (descriptor, path)."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError
+    if not target.parent.is_dir():
+        raise NotADirectoryError(0, f"there is no directory {target.parent}")
+    exists = target.exists()
+    if exists and not os.access(target, os.W_OK):
+        raise PermissionError  # a rename would get past the write protection of the file itself
+    temporary = target.parent / f".smc-{secrets.token_hex(8)}.tmp"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    if exists:
+        os.fchmod(handle, stat.S_IMODE(target.stat().st_mode))
+    return handle, temporary
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether `path` is a device, pipe or socket, such as /dev/stdout."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """A few words for an error of the operating system."""
+    match error:
+        case FileNotFoundError():
+            return "there is no such file"
+        case IsADirectoryError():
+            return "it is a directory"
+        case PermissionError():
+            return "permission denied"
+        case OSError():
+            return error.strerror or "the system refused"
+        case _:
+            return str(error)

@@ -1,0 +1,96 @@
+"""Messages to frames and back. Everything that comes in is checked; what is wrong is a `ProtocolError`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from google.protobuf.message import DecodeError
+
+from proto.exchange_pb2 import ABORT, DATA, GOODBYE, HELLO, Frame, Kind
+from smc.channel import Buffer, check_message
+from smc.errors import ProtocolError
+
+CHUNK_BYTES = 256 * 1024  # the fastest size measured for grpcio on loopback
+MAX_FRAME_BYTES = 1024 * 1024  # gRPC itself refuses larger ones
+MAX_STEP_CHARACTERS = 200
+
+
+class FrameWriter:
+    """Numbers and serialises the frames of one direction."""
+
+    def __init__(self) -> None:
+        self._sequence = 0
+
+    def write(self, kind: Kind, step: str, payload: bytes = b"", more: bool = False) -> bytes:
+        """One frame."""
+        frame = Frame(sequence=self._sequence, kind=kind, step=step, payload=payload, more=more)
+        self._sequence += 1
+        return frame.SerializeToString()
+
+    def cut(self, step: str, payload: Buffer) -> Iterator[bytes]:
+        """The frames of one message: pieces of `CHUNK_BYTES`, at least one frame even if it is empty."""
+        view = memoryview(payload).cast("B")
+        last = max(0, (len(view) - 1) // CHUNK_BYTES * CHUNK_BYTES)
+        for start in range(0, last + 1, CHUNK_BYTES):
+            piece = bytes(view[start : start + CHUNK_BYTES])
+            yield self.write(DATA, step, piece, more=start < last)
+
+
+class FrameReader:
+    """Parses the frames of the other direction and checks their numbers."""
+
+    def __init__(self) -> None:
+        self._sequence = 0
+
+    def read(self, data: bytes) -> Frame:
+        """The frame in `data`."""
+        try:
+            frame = Frame.FromString(data)
+        except DecodeError:
+            raise ProtocolError("the peer sent bytes that are not a frame") from None
+        if frame.kind not in (DATA, HELLO, ABORT, GOODBYE):
+            raise ProtocolError(f"the peer sent a frame of unknown kind {int(frame.kind)}")
+        if len(frame.step) > MAX_STEP_CHARACTERS or not frame.step.isprintable():
+            raise ProtocolError("the peer sent a frame with an unreadable step label")
+        if frame.sequence != self._sequence:
+            raise ProtocolError(
+                f"the peer sent frame {frame.sequence} where frame {self._sequence} was due: "
+                "one was lost, repeated or reordered"
+            )
+        self._sequence += 1
+        return frame
+
+
+def assemble(step: str, size: int, next_frame: Callable[[], Frame]) -> Buffer:
+    """One message of exactly `size` bytes under the label `step`, from as many frames as that takes.
+
+    No more than `size` bytes are ever kept. Raises `ProtocolError` for anything else.
+    """
+    frame = _check_piece(next_frame(), step, size)
+    if not frame.more:
+        check_message(step, size, frame.step, len(frame.payload))
+        return frame.payload
+    whole, done = bytearray(size), 0
+    while True:
+        payload = frame.payload
+        if not frame.more:
+            check_message(step, size, frame.step, done + len(payload))
+        whole[done : done + len(payload)] = payload
+        done += len(payload)
+        if not frame.more:
+            return memoryview(whole).toreadonly()
+        frame = _check_piece(next_frame(), step, size - done)
+
+
+def _check_piece(frame: Frame, step: str, left: int) -> Frame:
+    """Refuse a frame that cannot be the next piece of the message at `step`, of which `left` bytes are due."""
+    if frame.kind == GOODBYE:
+        raise ProtocolError(f"the peer ended the session while this party is at step '{step}'")
+    if frame.kind != DATA:
+        raise ProtocolError(f"the peer sent {Kind.Name(frame.kind)} at step '{step}', expected DATA")
+    check_message(step, 0, frame.step, 0)
+    if frame.more and len(frame.payload) != CHUNK_BYTES:
+        raise ProtocolError(f"the peer sent a piece of {len(frame.payload)} bytes at step '{step}', not {CHUNK_BYTES}")
+    if frame.more and left <= CHUNK_BYTES:
+        raise ProtocolError(f"the peer sent more bytes at step '{step}' than the {left} that were due")
+    return frame

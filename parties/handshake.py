@@ -1,0 +1,132 @@
+"""The handshake's rules: what both parties must agree on before a secret is touched.
+
+A job is the public specification of a run as a JSON object. Both parties send theirs in canonical form; equal
+text means equal jobs, and anything else is shown to both operators field by field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from parties.files import quoted
+from proto.exchange_pb2 import Hello
+from smc.errors import InputError, JobMismatchError, ProtocolError
+from smc.session import derive
+
+WIRE_VERSION = 1
+NONCE_BYTES = 16
+MAX_JOB_BYTES = 256 * 1024
+SHOWN_DIFFERENCES = 8
+
+
+def canonical(job: Mapping[str, Any]) -> str:
+    """The one way to write a job: JSON with sorted keys, no spaces, ASCII only. `InputError` if it cannot be."""
+    try:
+        return _dump(job)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"the job cannot be written as JSON: {error}") from None
+
+
+def job_digest(job: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical job, in hexadecimal."""
+    return hashlib.sha256(canonical(job).encode()).hexdigest()
+
+
+def make_hello(party: int, job: Mapping[str, Any]) -> Hello:
+    """This party's first message, with a fresh nonce."""
+    text = canonical(job)
+    if len(text) > MAX_JOB_BYTES:
+        raise InputError(f"the job has {len(text)} bytes, more than the {MAX_JOB_BYTES} that a session can carry")
+    return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=secrets.token_bytes(NONCE_BYTES))
+
+
+def agree(ours: Hello, theirs: Hello) -> bytes:
+    """The session identifier, 32 bytes: SHA-256 over wire version, both nonces in party order, and the job.
+
+    Raises `JobMismatchError` naming both values if version or job differ, `ProtocolError` if the peer's hello
+    is one that no honest party sends.
+    """
+    if theirs.wire_version != ours.wire_version:
+        raise JobMismatchError(
+            f"wire version: ours {ours.wire_version}, peer's {theirs.wire_version}; run the same release on both sides"
+        )
+    if theirs.party != 1 - ours.party:
+        raise ProtocolError(f"the peer says that it is party {theirs.party}, expected party {1 - ours.party}")
+    if len(theirs.nonce) != NONCE_BYTES or theirs.nonce == ours.nonce:
+        raise ProtocolError("the peer's hello has no fresh nonce")
+    if theirs.job != ours.job:
+        shown = differences(json.loads(ours.job), _parse_job(theirs.job))
+        if not shown:
+            raise ProtocolError("the peer's job is not in canonical form")
+        raise JobMismatchError("the two parties want to run different jobs: " + "; ".join(shown))
+    nonces = ours.nonce + theirs.nonce if ours.party == 0 else theirs.nonce + ours.nonce
+    return derive(nonces, "smc.exchange", ours.wire_version, ours.job, size=32)
+
+
+def differences(ours: Any, theirs: Any) -> list[str]:
+    """The fields in which two JSON values differ, `path: ours X, peer's Y`, eight at most and then a count."""
+    found = list(_walk("", ours, theirs))
+    shown = found[:SHOWN_DIFFERENCES]
+    return shown if len(found) == len(shown) else [*shown, f"and {len(found) - len(shown)} more"]
+
+
+def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in sorted(ours.keys() | theirs.keys()):
+            inner = f"{path}.{_name(key)}" if path else _name(key)
+            yield from _walk(inner, ours.get(key, _Absent), theirs.get(key, _Absent))
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for index, (left, right) in enumerate(zip(ours, theirs, strict=True)):
+            yield from _walk(f"{path}[{index}]", left, right)
+    elif _show(ours) != _show(theirs):  # as text: Python's 1 == 1.0 == True are three values here
+        left, right = _shortened(_show(ours), _show(theirs))
+        yield f"{path or 'job'}: ours {left}, peer's {right}"
+
+
+class _Absent:
+    """Stands for a field that one side does not have."""
+
+
+def _name(key: str) -> str:
+    """A key as part of a path: as it is if it is a plain word, else quoted."""
+    return key if key.isascii() and key.isprintable() and 0 < len(key) <= 40 else quoted(key, 40)
+
+
+def _show(value: Any) -> str:
+    return "nothing" if value is _Absent else _dump(value)
+
+
+def _shortened(left: str, right: str, limit: int = 60) -> tuple[str, str]:
+    """Two different texts cut to `limit` characters around the first place where they differ."""
+    same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+    start = max(0, same - limit // 3) if max(len(left), len(right)) > limit else 0
+
+    def cut(text: str) -> str:
+        piece = text[start : start + limit]
+        return ("…" if start else "") + piece + ("…" if start + limit < len(text) else "")
+
+    return cut(left), cut(right)
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _parse_job(text: str) -> dict[str, Any]:
+    """The peer's job. It comes from outside: anything but a JSON object is a `ProtocolError`."""
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(constant)
+
+    try:
+        job = json.loads(text, parse_constant=refuse)
+        _dump(job)  # 1e999 reads as infinity, which has no JSON form
+    except (ValueError, RecursionError):
+        raise ProtocolError("the peer's job is not JSON") from None
+    if not isinstance(job, dict):
+        raise ProtocolError("the peer's job is not a JSON object")
+    return job

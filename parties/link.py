@@ -1,0 +1,256 @@
+"""The link: a gRPC stream to the peer as a `Channel`, from dialling to goodbye."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography import x509
+from google.protobuf.message import DecodeError
+
+from parties.address import parse_address
+from parties.frames import FrameReader, FrameWriter, assemble
+from parties.handshake import agree, make_hello
+from parties.identity import Identity, common_name, short_fingerprint
+from parties.outbox import OutboxClosed, OutboxStuck
+from parties.preflight import await_peer
+from parties.transport import Listener, Stream, dial, one_line
+from parties.watchdog import Watchdog
+from proto.exchange_pb2 import ABORT, GOODBYE, HELLO, Frame, Hello, Kind
+from smc.channel import Buffer, Channel
+from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
+from smc.session import Session
+
+WAIT_SECONDS = 60.0
+TIMEOUT_SECONDS = 120.0
+KEEPALIVE_SECONDS = 10.0
+GOODBYE_SECONDS = 20.0
+BUFFER_BYTES = 8 * 1024 * 1024
+MAX_REASON_CHARACTERS = 300
+GRACE_SECONDS = 1.0  # for the last frame to leave before the stream is cut
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """How to reach the peer. Exactly one of `listen` (party 0) and `connect` (party 1) is HOST:PORT.
+
+    `wait`: seconds until the peer must have come; `timeout`: seconds of silence in the middle of a session
+    that are an error; `keepalive`: seconds between pings, and until an unanswered one means that the peer is
+    gone; `goodbye`: seconds to wait for the peer's goodbye; `buffer`: bytes that may wait to be sent.
+    `on_listening` is told the address once the port is open.
+    """
+
+    identity: Identity
+    peer: x509.Certificate
+    listen: str | None = None
+    connect: str | None = None
+    wait: float = WAIT_SECONDS
+    timeout: float = TIMEOUT_SECONDS
+    keepalive: float = KEEPALIVE_SECONDS
+    goodbye: float = GOODBYE_SECONDS
+    buffer: int = BUFFER_BYTES
+    on_listening: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.listen is None) == (self.connect is None):
+            raise InputError("give one address: either to listen on or to connect to")
+        for name in ("wait", "timeout", "keepalive", "goodbye", "buffer"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be more than 0, got {getattr(self, name)}")
+        if self.peer == self.identity.certificate:
+            raise InputError(f"--peer is our own certificate ({self.identity.name}); give the peer's")
+
+
+class GrpcChannel(Channel):
+    """A channel over one end of the stream; both ends use this class. Not for several threads at once."""
+
+    def __init__(self, stream: Stream, peer: str, timeout: float) -> None:
+        self._stream = stream
+        self._peer = peer
+        self._timeout = timeout
+        self._limit = timeout  # of the present wait
+        self._reader = FrameReader()
+        self._writer = FrameWriter()
+        self._step = "hello"
+        self._last_word = threading.Lock()  # taken, for good, by whoever says goodbye or aborts
+        self._watchdog = Watchdog(lambda: stream.outbox.last_taken, self._expire)
+
+    def send(self, step: str, payload: Buffer) -> None:
+        """See `Channel.send`. A message is taken whole once fewer than `buffer` bytes wait to be sent."""
+        self._step = step
+        try:
+            self._stream.outbox.admit(self._timeout)
+        except OutboxStuck:
+            raise LinkError(f"{self._peer} took nothing for {self._timeout:g} s at step '{step}'") from None
+        except OutboxClosed:
+            raise self._lost() from None
+        for frame in self._writer.cut(step, payload):
+            self._stream.outbox.append(frame)
+
+    def receive(self, step: str, size: int) -> Buffer:
+        """See `Channel.receive`."""
+        self._step = step
+        return assemble(step, size, self._next_frame)
+
+    def exchange_hello(self, ours: Hello) -> Hello:
+        """Send the first frame and return the peer's."""
+        self._say(HELLO, ours.SerializeToString())
+        frame = self._next_frame()
+        if frame.kind != HELLO:
+            raise ProtocolError(f"the peer's first frame is {Kind.Name(frame.kind)}, expected HELLO")
+        try:
+            return Hello.FromString(frame.payload)
+        except DecodeError:
+            raise ProtocolError("the peer's hello is unreadable") from None
+
+    def goodbye(self, first: bool, timeout: float) -> None:
+        """End a good session: afterwards each party knows that the other has received everything.
+
+        The one that is not `first` answers only when it has read all that came before, and the first one waits
+        for that, so neither process exits with bytes on the way.
+        """
+        self._step, self._limit = "goodbye", timeout
+        if first:
+            self._say(GOODBYE)
+        frame = self._next_frame()
+        if frame.kind != GOODBYE:
+            raise ProtocolError(f"the peer is at step '{frame.step}' while this party has finished")
+        if not first:
+            self._say(GOODBYE)
+        self._last_word.acquire(blocking=False)
+        self._stream.outbox.close()
+        self._stream.ended.wait(timeout)
+
+    def abort(self, reason: str) -> None:
+        """Cut the stream, telling the peer why if this party has not had its last word yet."""
+        if self._last_word.acquire(blocking=False) and not self._stream.ended.is_set():
+            self._say(ABORT, reason[:MAX_REASON_CHARACTERS].encode(errors="replace"))
+            self._stream.outbox.close()
+            self._stream.ended.wait(GRACE_SECONDS)
+        self._stream.cancel()
+
+    def close(self) -> None:
+        """Let go of the stream."""
+        self._watchdog.stop()
+        self._stream.outbox.close(discard=True)
+
+    def _say(self, kind: Kind, payload: bytes = b"") -> None:
+        self._stream.outbox.append(self._writer.write(kind, self._step, payload))
+
+    def _next_frame(self) -> Frame:
+        self._watchdog.arm(self._limit)
+        data = self._stream.take()
+        self._watchdog.disarm()
+        if data is None:
+            raise self._lost()
+        frame = self._reader.read(data)
+        if frame.kind == ABORT:
+            self._last_word.acquire(blocking=False)
+            reason = one_line(frame.payload.decode(errors="replace"))
+            raise LinkError(f"{self._peer} gave up at step '{frame.step}': {reason}")
+        return frame
+
+    def _expire(self) -> None:
+        self.abort(f"LinkError: waited {self._limit:g} s in vain")
+
+    def _lost(self) -> LinkError:
+        if self._watchdog.expired:
+            return LinkError(f"{self._peer} was silent for {self._limit:g} s at step '{self._step}'")
+        return LinkError(f"lost the peer {self._peer} at step '{self._step}': {self._stream.cause}")
+
+
+class Link:
+    """A ready link: the peer is the pinned one and wants the same job."""
+
+    def __init__(self, party: int, channel: GrpcChannel, identifier: bytes, goodbye: float) -> None:
+        self.party = party
+        self.channel = channel
+        self.identifier = identifier
+        self._goodbye = goodbye
+        self._finished = False
+        self._session = Session(party, channel, identifier)
+
+    def session(self) -> Session:
+        """The session over this link: always the same one, since an identifier may serve only once."""
+        return self._session
+
+    def finish(self) -> None:
+        """Exchange goodbyes, once: then both parties have everything. `LinkError` if the peer says none in time."""
+        if not self._finished:
+            self._finished = True
+            self.channel.goodbye(first=self.party == 0, timeout=self._goodbye)
+
+
+@contextmanager
+def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
+    """Reach the peer, agree on the job, and yield the link; finish it on the way out, or abort on an exception.
+
+    Raises `InputError` for a bad address or a taken port, `JobMismatchError` on both sides if the jobs differ,
+    `LinkError` if the peer does not come, is not the pinned one, does not trust us, or is lost.
+    """
+    party = 0 if options.listen is not None else 1
+    hello = make_hello(party, job)
+    with _open_stream(options) as stream:
+        channel = GrpcChannel(stream, common_name(options.peer), options.timeout)
+        try:
+            identifier = _shake_hands(channel, hello, options.goodbye)
+            link = Link(party, channel, identifier, options.goodbye)
+            yield link
+            link.finish()
+        except BaseException as error:
+            channel.abort(_public_reason(error))
+            raise
+        finally:
+            channel.close()
+
+
+@contextmanager
+def _open_stream(options: LinkOptions) -> Iterator[Stream]:
+    """The stream to the pinned peer: dialled, or accepted on our port."""
+    if options.connect is not None:
+        address = parse_address(options.connect)
+        await_peer(address, options.identity, options.peer, options.wait)
+        with dial(address, options.identity, options.peer, options.keepalive, options.buffer) as stream:
+            yield stream
+        return
+    address = parse_address(options.listen or "", lowest_port=0)
+    listener = Listener(address, options.identity, options.peer, options.keepalive, options.buffer)
+    try:
+        if options.on_listening is not None:
+            options.on_listening(str(listener.address))
+        accepted = listener.accept(options.wait)
+        if accepted is None:
+            raise LinkError(
+                f"no trusted peer connected to {listener.address} within {options.wait:g} s "
+                f"(expecting certificate {common_name(options.peer)} {short_fingerprint(options.peer)})"
+            )
+        yield accepted
+    finally:
+        listener.close()
+
+
+def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> bytes:
+    """Exchange hellos and return the session identifier."""
+    theirs = channel.exchange_hello(hello)
+    try:
+        return agree(hello, theirs)
+    except JobMismatchError:
+        with suppress(LinkError):  # part in order, so that the peer has our hello and sees the same difference
+            channel.goodbye(first=hello.party == 0, timeout=timeout)
+        raise
+
+
+def _public_reason(error: BaseException) -> str:
+    """What the peer may know of our error. Others than the link's own may quote private data."""
+    match error:
+        case LinkError():
+            return f"{type(error).__name__}: {error}"
+        case KeyboardInterrupt():
+            return "interrupted"
+        case InputError():
+            return "an error in its own input"
+        case _:
+            return "internal error"

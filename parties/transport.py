@@ -1,0 +1,183 @@
+"""gRPC, and nothing else: one pinned, mutually authenticated stream, the same to both ends.
+
+This is the only module that imports grpc.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from parties.address import Address
+from parties.frames import MAX_FRAME_BYTES
+from parties.identity import Identity, tls_name
+from parties.outbox import Outbox
+from proto.exchange_pb2 import DESCRIPTOR
+from smc.errors import InputError
+
+# gRPC's own log would stand between our lines on the terminal; it reads this when it is loaded.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+import grpc
+
+logging.getLogger("grpc").addHandler(logging.NullHandler())
+
+SERVICE = DESCRIPTOR.services_by_name["Party"].full_name
+METHOD = f"/{SERVICE}/Exchange"
+
+
+@dataclass
+class Stream:
+    """One end of the stream: serialised frames in and out."""
+
+    incoming: Iterator[bytes]
+    outbox: Outbox
+    cancel: Callable[[], object]
+    ended: threading.Event = field(default_factory=threading.Event)
+    cause: str = "the connection broke"
+
+    def take(self) -> bytes | None:
+        """The next serialised frame; None once the stream is over. Blocks: `cancel` from elsewhere ends it."""
+        try:
+            return next(self.incoming)
+        except StopIteration:
+            self.cause = "it closed the connection"
+        except grpc.RpcError as error:
+            if isinstance(error, grpc.Call):
+                self.cause = one_line(error.details()) or self.cause
+        return None
+
+    def end(self) -> None:
+        """Note that the stream is over, and wake whoever waits to send."""
+        self.ended.set()
+        self.outbox.close(discard=True)
+
+
+def one_line(text: str | None, limit: int = 300) -> str:
+    """Text from outside, fit for an error message."""
+    return "".join(c if c.isprintable() else " " for c in (text or "")[:limit])
+
+
+def options(keepalive: float) -> list[tuple[str, Any]]:
+    """Channel options of both ends. A peer that does not answer pings for `keepalive` seconds is gone."""
+    period = max(1, round(keepalive * 1000))
+    return [
+        ("grpc.keepalive_time_ms", period),
+        ("grpc.keepalive_timeout_ms", period),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.max_pings_without_data", 0),  # without limit
+        ("grpc.http2.max_ping_strikes", 0),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", period // 2),
+        ("grpc.max_receive_message_length", MAX_FRAME_BYTES),
+        ("grpc.enable_retries", 0),  # a retry would buffer what was sent
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.so_reuseport", 0),  # two listeners on one port would share the peers between them
+    ]
+
+
+@contextmanager
+def dial(address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, buffer: int) -> Iterator[Stream]:
+    """Open the stream to the party that listens at `address`."""
+    credentials = grpc.ssl_channel_credentials(
+        root_certificates=peer.public_bytes(Encoding.PEM),
+        private_key=identity.key_pem,
+        certificate_chain=identity.certificate.public_bytes(Encoding.PEM),
+    )
+    name = ("grpc.ssl_target_name_override", tls_name(peer))
+    with grpc.secure_channel(f"dns:///{address}", credentials, [name, *options(keepalive)]) as channel:
+        outbox = Outbox(buffer)
+        try:
+            call = channel.stream_stream(METHOD)(outbox)
+            stream = Stream(call, outbox, call.cancel)
+            if not call.add_callback(stream.end):
+                stream.end()
+            yield stream
+        finally:
+            outbox.close(discard=True)
+
+
+class Listener:
+    """The listening end: accepts the first stream of the pinned peer, and no other."""
+
+    def __init__(self, address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, buffer: int) -> None:
+        self._peer = peer
+        self._buffer = buffer
+        self._lock = threading.Lock()
+        self._stream: Stream | None = None
+        self._accepted: queue.Queue[Stream] = queue.Queue()
+        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="smc-link")
+        handler = grpc.stream_stream_rpc_method_handler(self._exchange)
+        self._server = grpc.server(self._threads, options=options(keepalive))
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler}),))
+        credentials = grpc.ssl_server_credentials(
+            [(identity.key_pem, identity.certificate.public_bytes(Encoding.PEM))],
+            root_certificates=peer.public_bytes(Encoding.PEM),
+            require_client_auth=True,
+        )
+        numeric = _numeric(address)
+        try:
+            port = self._server.add_secure_port(str(numeric), credentials)
+        except RuntimeError:
+            raise InputError(f"cannot listen on {address}: {_why_not(numeric)}") from None
+        self.address = Address(address.host, port)
+        self._server.start()
+
+    def accept(self, wait: float) -> Stream | None:
+        """The pinned peer's stream, or None if it did not come within `wait` seconds."""
+        try:
+            return self._accepted.get(timeout=wait)
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        """Stop serving and free the port."""
+        if self._stream is not None:
+            self._stream.outbox.close(discard=True)
+        self._server.stop(None)
+        self._threads.shutdown(wait=False)
+
+    def _exchange(self, incoming: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+        """gRPC's handler, in a thread of its own, which then iterates over the outbox that it is given."""
+        presented = x509.load_pem_x509_certificate(context.auth_context()["x509_pem_cert"][0])
+        if presented != self._peer:  # TLS has checked this already; a pin is worth a second look
+            context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not the pinned one")
+        with self._lock:
+            if self._stream is not None:
+                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "the listening party is in a session already")
+            stream = self._stream = Stream(incoming, Outbox(self._buffer), context.cancel)
+        if not context.add_callback(stream.end):
+            stream.end()
+        self._accepted.put(stream)
+        return stream.outbox
+
+
+def _numeric(address: Address) -> Address:
+    """The IP address to listen on: gRPC would be content with any one of those that a name stands for."""
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise InputError(f"cannot listen on {address}: {error.strerror or 'unknown host'}") from None
+    return Address(str(found[0][4][0]), address.port)
+
+
+def _why_not(address: Address) -> str:
+    """The system's reason why the address cannot be bound, which gRPC only logs."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        try:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            probe.listen()
+        except OSError as error:
+            return error.strerror or "the system refused"
+    return "the address is taken or not allowed"
