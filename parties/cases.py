@@ -86,18 +86,17 @@ def _questions(tree: Tree) -> set[int]:
 def all_cases() -> list[Case]:
     """The table's rows, in order."""
     millionaires = "millionaires 32"
-    cases = [
-        Case(millionaires, engine, kind, 1, _millionaires)
-        for engine in ("yao", "gmw")
-        for kind in ("extension", "trapdoor")
-    ]
-    for engine in ("yao", "gmw"):
+    circuits: tuple[Name, ...] = ("yao", "gmw")
+    kinds: tuple[Kind, ...] = ("extension", "trapdoor")
+    cases = [Case(millionaires, engine, kind, 1, _millionaires) for engine in circuits for kind in kinds]
+    for engine in circuits:
         cases += [
             Case(millionaires, engine, "extension", 10_000, _millionaires),
             Case("equality 32", engine, "extension", 10_000, _equality),
             Case("majority of 4", engine, "extension", 1000, _majority),
         ]
-    for engine in ("mixed", "yao", "gmw"):
+    everything: tuple[Name, ...] = ("mixed", *circuits)
+    for engine in everything:
         cases.append(Case("x ln x, 2^20", engine, "extension", 1000, _x_log_x))
         cases.append(Case("ID3, tennis", engine, "extension", 1, _tennis))
     return cases

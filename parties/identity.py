@@ -59,8 +59,9 @@ def create(name: str, hosts: Sequence[str], directory: Path, days: int = VALID_D
     and gets `localhost`. Raises `InputError` for bad names and rather than overwrite an existing file.
     """
     if not _NAME.fullmatch(name):
-        raise InputError(f"the name {quoted(name)} must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or
-        digit")
+        raise InputError(
+            f"the name {quoted(name)} must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit"
+        )
     if not 1 <= days <= 36500:
         raise InputError(f"a certificate can be valid for 1 to 36500 days, not {days}")
     alternatives = list(dict.fromkeys(_general_name(host) for host in hosts or ["localhost"]))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
-from collections import deque
 
 
-class OutboxClosed(Exception):
+class OutboxClosedError(Exception):
     """The stream is over; nothing can be sent any more."""
 
 
-class OutboxStuck(Exception):
+class OutboxStuckError(Exception):
     """The peer took nothing for a whole timeout."""
 
 
@@ -24,52 +24,48 @@ class Outbox:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._frames: deque[bytes] = deque()
+        self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()  # None: nothing more will come
         self._waiting = 0  # bytes in _frames
         self._closed = False
+        self._discarded = False
         self._changed = threading.Condition()
         self.last_taken = time.monotonic()  # when gRPC last took a frame: progress, seen from this side
 
     def admit(self, timeout: float) -> None:
-        """Wait for room for one message. `OutboxStuck` after `timeout` seconds in which no frame went out."""
+        """Wait for room for one message. `OutboxStuckError` after `timeout` seconds in which no frame went out."""
         with self._changed:
             start = time.monotonic()
             while self._waiting >= self._limit and not self._closed:
                 left = max(start, self.last_taken) + timeout - time.monotonic()
                 if left <= 0:
-                    raise OutboxStuck
+                    raise OutboxStuckError
                 self._changed.wait(left)
             if self._closed:
-                raise OutboxClosed
+                raise OutboxClosedError
 
     def append(self, frame: bytes) -> None:
-        """Queue a frame of an admitted message."""
+        """Queue a frame of an admitted message. After `close` it goes nowhere."""
         with self._changed:
-            if not self._closed:
-                self._frames.append(frame)
-                self._waiting += len(frame)
-                self._changed.notify_all()
+            self._waiting += len(frame)
+        self._frames.put(frame)
 
     def close(self, discard: bool = False) -> None:
         """End the stream after the frames that wait already, or now."""
         with self._changed:
             self._closed = True
-            if discard:
-                self._frames.clear()
-                self._waiting = 0
+            self._discarded = self._discarded or discard
             self._changed.notify_all()
+        self._frames.put(None)
 
     def __iter__(self) -> Outbox:
         return self
 
     def __next__(self) -> bytes:
+        frame = self._frames.get()
+        if frame is None or self._discarded:
+            raise StopIteration
         with self._changed:
-            while not self._frames and not self._closed:
-                self._changed.wait()
-            if not self._frames:
-                raise StopIteration
-            frame = self._frames.popleft()
             self._waiting -= len(frame)
             self.last_taken = time.monotonic()
             self._changed.notify_all()
-            return frame
+        return frame

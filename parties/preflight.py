@@ -20,7 +20,7 @@ ATTEMPT_SECONDS = 5.0
 PAUSE_SECONDS = (0.05, 1.0)  # between attempts: the first pause, doubled each time, and the longest
 
 
-class _TryAgain(Exception):
+class _NoAnswerError(Exception):
     """The peer may not be up yet; says why."""
 
 
@@ -37,7 +37,7 @@ def await_peer(address: Address, identity: Identity, peer: x509.Certificate, wai
         try:
             _attempt(address, identity, peer, timeout=min(ATTEMPT_SECONDS, max(left, 0.1)))
             return
-        except _TryAgain as error:
+        except _NoAnswerError as error:
             if left <= pause:
                 raise LinkError(
                     f"no answer from {common_name(peer)} at {address} within {wait:g} s ({error}); "
@@ -53,7 +53,7 @@ def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeo
             _examine(connection, address, identity, peer)
     except socket.gaierror as error:
         if error.errno == socket.EAI_AGAIN:
-            raise _TryAgain("the name cannot be looked up now") from None
+            raise _NoAnswerError("the name cannot be looked up now") from None
         raise LinkError(f"the host name in {address} cannot be found: {error.strerror}") from None
     except ssl.SSLError as error:
         reason = error.reason or ""
@@ -63,12 +63,12 @@ def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeo
                 f"{short_fingerprint(identity.certificate)}; it must be given as --peer there"
             ) from None
         if isinstance(error, ssl.SSLEOFError):
-            raise _TryAgain("it hangs up during the TLS handshake") from None
+            raise _NoAnswerError("it hangs up during the TLS handshake") from None
         raise LinkError(f"what answers at {address} does not speak TLS; is it another program's port?") from None
     except TimeoutError:
-        raise _TryAgain("connected or not, nothing answers") from None
+        raise _NoAnswerError("connected or not, nothing answers") from None
     except OSError as error:
-        raise _TryAgain(error.strerror or "the connection failed") from None
+        raise _NoAnswerError(error.strerror or "the connection failed") from None
 
 
 def _examine(connection: socket.socket, address: Address, identity: Identity, peer: x509.Certificate) -> None:
@@ -87,4 +87,4 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
             )
         # In TLS 1.3 a refusal of our certificate arrives after the handshake; else gRPC's settings frame does.
         if not tls.recv(1):
-            raise _TryAgain("it hangs up after the TLS handshake")
+            raise _NoAnswerError("it hangs up after the TLS handshake")

@@ -10,11 +10,11 @@ import os
 import queue
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -86,7 +86,9 @@ def options(keepalive: float) -> list[tuple[str, Any]]:
 
 
 @contextmanager
-def dial(address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, buffer: int) -> Iterator[Stream]:
+def dial(
+    address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, buffer: int
+) -> Iterator[Stream]:
     """Open the stream to the party that listens at `address`."""
     credentials = grpc.ssl_channel_credentials(
         root_certificates=peer.public_bytes(Encoding.PEM),
@@ -97,7 +99,8 @@ def dial(address: Address, identity: Identity, peer: x509.Certificate, keepalive
     with grpc.secure_channel(f"dns:///{address}", credentials, [name, *options(keepalive)]) as channel:
         outbox = Outbox(buffer)
         try:
-            call = channel.stream_stream(METHOD)(outbox)
+            open_stream: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
+            call = open_stream(outbox)
             stream = Stream(call, outbox, call.cancel)
             if not call.add_callback(stream.end):
                 stream.end()
@@ -109,14 +112,16 @@ def dial(address: Address, identity: Identity, peer: x509.Certificate, keepalive
 class Listener:
     """The listening end: accepts the first stream of the pinned peer, and no other."""
 
-    def __init__(self, address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, buffer: int) -> None:
+    def __init__(
+        self, address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, buffer: int
+    ) -> None:
         self._peer = peer
         self._buffer = buffer
         self._lock = threading.Lock()
         self._stream: Stream | None = None
         self._accepted: queue.Queue[Stream] = queue.Queue()
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="smc-link")
-        handler = grpc.stream_stream_rpc_method_handler(self._exchange)
+        handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(self._exchange)
         self._server = grpc.server(self._threads, options=options(keepalive))
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler}),))
         credentials = grpc.ssl_server_credentials(
@@ -148,7 +153,8 @@ class Listener:
 
     def _exchange(self, incoming: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
         """gRPC's handler, in a thread of its own, which then iterates over the outbox that it is given."""
-        presented = x509.load_pem_x509_certificate(context.auth_context()["x509_pem_cert"][0])
+        facts = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
+        presented = x509.load_pem_x509_certificate(facts["x509_pem_cert"][0])
         if presented != self._peer:  # TLS has checked this already; a pin is worth a second look
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not the pinned one")
         with self._lock:

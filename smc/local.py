@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from smc.channel import MemoryChannel, memory_pair
+from smc.channel import Channel, MemoryChannel, memory_pair
 from smc.primitives.prg import Prg
 from smc.session import Session, derive
 
@@ -35,19 +35,23 @@ class _Party(threading.Thread, Generic[Result]):
 
 
 def run_local(
-    program: Callable[[Session], Result], timeout: float = 60.0, seed: bytes | None = None
+    program: Callable[[Session], Result],
+    timeout: float = 60.0,
+    seed: bytes | None = None,
+    wrap: Callable[[int, Channel], Channel] | None = None,
 ) -> tuple[Result, Result]:
     """Run `program` once as party 0 and once as party 1 over an in-memory channel; return both results.
 
-    The program tells the parties apart by `session.party`. With `seed` all randomness is derived from it
-    (tests only). If a party fails its error is raised; when both fail, the one that is not a mere echo
-    of the peer's hanging up.
+    The program tells the parties apart by `session.party`. With `seed` all randomness but RSA keys is derived from
+    it (tests only). `wrap` may put something around each party's channel: a recorder, a slow link, a fault. If a
+    party fails its error is raised; when both fail, the one that is not a mere echo of the peer's hanging up.
     """
     identifier = derive(seed, "session", size=32) if seed is not None else os.urandom(32)
     parties: list[_Party[Result]] = []
     for number, channel in enumerate(memory_pair(timeout)):
         prg = Prg(derive(seed, "party", number)) if seed is not None else None
-        parties.append(_Party(program, Session(number, channel, identifier, prg), channel))
+        outer = wrap(number, channel) if wrap is not None else channel
+        parties.append(_Party(program, Session(number, outer, identifier, prg), channel))
     for party in parties:
         party.start()
     for party in parties:

@@ -33,11 +33,14 @@ def demo(engine: str | None, ot: str | None, svg: Path | None) -> None:
             made = identity.create(clinic, ["127.0.0.1"], directory)
             print_ = identity.short_fingerprint(made.certificate)
             console.err.print(f"{clinic}: new key and certificate, fingerprint {print_}", markup=False)
-        job = ["--schema", str(bundled.schema), *(["--engine", engine] if engine else []), *(["--ot", ot] if ot else
-        [])] outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
+        job = ["--schema", str(bundled.schema)]
+        for flag, value in (("--engine", engine), ("--ot", ot)):
+            job += [flag, value] if value is not None else []
+        outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
         outputs += ["--svg", str(svg)] if svg is not None else []
-        listener = _start(directory, "clinic-a", "clinic-b", bundled.clinic_a, [*job, *outputs, "--listen",
-        "127.0.0.1:0"]) try:
+        first = [*job, *outputs, "--listen", "127.0.0.1:0"]
+        listener = _start(directory, "clinic-a", "clinic-b", bundled.clinic_a, first)
+        try:
             address = _address(listener)
             console.err.print(f"clinic-a listens on {address}; clinic-b connects", markup=False)
             dialler = _start(directory, "clinic-b", "clinic-a", bundled.clinic_b, [*job, "--connect", address])

@@ -49,8 +49,8 @@ def millionaires(config_file: Path | None, as_json: bool, value: str | None, **f
     console.err.print(console.cost_table(report))
 
 
-@click.command(epilog="Example:  smc circuit aes_128.txt --input 0x00112233445566778899aabbccddeeff --config
-party.toml") @click.argument("file", type=FILE, required=False)
+@click.command(epilog="Example:  smc circuit adder64.txt --input 0x2a --config party.toml")
+@click.argument("file", type=FILE, required=False)
 @click.option("--input", "input_", metavar="BITS|0xHEX", help="Own input, private; '-' reads it from standard input.")
 @engine_options("yao", "gmw")
 @link_options

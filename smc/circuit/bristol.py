@@ -29,6 +29,9 @@ from smc.errors import InputError
 
 MAX_WIRES = 1 << 22  # ten times the largest published circuits; a mistyped header must not exhaust the memory
 
+# Operands and results of every gate; a MAND has 2n and n.
+SHAPES = {"XOR": (2, 1), "AND": (2, 1), "INV": (1, 1), "EQ": (1, 1), "EQW": (1, 1), "MAND": (0, 0)}
+
 
 def load(path: str | Path) -> Netlist:
     """The netlist of a Bristol file; `InputError` if it cannot be read or is malformed."""
@@ -49,9 +52,6 @@ def parse(text: str, name: str) -> Netlist:
     return _Reader(text, name).netlist()
 
 
-SHAPES = {"XOR": (2, 1), "AND": (2, 1), "INV": (1, 1), "EQ": (1, 1), "EQW": (1, 1), "MAND": (0, 0)}  # MAND: any 2n, n
-
-
 class _Reader:
     """One file being read: where we are in it, and the node of every wire defined so far."""
 
@@ -64,11 +64,11 @@ class _Reader:
         self.wires = 0
 
     def netlist(self) -> Netlist:
-        """The whole file."""
+        """The netlist of the whole file."""
         gates, inputs, outputs, body = self.header()
         for width in inputs:
-            for wire in self.builder.input(width):
-                self.nodes[len(self.nodes)] = wire.node
+            for bit in self.builder.input(width):
+                self.nodes[len(self.nodes)] = bit.node
         if len(body) != gates:
             where = body[gates][0] if len(body) > gates else self.last_line
             raise self.error(where, f"the header announces {gates} gates, the file has {len(body)}")

@@ -197,8 +197,9 @@ class Integer:
 
 
 def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
-    """The lowest `width` bits of a * b, schoolbook; dropped columns cost nothing. For n x n bits: 2n^2 - n ANDs for
-    2n bits, n^2 - n + 1 for n bits. (All n^2 partial products, then one addition of n bits for each further row.)
+    """The lowest `width` bits of a * b by the schoolbook method; higher columns are not computed.
+
+    For n x n bits 2n^2 - n ANDs give all 2n bits, n^2 - n + 1 the lower n.
     """
     b = b if isinstance(b, Integer) else Integer.constant(a.graph, b)
     secret = [sum(not wire.is_constant for wire in x) for x in (a, b)]
@@ -213,7 +214,7 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
         rest = rest.resize(room)
         total = rest - term if negative else rest + term
         low.append(total[0])
-        rest = Integer(a.graph, total.wires[1:], signed=row.signed or negative)
+        rest = Integer(a.graph, total.wires[1:], row.signed)
     return Integer(a.graph, [*low, *rest], signed).resize(width)
 
 

@@ -24,8 +24,7 @@ def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
     total = []
     for x, y in zip(a, b, strict=True):
         total.append(x ^ y ^ carry)
-        if len(total) < len(a):
-            carry = majority(x, y, carry)
+        carry = majority(x, y, carry)  # the last one is a dead gate, dropped when the netlist is built
     return total
 
 
@@ -35,8 +34,7 @@ def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
     borrow = zero
     for x, y in zip(a, b, strict=True):
         difference.append(x ^ y ^ borrow)
-        if len(difference) < len(a):
-            borrow = _borrow(x, y, borrow)
+        borrow = _borrow(x, y, borrow)
     return difference
 
 

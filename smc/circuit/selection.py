@@ -79,8 +79,5 @@ def _tournament(values: Sequence[Integer], loses: Callable[[Integer, Integer], W
             beaten = loses(value, other)
             place = concatenate(select(beaten, other_index, index), beaten)
             winners.append((select(beaten, other, value), place))
-        if len(row) % 2:  # the odd one out goes on, from an even place
-            value, index = row[-1]
-            winners.append((value, index.resize(len(index) + 1)))
-        row = winners
+        row = winners + row[len(row) & ~1 :]  # an odd one out goes on
     return row[0]

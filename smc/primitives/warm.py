@@ -1,4 +1,4 @@
-"""Compile the numba kernels ahead, so that the first protocol run does not wait for it: python -m smc.primitives.warm."""
+"""Compile the numba kernels ahead of the first protocol run: python -m smc.primitives.warm."""
 
 from __future__ import annotations
 

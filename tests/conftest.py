@@ -1,0 +1,102 @@
+"""What all tests share: where the real data are, and how a program is run by two parties."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from smc.channel import Buffer, Channel
+from smc.engines import Engine, make_engine
+from smc.local import run_local
+from smc.meter import Meter
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("SMC_CAMPAIGN"):
+        return
+    skip = pytest.mark.skip(reason="a campaign: run `make campaign`")
+    for item in items:
+        if "campaign" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real tables and circuits that may stand beside the repository."""
+    if not SHARED.is_dir():
+        pytest.skip("the folder `shared` with real tables and circuits is not beside the repository")
+    return SHARED
+
+
+class Recorder(Channel):
+    """Passes messages through and keeps them: (step, bytes) of each direction."""
+
+    def __init__(self, inner: Channel) -> None:
+        self._inner = inner
+        self.sent: list[tuple[str, bytes]] = []
+        self.received: list[tuple[str, bytes]] = []
+
+    def send(self, step: str, payload: Buffer) -> None:
+        self.sent.append((step, bytes(payload)))
+        self._inner.send(step, payload)
+
+    def receive(self, step: str, size: int) -> Buffer:
+        payload = self._inner.receive(step, size)
+        self.received.append((step, bytes(payload)))
+        return payload
+
+    def digest(self) -> str:
+        """SHA-256 over everything sent."""
+        state = hashlib.sha256()
+        for step, payload in self.sent:
+            state.update(f"{step} {len(payload)} ".encode() + payload)
+        return state.hexdigest()
+
+
+class Run:
+    """The results of one two-party run, with both meters and, if recorded, both recorders."""
+
+    def __init__(self, results: tuple[Any, Any], meters: tuple[Meter, Meter], recorders: list[Recorder]) -> None:
+        self.results = results
+        self.meters = meters
+        self.recorders = recorders
+
+    @property
+    def agreed(self) -> Any:
+        """The result, which both parties must have alike."""
+        assert repr(self.results[0]) == repr(self.results[1])
+        return self.results[0]
+
+
+Play = Callable[..., Run]
+
+
+@pytest.fixture(scope="session")
+def play() -> Play:
+    """play(program, engine, ot=..., seed=...): run program(engine) as both parties in this process."""
+
+    def run(program: Callable[[Engine], Any], name: str, ot: str = "extension", seed: bytes | None = None) -> Run:
+        meters: dict[int, Meter] = {}
+        recorders: list[Recorder] = []
+
+        def wrap(party: int, channel: Channel) -> Channel:
+            del party
+            recorders.append(Recorder(channel))
+            return recorders[-1]
+
+        def both(session: Any) -> Any:
+            meters[session.party] = session.meter
+            return program(make_engine(session, name, ot))  # type: ignore[arg-type]
+
+        results = run_local(both, seed=seed, wrap=wrap)
+        return Run(results, (meters[0], meters[1]), recorders)
+
+    return run

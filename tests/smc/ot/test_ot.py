@@ -1,0 +1,206 @@
+"""Oblivious transfer: every kind delivers the chosen message, and only that."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from smc.errors import ProtocolError
+from smc.local import run_local
+from smc.ot import (
+    EllipticReceiver,
+    EllipticSender,
+    ExtensionReceiver,
+    ExtensionSender,
+    Receiver,
+    Sender,
+    Transfers,
+    TrapdoorReceiver,
+    TrapdoorSender,
+)
+from smc.ot import trapdoor as trapdoor_module
+from smc.session import Session
+
+Roles = tuple[type[Sender], type[Receiver]]
+EXTENSION: Roles = (ExtensionSender, ExtensionReceiver)
+ROLES: dict[str, Roles] = {
+    "elliptic": (EllipticSender, EllipticReceiver),
+    "trapdoor": (TrapdoorSender, TrapdoorReceiver),
+    "extension": EXTENSION,
+}
+SIZES = {"elliptic": (0, 1, 5), "trapdoor": (0, 1, 5), "extension": (0, 1, 127, 128, 129, 1000)}
+CASES = [(name, count) for name, counts in SIZES.items() for count in counts]
+
+
+def transfer(roles: Roles, sender, receiver, seed: bytes | None = None):  # type: ignore[no-untyped-def]
+    """sender(role) and receiver(role) run against each other."""
+
+    def program(session: Session) -> object:
+        if session.party == 0:
+            return sender(roles[0](session, "ot"))
+        return receiver(roles[1](session, "ot"))
+
+    return run_local(program, seed=seed)
+
+
+@pytest.mark.parametrize(("name", "count"), CASES)
+@pytest.mark.parametrize("choices", [2, 4])
+def test_random_ot(name: str, count: int, choices: int) -> None:
+    choice = np.random.default_rng(count).integers(0, choices, count).astype(np.uint8)
+    keys, chosen = transfer(ROLES[name], lambda s: s.random(count, choices), lambda r: r.random(choice, choices))
+    assert keys.shape == (choices, count, 2)
+    assert np.array_equal(keys[choice, np.arange(count)], chosen)
+    assert len({key.tobytes() for key in keys.reshape(-1, 2)}) == choices * count
+
+
+@pytest.mark.parametrize(("name", "count"), CASES)
+def test_correlated_ot(name: str, count: int) -> None:
+    choice = np.random.default_rng(count).integers(0, 2, count).astype(np.uint8)
+    (zero, delta), got = transfer(ROLES[name], lambda s: (s.correlated(count), s.delta), lambda r: r.correlated(choice))
+    assert delta[0] & 1
+    assert np.array_equal(got, np.where(choice[:, None] == 1, zero ^ delta, zero))
+    assert len({block.tobytes() for block in zero}) == count
+
+
+@pytest.mark.parametrize(("name", "count"), CASES)
+@pytest.mark.parametrize("choices", [2, 4])
+def test_chosen_bits(name: str, count: int, choices: int) -> None:
+    rng = np.random.default_rng(count)
+    messages = rng.integers(0, 2, (choices, count)).astype(np.uint8)
+    choice = rng.integers(0, choices, count).astype(np.uint8)
+    _, got = transfer(ROLES[name], lambda s: s.chosen_bits(messages), lambda r: r.chosen_bits(choice, choices))
+    assert np.array_equal(got, messages[choice, np.arange(count)])
+
+
+@pytest.mark.parametrize(("name", "count"), CASES)
+def test_additive_ot(name: str, count: int) -> None:
+    rng = np.random.default_rng(count)
+    values = rng.integers(0, 1 << 64, count, dtype=np.uint64)
+    choice = rng.integers(0, 2, count).astype(np.uint8)
+    left, right = transfer(ROLES[name], lambda s: s.additive(values), lambda r: r.additive(choice))
+    assert np.array_equal(left + right, values * choice)
+    if count > 2:
+        assert len(np.unique(left)) == count  # fresh masks
+
+
+@pytest.mark.parametrize("name", list(ROLES))
+def test_two_batches_share_nothing(name: str) -> None:
+    choice = np.array([0, 1], dtype=np.uint8)
+    (first, second), (got1, got2) = transfer(
+        ROLES[name], lambda s: (s.random(2), s.random(2)), lambda r: (r.random(choice), r.random(choice))
+    )
+    assert not {key.tobytes() for key in first.reshape(-1, 2)} & {key.tobytes() for key in second.reshape(-1, 2)}
+    assert np.array_equal(got2, second[choice, [0, 1]])
+    assert not np.array_equal(got1, got2)
+
+
+@pytest.mark.parametrize("name", list(ROLES))
+def test_two_sessions_share_nothing(name: str) -> None:
+    def once() -> tuple[bytes, bytes]:
+        (keys, delta), _ = transfer(
+            ROLES[name], lambda s: (s.random(1), s.delta), lambda r: r.random(np.zeros(1, dtype=np.uint8))
+        )
+        return keys.tobytes(), delta.tobytes()
+
+    (keys1, delta1), (keys2, delta2) = once(), once()
+    assert keys1 != keys2
+    assert delta1 != delta2
+
+
+def test_the_keys_of_one_in_four_are_independent() -> None:
+    # XOR-ing the four keys of one instance must not cancel: a receiver that knows one must not relate the others.
+    keys, _ = transfer(EXTENSION, lambda s: s.random(64, 4), lambda r: r.random(np.zeros(64, np.uint8), 4))
+    assert np.bitwise_xor.reduce(keys, axis=0).any(axis=1).all()
+
+
+def test_extension_needs_a_power_of_two() -> None:
+    with pytest.raises(ValueError, match="power of two"):
+        transfer(EXTENSION, lambda s: s.random(1, 3), lambda r: r.random(np.zeros(1, np.uint8), 3))
+
+
+def test_trapdoor_takes_any_number_of_messages() -> None:
+    choice = np.array([0, 1, 2, 2], dtype=np.uint8)
+    keys, got = transfer(ROLES["trapdoor"], lambda s: s.random(4, 3), lambda r: r.random(choice, 3))
+    assert np.array_equal(got, keys[choice, np.arange(4)])
+
+
+def test_trapdoor_inversion_is_rsa() -> None:
+    permutation = trapdoor_module._Permutation()
+    modulus = int(permutation.modulus)
+    assert modulus.bit_length() == 2048
+    for x in (0, 1, 2, modulus - 1, int.from_bytes(hashlib.sha512(b"x").digest() * 3, "little")):
+        image = pow(x, 65537, modulus)
+        assert permutation.invert(image.to_bytes(256, "little")) == x.to_bytes(256, "little")
+
+
+def test_a_bad_modulus_is_refused() -> None:
+    def program(session: Session) -> None:
+        if session.party == 0:
+            session.send("ot.trapdoor.modulus", np.full(256, 2, dtype=np.uint8))
+        else:
+            TrapdoorReceiver(session, "ot").setup()
+
+    with pytest.raises(ProtocolError, match="modulus"):
+        run_local(program)
+
+
+@pytest.mark.parametrize("point", [bytes(32), b"\x01" + bytes(31), b"\xff" * 32])
+def test_bad_points_are_refused(point: bytes) -> None:
+    def program(session: Session) -> None:
+        if session.party == 0:
+            EllipticSender(session, "ot").random(1)
+        else:
+            session.receive("ot.base.public", np.uint8, (32,))
+            session.send("ot.base.points", np.frombuffer(point, dtype=np.uint8))
+
+    with pytest.raises(ProtocolError, match="curve point"):
+        run_local(program)
+
+
+@pytest.mark.parametrize(("kind", "count"), [("extension", 0), ("extension", 1000), ("trapdoor", 3)])
+def test_both_directions_at_once(kind: str, count: int) -> None:
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 1 << 64, (2, count), dtype=np.uint64)
+    choice = rng.integers(0, 2, (2, count)).astype(np.uint8)
+
+    def program(session: Session) -> object:
+        return Transfers(session, kind).additive(values[session.party], choice[session.party])  # type: ignore[arg-type]
+
+    left, right = run_local(program)
+    assert np.array_equal(left + right, values[0] * choice[1] + values[1] * choice[0])
+
+
+@pytest.mark.parametrize("name", ["trapdoor", "extension"])
+@pytest.mark.parametrize("bit", [0, 1])
+def test_what_the_sender_sees_does_not_depend_on_the_choice(name: str, bit: int) -> None:
+    # The sender's view: for trapdoor, values uniform in Z_N; for extension, columns masked by a PRG stream it lacks.
+    seen: list[bytes] = []
+
+    def program(session: Session) -> None:
+        if session.party == 1:
+            ROLES[name][1](session, "ot").random(np.full(512, bit, dtype=np.uint8))
+            return
+        receive = session.channel.receive
+
+        def watched(step: str, size: int):  # type: ignore[no-untyped-def]
+            payload = receive(step, size)
+            if step in ("ot.matrix", "ot.trapdoor.values"):
+                seen.append(bytes(payload))
+            return payload
+
+        session.channel.receive = watched  # type: ignore[method-assign]
+        sender = ROLES[name][0](session, "ot")
+        if name == "trapdoor":
+            sender.setup()
+            sender.session.receive("ot.trapdoor.values", np.uint8, (2, 256, 256))
+            sender.session.receive("ot.trapdoor.values", np.uint8, (2, 256, 256))
+        else:
+            sender.random(512)
+
+    run_local(program)
+    bits = np.unpackbits(np.frombuffer(b"".join(seen), dtype=np.uint8)).astype(float)
+    deviation = abs(bits.mean() - 0.5) * 2 * np.sqrt(len(bits))
+    # Top bits of values below N are not quite uniform, hence the wider limit there.
+    assert deviation < (20 if name == "trapdoor" else 5)

@@ -1,0 +1,50 @@
+"""Imports point one way: parties -> protocols -> smc."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ALLOWED = {
+    "smc": {"smc"},
+    "protocols": {"smc", "protocols"},
+    "proto": {"proto"},
+    "parties": {"smc", "protocols", "proto", "parties"},
+}
+NOT_FOR_THE_ENGINE = {"grpc", "click", "rich", "pydantic", "matplotlib", "csv", "tomllib"}
+
+
+def imported(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names.add((node.module or "").split(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_imports_point_one_way(package: str) -> None:
+    files = list((ROOT / package).rglob("*.py"))
+    assert files
+    for path in files:
+        wrong = (imported(path) & set(ALLOWED)) - ALLOWED[package]
+        assert not wrong, f"{path} imports {wrong}"
+
+
+@pytest.mark.parametrize("package", ["smc", "protocols"])
+def test_the_engine_knows_nothing_of_the_world(package: str) -> None:
+    for path in (ROOT / package).rglob("*.py"):
+        wrong = imported(path) & NOT_FOR_THE_ENGINE
+        assert not wrong, f"{path} imports {wrong}"
+
+
+def test_the_walk_sees_a_wrong_import(tmp_path: Path) -> None:
+    file = tmp_path / "x.py"
+    file.write_text("def f():\n    from parties.link import open_link\n    import protocols.id3\n")
+    assert imported(file) == {"parties", "protocols"}
