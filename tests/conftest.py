@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from smc.channel import Buffer, Channel
@@ -73,6 +74,12 @@ class Run:
     def agreed(self) -> Any:
         """The result, which both parties must have alike."""
         assert repr(self.results[0]) == repr(self.results[1])
+        return self.results[0]
+
+    @property
+    def agreed_array(self) -> np.ndarray:
+        """The result, a large array that both parties must have alike."""
+        assert np.array_equal(*self.results)
         return self.results[0]
 
 
