@@ -34,6 +34,11 @@ def parse_address(text: str, lowest_port: int = 1) -> Address:
         raise InputError(f"the address {quoted(text)} needs brackets around IPv6: [HOST]:PORT")
     elif any(c.isspace() or c in "[]/@" for c in host):
         raise InputError(f"the address {quoted(text)} must be HOST:PORT, without a scheme or a path")
+    else:
+        try:
+            host = host.encode("idna").decode()  # gRPC looks up ASCII names only
+        except UnicodeError:
+            raise InputError(f"{quoted(host)} in the address {quoted(text)} is not a host name") from None
     if not (port.isascii() and port.isdigit() and lowest_port <= int(port[:6]) <= 65535):
         raise InputError(f"the port in the address {quoted(text)} must be a number from {lowest_port} to 65535")
     return Address(host, int(port))

@@ -58,10 +58,7 @@ def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeo
     except ssl.SSLError as error:
         reason = error.reason or ""
         if "ALERT" in reason:
-            raise LinkError(
-                f"the peer at {address} does not trust our certificate {identity.name} "
-                f"{short_fingerprint(identity.certificate)}; it must be given as --peer there"
-            ) from None
+            raise _untrusted(address, identity) from None
         if isinstance(error, ssl.SSLEOFError):
             raise _NoAnswerError("it hangs up during the TLS handshake") from None
         raise LinkError(f"what answers at {address} does not speak TLS; is it another program's port?") from None
@@ -85,6 +82,18 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
                 f"({common_name(presented) or 'no name'}), expected {short_fingerprint(peer)} "
                 f"({common_name(peer)}); check --peer"
             )
-        # In TLS 1.3 a refusal of our certificate arrives after the handshake; else gRPC's settings frame does.
-        if not tls.recv(1):
-            raise _NoAnswerError("it hangs up after the TLS handshake")
+        # In TLS 1.3 our certificate is judged after our side of the handshake: a refusal is an alert or, from
+        # gRPC, just the end of the connection. A party that trusts us sends its HTTP/2 settings instead.
+        try:
+            refused = not tls.recv(1)
+        except (ssl.SSLEOFError, ConnectionError):
+            refused = True
+        if refused:
+            raise _untrusted(address, identity)
+
+
+def _untrusted(address: Address, identity: Identity) -> LinkError:
+    return LinkError(
+        f"the peer at {address} does not trust our certificate {identity.name} "
+        f"{short_fingerprint(identity.certificate)}; it must be given as --peer there"
+    )

@@ -9,6 +9,7 @@ import click
 from parties import console
 from parties.commands.options import json_option
 from parties.identity import create, describe, fingerprint, load_certificate
+from smc.errors import InputError
 
 
 @click.group("identity")
@@ -24,6 +25,10 @@ def group() -> None:
 )
 def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
     """Make NAME.key (private, mode 0600) and NAME.crt (for the peer)."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the directory {out}: {error.strerror}") from None
     identity = create(name, hosts, out)
     console.out.print(f"private key   {identity.key_path}   (stays on this machine)", markup=False)
     console.out.print(f"certificate   {identity.certificate_path}   (give this file to the peer)", markup=False)

@@ -1,4 +1,4 @@
-"""The joint tree against a plain ID3 on the union, written here from the textbook and sharing nothing with the protocol.
+"""The joint tree against a plain ID3 on the union, written anew from the textbook: it shares nothing with the protocol.
 
 A plain ID3 and an ID3-delta may part only where two attributes' entropies lie within delta; so the check walks the
 joint tree and asks at every node whether the plain algorithm would accept this step.

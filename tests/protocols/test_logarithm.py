@@ -105,7 +105,7 @@ def test_the_proven_bound_holds_against_mpmath(bound: int, exponent: float, term
         return
     assert precision.error <= Fraction(delta) / 4
     assert precision.sum_width <= 64
-    x = data.draw(st.lists(st.integers(1, bound), min_size=1, max_size=10)) + [1, bound]
+    x = [*data.draw(st.lists(st.integers(1, bound), min_size=1, max_size=10)), 1, bound]
     found = plain(precision, np.array(x))
     with mpmath.workprec(200):
         for value, result in zip(x, found, strict=True):

@@ -72,7 +72,7 @@ def test_costs_of_a_comparison() -> None:
 
 @pytest.mark.parametrize(("value", "width"), [(-1, 8), (256, 8), (2, 1), (1 << 64, 64), (0, 0), (0, 65)])
 def test_a_value_that_does_not_fit_is_refused_before_anything_is_sent(play, value: int, width: int) -> None:
-    with pytest.raises(InputError, match="bits|2\\^"):
+    with pytest.raises(InputError, match=r"bits|2\^"):
         play(lambda e: three_way(e, [value], width), "yao")
 
 

@@ -34,7 +34,7 @@ def test_a_message_is_taken_before_send_returns() -> None:
 def test_another_step_or_size_names_both() -> None:
     left, right = memory_pair()
     left.send("here", b"12")
-    with pytest.raises(ProtocolError, match="'here'.*'there'"):
+    with pytest.raises(ProtocolError, match=r"'here'.*'there'"):
         right.receive("there", 2)
     left.send("here", b"12")
     with pytest.raises(ProtocolError, match="2 bytes at step 'here', expected 3"):

@@ -1,0 +1,220 @@
+"""What goes wrong in the field: one clear line, the right exit code, on both sides, and no half-written result."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from parties import tables
+
+DEMO = tables.demo()
+LINK = ["--identity", "a.key", "--certificate", "a.crt", "--peer", "b.crt", "--listen", "127.0.0.1:0"]
+
+
+def id3(data: Path = DEMO.clinic_a, *more: object) -> list[object]:
+    return ["id3", "--data", data, "--schema", DEMO.schema, *more]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Usage"),
+        (["nonsense"], "No such command"),
+        (["id3", "--nonsense"], "No such option"),
+        (["id3"], "--schema is missing"),
+        (["id3", "--schema", DEMO.schema], "--data is missing"),
+        (["id3", "--data", "nowhere.csv", "--schema", DEMO.schema, *LINK], "nowhere.csv: there is no such file"),
+        (id3(DEMO.clinic_a, "--target", "plai", *LINK), "did you mean 'play'"),
+        (id3(DEMO.clinic_a, "--delta", "0", *LINK), "--delta"),
+        (id3(DEMO.clinic_a, "--delta", "1e-9", "--max-rows", "100000", *LINK), "greater --delta or a smaller --max-rows"),
+        (id3(DEMO.clinic_a, "--max-rows", "6", *LINK), "line 8: more than 6 rows"),
+        (id3(DEMO.clinic_a, "--min-rows", "-1", *LINK), "--min-rows"),
+        (id3(DEMO.clinic_a, "--out", "no/such/tree.json", *LINK), "cannot write no/such/tree.json"),
+        (id3(DEMO.clinic_a), "--listen HOST:PORT"),
+        (id3(DEMO.clinic_a, *LINK[:-2], "--listen", "127.0.0.1"), "--listen"),
+        (id3(DEMO.clinic_a, *LINK[2:]), "--identity is missing"),
+        (id3(DEMO.clinic_a, *LINK, "--peer", "missing.crt"), "missing.crt: there is no such file"),
+        (id3(DEMO.clinic_a, *LINK, "--certificate", "b.crt"), "b.crt"),
+        (["millionaires", "--value", "4294967296", *LINK], "2^32"),
+        (["millionaires", "--value", "-3", *LINK], "--value: must be a whole number"),
+        (["millionaires", "--value", "3", "--bits", "65", *LINK], "--bits"),
+        (["millionaires", *LINK], "--value is missing"),
+        (["circuit", "a.crt", "--input", "1", *LINK], "a.crt"),
+        (["predict", "--tree", "a.crt", "--data", DEMO.clinic_a], "a.crt"),
+        (["identity", "show", "a.key"], "a.key"),
+        (["identity", "create", "a"], "exists already"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_names_the_thing(processes, arguments: list[object], message: str) -> None:
+    done = processes.run(*arguments)
+    assert done.code == 2
+    assert message in done.err + done.out
+    assert "internal error" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("outlook,temperature,humidity,wind,play\nsunny,hot,high,weak,no\nsunny,hot,hihg,weak,no\n",
+         "line 3, column 'humidity'"),
+        ("outlook,temperature,humidity,wind\nsunny,hot,high,weak\n", "lacks the column 'play'"),
+        ("outlook,temperature,humidity,wind,play\nsunny,hot,high,weak\n", "line 2: 4 fields"),
+        ("", "empty"),
+        ("outlook,temperature,humidity,wind,play\nsunny,hot,,weak,no\n", "line 2, column 'humidity'"),
+    ],
+)  # fmt: skip
+def test_a_bad_table_is_refused_before_any_connection(processes, text: str, message: str) -> None:
+    path = processes.directory / "rows.csv"
+    path.write_text(text)
+    done = processes.run(*id3(path, *LINK))
+    assert done.code == 2
+    assert message in done.message
+    assert "rows.csv" in done.message
+    assert "listening" not in done.err
+
+
+def test_a_different_job_is_exit_4_on_both_sides_with_both_values(processes) -> None:
+    done = processes.pair(
+        id3(DEMO.clinic_a, "--delta", "0.01", "--out", "a.json"), id3(DEMO.clinic_b, "--min-rows", "2", "--out", "b.json")
+    )
+    for one in done:
+        assert one.code == 4
+        assert "delta" in one.message
+        assert "0.01" in one.message
+        assert "0.001" in one.message
+        assert "min_rows" in one.message
+    assert not list(processes.directory.glob("*.json"))
+
+
+def test_different_protocols_are_exit_4(processes) -> None:
+    done = processes.pair(["millionaires", "--value", 3], id3(DEMO.clinic_b))
+    assert [one.code for one in done] == [4, 4]
+    assert "millionaires" in done[0].message
+    assert "id3" in done[1].message
+
+
+def test_the_dialler_is_not_the_peer_expected(processes) -> None:
+    zero, address = processes.listen("millionaires", "--value", 3, "--wait", 4)
+    one = processes.run(
+        "millionaires", "--value", 4, *processes.link("stranger", "a"), "--connect", address, "--wait", 20
+    )
+    assert one.code == 3
+    assert "does not trust" in one.message
+    done = processes.wait(zero)
+    assert done.code == 3
+    assert "no trusted peer" in done.message
+
+
+def test_the_listener_is_not_the_peer_expected(processes) -> None:
+    zero, address = processes.listen("millionaires", "--value", 3, "--wait", 4)
+    one = processes.run("millionaires", "--value", 4, *processes.link("b", "stranger"), "--connect", address)
+    assert one.code == 3
+    assert "check --peer" in one.message
+    assert processes.wait(zero).code == 3
+
+
+def test_nobody_there(processes) -> None:
+    done = processes.run(
+        "millionaires", "--value", 4, *processes.link("b", "a"), "--connect", "127.0.0.1:1", "--wait", 1
+    )
+    assert done.code == 3
+    assert "127.0.0.1:1" in done.message
+
+
+def test_a_port_in_use_is_exit_2(processes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        link = [*processes.link("a", "b"), "--listen", f"127.0.0.1:{port}"]
+        done = processes.run("millionaires", "--value", 4, *link)
+    assert done.code == 2
+    assert str(port) in done.message
+
+
+def test_garbage_on_the_port_disturbs_nobody(processes) -> None:
+    zero, address = processes.listen("millionaires", "--value", 3, "--json")
+    host, port = address.rsplit(":", 1)
+    noise = random.Random(1)
+    for length in (0, 1, 100, 70_000):
+        with socket.create_connection((host, int(port)), timeout=5) as stream:
+            try:
+                stream.sendall(noise.randbytes(length))
+            except OSError:
+                continue  # it hung up on us, as it may
+    one = processes.run("millionaires", "--value", 2, "--json", *processes.link("b", "a"), "--connect", address)
+    assert (one.code, processes.wait(zero).code) == (0, 0)
+
+
+# A peer that dies. The victim is stopped by the clock of its own progress: after its N-th message.
+VICTIM = """
+import os, signal, sys
+from smc.session import Session
+count = [int(sys.argv[1])]
+inner = Session.send
+def send(self, step, array):
+    count[0] -= 1
+    if count[0] < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    inner(self, step, array)
+Session.send = send
+from parties.cli import main
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("messages", [0, 1, 2, 5, 12, 20])
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_peer_killed_at_any_step_is_exit_3_and_leaves_no_tree(processes, messages: int, victim: int) -> None:
+    script = processes.directory / "victim.py"
+    script.write_text(VICTIM)
+    survivor_arguments = id3(DEMO.clinic_a, "--out", "tree.json", "--report", "cost.json")
+    victim_arguments = id3(DEMO.clinic_b, "--out", "victim.json")
+    if victim == 1:
+        survivor, address = processes.listen(*survivor_arguments)
+        dying = start_script(processes, script, messages, [*victim_arguments, *processes.link("b", "a"), "--connect",
+                                                           address])  # fmt: skip
+    else:
+        dying = start_script(processes, script, messages, [*victim_arguments, *processes.link("a", "b"), "--listen",
+                                                           "127.0.0.1:0"])  # fmt: skip
+        assert dying.stderr is not None
+        address = dying.stderr.readline().strip().removeprefix("listening on ")
+        survivor = processes.start(*survivor_arguments, *processes.link("b", "a"), "--connect", address)
+    done = processes.wait(survivor, deadline=30)
+    dying.communicate(timeout=30)
+    assert dying.returncode == -signal.SIGKILL
+    assert done.code == 3
+    assert "at step" in done.message
+    assert not list(processes.directory.glob("*.json"))
+    assert not list(processes.directory.glob(".smc-*"))
+
+
+def start_script(processes, script: Path, messages: int, arguments: list[object]):  # type: ignore[no-untyped-def]
+    import subprocess
+    import sys
+
+    root = Path(__file__).resolve().parents[2]
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(messages), *map(str, arguments)],
+        cwd=processes.directory,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    processes._running.append(process)
+    return process
+
+
+def test_interrupting_one_side_tells_the_other(processes, eventually) -> None:
+    zero, address = processes.listen("millionaires", "--value", 3)
+    zero.send_signal(signal.SIGINT)
+    done = processes.wait(zero)
+    assert done.code == 130
+    assert done.message == "smc: interrupted"
+    one = processes.run("millionaires", "--value", 3, *processes.link("b", "a"), "--connect", address, "--wait", 1)
+    assert one.code == 3

@@ -1,0 +1,167 @@
+"""The commands as operators use them: two processes, mutual TLS, files in and out."""
+
+from __future__ import annotations
+
+import csv
+import json
+import resource
+import socket
+from pathlib import Path
+
+import pytest
+
+from parties import tables
+
+DEMO = tables.demo()
+TENNIS_TREE = {
+    "attribute": "outlook",
+    "branches": {
+        "sunny": {"attribute": "humidity", "branches": {"high": {"class": "no"}, "normal": {"class": "yes"}}},
+        "overcast": {"class": "yes"},
+        "rain": {"attribute": "wind", "branches": {"weak": {"class": "yes"}, "strong": {"class": "no"}}},
+    },
+}
+COST_KEYS = {"bytes_sent", "bytes_received", "messages", "rounds", "seconds", "and_gates"}
+
+
+def id3(data: Path, *more: object) -> list[object]:
+    return ["id3", "--data", data, "--schema", DEMO.schema, *more]
+
+
+@pytest.mark.parametrize("engine", ["mixed", "yao", "gmw"])
+def test_two_processes_get_the_same_tree(processes, engine: str) -> None:
+    done = processes.pair(
+        id3(DEMO.clinic_a, "--engine", engine, "--out", "a.json", "--report", "a-cost.json", "--dot", "a.dot", "--svg",
+            "a.svg"),
+        id3(DEMO.clinic_b, "--engine", engine, "--out", "b.json", "--report", "b-cost.json"),
+    )  # fmt: skip
+    assert [one.code for one in done] == [0, 0]
+    directory = processes.directory
+    trees = [json.loads((directory / f"{name}.json").read_text()) for name in "ab"]
+    assert trees[0] == trees[1]
+    assert trees[0]["tree"] == TENNIS_TREE
+    assert (trees[0]["target"], trees[0]["delta"]) == ("play", 0.001)
+    costs = [json.loads((directory / f"{name}-cost.json").read_text()) for name in "ab"]
+    for cost in costs:
+        assert set(cost["total"]) == COST_KEYS
+        assert all(set(phase) == COST_KEYS for phase in cost["phases"].values())
+        assert "level 0/entropy" in cost["phases"]
+    assert costs[0]["total"]["bytes_sent"] == costs[1]["total"]["bytes_received"] > 0
+    assert costs[0]["total"]["bytes_received"] == costs[1]["total"]["bytes_sent"] > 0
+    assert "outlook = overcast: yes" in done[0].out
+    assert done[0].out == done[1].out
+    assert (directory / "a.dot").read_text().count("->") == 7
+    assert "<svg" in (directory / "a.svg").read_text()
+
+
+def test_json_output_and_prediction(processes) -> None:
+    first, second = processes.pair(id3(DEMO.clinic_a, "--json", "--out", "tree.json"), id3(DEMO.clinic_b, "--json"))
+    printed = json.loads(second.out)
+    assert printed["tree"] == TENNIS_TREE
+    assert set(printed["cost"]["total"]) == COST_KEYS
+    assert json.loads(first.out)["schema_digest"] == printed["schema_digest"]
+    predicted = json.loads(processes.run("predict", "--tree", "tree.json", "--data", DEMO.clinic_b, "--json").out)
+    with DEMO.clinic_b.open() as stream:
+        assert predicted["predictions"] == [row["play"] for row in csv.DictReader(stream)]
+    assert predicted["accuracy"] == 1.0
+
+
+def test_a_party_without_rows_and_public_stopping_rules(processes) -> None:
+    empty = processes.directory / "empty.csv"
+    empty.write_text("play,wind,outlook,humidity,temperature\n")
+    rules = ["--max-depth", "1", "--min-rows", "4", "--json"]
+    first, second = processes.pair(id3(empty, *rules), id3(DEMO.clinic_a, *rules))
+    assert (first.code, second.code) == (0, 0)
+    assert json.loads(first.out)["tree"] == json.loads(second.out)["tree"]
+
+
+@pytest.mark.parametrize(("left", "right", "result"), [(5, 3, "party0"), (3, 2**32 - 1, "party1"), (7, 7, "equal")])
+def test_millionaires(processes, left: int, right: int, result: str) -> None:
+    common = ["millionaires", "--json"]
+    done = processes.pair([*common, "--value", left], [*common, "--value", right])
+    for one in done:
+        printed = json.loads(one.out)
+        assert printed["result"] == result
+        assert set(printed["cost"]) == COST_KEYS
+        assert printed["cost"]["and_gates"] == 64
+
+
+@pytest.mark.parametrize("engine", ["yao", "gmw"])
+def test_millionaires_over_trapdoor_ot(processes, engine: str) -> None:
+    common = ["millionaires", "--engine", engine, "--ot", "trapdoor", "--bits", "8"]
+    done = processes.pair([*common, "--value", 200], [*common, "--value", 100])
+    assert [one.out.split(":")[0] for one in done] == ["party0", "party0"]
+    assert "this party has more" in done[0].out
+    assert "the peer has more" in done[1].out
+
+
+def test_a_value_from_standard_input_and_a_configuration_file(processes) -> None:
+    zero, address = processes.listen("millionaires", "--value", "12", "--json")
+    (processes.directory / "keys").mkdir()
+    (processes.directory / "party.toml").write_text(
+        f'[link]\nidentity = "b.key"\ncertificate = "b.crt"\npeer = "a.crt"\nconnect = "{address}"\n'
+        "[millionaires]\nbits = 16\n"
+    )
+    one = processes.start("millionaires", "--config", "party.toml", "--bits", "32", "--value", "-", "--json", stdin="13\n")
+    assert [json.loads(processes.wait(process).out)["result"] for process in (zero, one)] == ["party1"] * 2
+
+
+def test_who_starts_first_does_not_matter(processes) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    common = ["millionaires", "--json", "--value"]
+    one = processes.start(*common, 1, *processes.link("b", "a"), "--connect", f"127.0.0.1:{port}")
+    with pytest.raises(Exception, match="timed out"):
+        one.wait(1.5)
+    zero = processes.start(*common, 2, *processes.link("a", "b"), "--listen", f"127.0.0.1:{port}")
+    assert [json.loads(processes.wait(process).out)["result"] for process in (zero, one)] == ["party0"] * 2
+
+
+@pytest.mark.parametrize("engine", ["yao", "gmw"])
+def test_aes_from_a_bristol_file(processes, shared: Path, engine: str) -> None:
+    circuit = shared / "circuits" / "aes_128.txt"
+    common = ["circuit", circuit, "--engine", engine, "--json", "--input"]
+    done = processes.pair(
+        [*common, "0x000102030405060708090a0b0c0d0e0f"], [*common, "0x00112233445566778899aabbccddeeff"]
+    )
+    for one in done:  # FIPS-197, appendix C.1
+        assert json.loads(one.out)["outputs"] == ["0x69c4e0d86a7b0430d8cdb78070b4c55a"]
+
+
+def test_a_circuit_with_one_input(processes, shared: Path) -> None:
+    common = ["circuit", shared / "circuits" / "zero_equal.txt"]
+    first, second = processes.pair([*common, "--input", "0" * 64], common)
+    assert (first.out, second.out) == ("0x1\n", "0x1\n")
+
+
+def test_car_within_the_traffic_and_memory_promised(processes, shared: Path) -> None:
+    with (shared / "data" / "car.csv").open() as stream:
+        header, *rows = stream.read().splitlines()
+    for name, part in (("a", rows[::2]), ("b", rows[1::2])):
+        (processes.directory / f"{name}.csv").write_text("\n".join([header, *part]) + "\n")
+    assert processes.run("schema", "--data", shared / "data" / "car.csv", "--target", "class", "--out", "s.toml").code == 0
+    common = ["--schema", "s.toml", "--min-rows", "86", "--json"]
+    done = processes.pair(["id3", "--data", "a.csv", *common], ["id3", "--data", "b.csv", *common])
+    for one in done:
+        total = json.loads(one.out)["cost"]["total"]
+        assert total["bytes_sent"] + total["bytes_received"] < 60e6
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 500_000  # KiB, the largest child so far
+
+
+def test_the_demo(processes) -> None:
+    done = processes.run("demo", "--svg", "tree.svg")
+    assert done.code == 0
+    assert "outlook = overcast: yes" in done.out
+    assert "AND gates" in done.out
+    assert (processes.directory / "tree.svg").exists()
+
+
+def test_identities_by_command(processes) -> None:
+    made = processes.run("identity", "create", "clinic", "--host", "10.0.0.5", "--host", "c.example.org", "--out", "keys")
+    assert made.code == 0
+    assert (processes.directory / "keys" / "clinic.key").stat().st_mode & 0o777 == 0o600
+    shown = json.loads(processes.run("identity", "show", "keys/clinic.crt", "--json").out)
+    assert shown["name"] == "clinic"
+    assert shown["hosts"] == ["10.0.0.5", "c.example.org"]
+    assert shown["fingerprint"] in made.out
