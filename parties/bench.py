@@ -66,8 +66,8 @@ def in_memory(case: Case) -> Measurement:
 
 def over_link(session: Session, case: Case) -> Measurement:
     """This party's side over a link that is already there; the peer calls the same."""
-    branches = [session.branch(f"{case.title} {i}") for i in range(REPEATS)]
-    return _measurement(case, "grpc", [_play(branch, case) for branch in branches])
+    costs = [_play(session.branch(f"{case.title} {i}"), case) for i in range(REPEATS)]
+    return _measurement(case, "grpc", costs)
 
 
 @contextmanager

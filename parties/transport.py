@@ -34,7 +34,7 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 
 SERVICE = DESCRIPTOR.services_by_name["Party"].full_name
 METHOD = f"/{SERVICE}/Exchange"
-WINDOW_BYTES = 4 * 1024 * 1024  # what may be under way to a party unread: 40 MB/s at a round trip of 100 ms
+WINDOW_BYTES = int(os.environ.get("W",1024))*1024
 
 
 @dataclass
@@ -70,15 +70,18 @@ def one_line(text: str | None, limit: int = 300) -> str:
 
 
 def options(keepalive: float) -> list[tuple[str, Any]]:
-    """Channel options of both ends. A peer that does not answer pings for `keepalive` seconds is gone."""
-    period = max(1, round(keepalive * 1000))
+    """Channel options of both ends: a peer that is gone is found within 2 `keepalive` seconds.
+
+    gRPC arms its keepalive timeout in vain (as of 1.85): what counts is the ping timeout, a minute unless given.
+    An answer waits behind the data under way, so there must not be more than a slow link carries in that time.
+    """
     return [
-        ("grpc.keepalive_time_ms", period),
-        ("grpc.keepalive_timeout_ms", period),
+        ("grpc.keepalive_time_ms", round(keepalive * 500)),
+        ("grpc.keepalive_timeout_ms", round(keepalive * 1500)),
+        ("grpc.http2.ping_timeout_ms", round(keepalive * 1500)),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.max_pings_without_data", 0),  # without limit
         ("grpc.http2.max_ping_strikes", 0),  # nor a penalty for the peer's pings
-        # A fixed window instead of one found by probing: an unanswered probe would hold up the keepalive pings.
         ("grpc.http2.bdp_probe", 0),
         ("grpc.http2.lookahead_bytes", WINDOW_BYTES),
         ("grpc.max_receive_message_length", MAX_FRAME_BYTES),
