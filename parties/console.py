@@ -9,10 +9,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+# Text is shown as it is: rich would read [x] as markup and turn the :CD: of a fingerprint into a picture.
+out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
@@ -20,24 +23,24 @@ STEPS = ("bytes", "KB", "MB", "GB", "TB")
 class Progress:
     """A line that tells what is going on; on a terminal it is animated, elsewhere only `say` writes."""
 
-    def __init__(self, update: Any) -> None:
-        self._update = update
+    def __init__(self, status: Status) -> None:
+        self._status = status
+        self._start = time.monotonic()
 
     def doing(self, what: str) -> None:
-        """Show the present step."""
-        self._update(what)
+        """Show the present step, and how long the command has been running."""
+        self._status.update(Text.assemble(what, (f"  ({time.monotonic() - self._start:.0f} s)", "dim")))
 
     def say(self, what: str) -> None:
         """Write a line that stays."""
-        err.print(what, markup=False)
+        err.print(what)
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
     """A spinner with the present step and the seconds so far."""
-    start = time.monotonic()
-    with err.status(what) as status:
-        yield Progress(lambda text: status.update(f"{text}  [dim]({time.monotonic() - start:.0f} s)[/dim]"))
+    with err.status(Text(what)) as status:
+        yield Progress(status)
 
 
 def print_json(value: object) -> None:

@@ -34,7 +34,7 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 
 SERVICE = DESCRIPTOR.services_by_name["Party"].full_name
 METHOD = f"/{SERVICE}/Exchange"
-WINDOW_BYTES = int(os.environ.get("W",1024))*1024
+WINDOW_BYTES = 1024 * 1024  # under way to a party and not taken by it yet
 
 
 @dataclass
@@ -45,18 +45,18 @@ class Stream:
     outbox: Outbox
     cancel: Callable[[], object]
     ended: threading.Event = field(default_factory=threading.Event)
-    cause: str = "the connection broke"
+    cause: str = "the connection ended"
 
     def take(self) -> bytes | None:
         """The next serialised frame; None once the stream is over. Blocks: `cancel` from elsewhere ends it."""
         try:
             return next(self.incoming)
         except StopIteration:
-            self.cause = "it closed the connection"
+            return None
         except grpc.RpcError as error:
-            if isinstance(error, grpc.Call):
+            if isinstance(error, grpc.Call):  # the dialling end is told why
                 self.cause = one_line(error.details()) or self.cause
-        return None
+            return None
 
     def end(self) -> None:
         """Note that the stream is over, and wake whoever waits to send."""
@@ -73,7 +73,8 @@ def options(keepalive: float) -> list[tuple[str, Any]]:
     """Channel options of both ends: a peer that is gone is found within 2 `keepalive` seconds.
 
     gRPC arms its keepalive timeout in vain (as of 1.85): what counts is the ping timeout, a minute unless given.
-    An answer waits behind the data under way, so there must not be more than a slow link carries in that time.
+    The answer waits behind the data under way, which must not be more than a slow link (1 Mbit/s) carries in
+    that time: hence a fixed and small window.
     """
     return [
         ("grpc.keepalive_time_ms", round(keepalive * 500)),

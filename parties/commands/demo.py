@@ -32,7 +32,7 @@ def demo(engine: str | None, ot: str | None, svg: Path | None) -> None:
         for clinic in ("clinic-a", "clinic-b"):
             made = identity.create(clinic, ["127.0.0.1"], directory)
             print_ = identity.short_fingerprint(made.certificate)
-            console.err.print(f"{clinic}: new key and certificate, fingerprint {print_}", markup=False)
+            console.err.print(f"{clinic}: new key and certificate, fingerprint {print_}")
         job = ["--schema", str(bundled.schema)]
         for flag, value in (("--engine", engine), ("--ot", ot)):
             job += [flag, value] if value is not None else []
@@ -42,7 +42,7 @@ def demo(engine: str | None, ot: str | None, svg: Path | None) -> None:
         listener = _start(directory, "clinic-a", "clinic-b", bundled.clinic_a, first)
         try:
             address = _address(listener)
-            console.err.print(f"clinic-a listens on {address}; clinic-b connects", markup=False)
+            console.err.print(f"clinic-a listens on {address}; clinic-b connects")
             dialler = _start(directory, "clinic-b", "clinic-a", bundled.clinic_b, [*job, "--connect", address])
             try:
                 _finish(listener, "clinic-a")
@@ -53,11 +53,11 @@ def demo(engine: str | None, ot: str | None, svg: Path | None) -> None:
             listener.kill()
         found = trees.TreeFile.load(directory / "tree.json")
         report = json.loads((directory / "cost.json").read_text())
-    console.out.print(f"\nThe tree of both clinics' rows, target {found.target}:\n", markup=False)
-    console.out.print(trees.to_text(found.tree), markup=False)
+    console.out.print(f"\nThe tree of both clinics' rows, target {found.target}:\n")
+    console.out.print(trees.to_text(found.tree))
     console.out.print(console.cost_table(report))
     if svg is not None:
-        console.out.print(f"\ndrawn in {svg}", markup=False)
+        console.out.print(f"\ndrawn in {svg}")
 
 
 def _start(directory: Path, own: str, peer: str, data: Path, more: list[str]) -> subprocess.Popen[str]:

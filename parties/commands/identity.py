@@ -30,9 +30,9 @@ def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
     except OSError as error:
         raise InputError(f"cannot make the directory {out}: {error.strerror}") from None
     identity = create(name, hosts, out)
-    console.out.print(f"private key   {identity.key_path}   (stays on this machine)", markup=False)
-    console.out.print(f"certificate   {identity.certificate_path}   (give this file to the peer)", markup=False)
-    console.out.print(f"fingerprint   {fingerprint(identity.certificate)}", markup=False)
+    console.out.print(f"private key   {identity.key_path}   (stays on this machine)")
+    console.out.print(f"certificate   {identity.certificate_path}   (give this file to the peer)")
+    console.out.print(f"fingerprint   {fingerprint(identity.certificate)}")
 
 
 @group.command("show", epilog="Example:  smc identity show keys/clinic-a.crt")
@@ -46,4 +46,4 @@ def show_command(certificate: Path, as_json: bool) -> None:
         return
     for key, value in fields.items():
         shown = ", ".join(value) if isinstance(value, list) else value
-        console.out.print(f"{key:12}  {shown}", markup=False)
+        console.out.print(f"{key:12}  {shown}")

@@ -45,7 +45,7 @@ def millionaires(config_file: Path | None, as_json: bool, value: str | None, **f
         console.print_json({"result": result, "cost": report["total"]})
         return
     names = {"equal": "both have the same", f"party{connection.party}": "this party has more"}
-    console.out.print(f"{result}: {names.get(result, 'the peer has more')}", markup=False)
+    console.out.print(f"{result}: {names.get(result, 'the peer has more')}")
     console.err.print(console.cost_table(report))
 
 
@@ -77,7 +77,7 @@ def circuit(config_file: Path | None, as_json: bool, input_: str | None, **flags
         console.print_json({"outputs": shown, "cost": report["total"]})
         return
     for output in shown:
-        console.out.print(output, markup=False)
+        console.out.print(output)
     console.err.print(console.cost_table(report))
 
 

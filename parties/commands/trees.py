@@ -45,7 +45,7 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
             files.ensure_writable(path)
     connection = jobs.Connection(link)
     if table.ignored:
-        console.err.print(f"not in the schema, ignored: {files.listed(table.ignored)}", markup=False)
+        console.err.print(f"not in the schema, ignored: {files.listed(table.ignored)}")
     with console.progress("starting") as progress:
         indices, report = connection.run(
             jobs.id3_specification(own, agreed, target),
@@ -64,7 +64,7 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
     if as_json:
         console.print_json({**found.fields(), "cost": report})
         return
-    console.out.print(trees.to_text(found.tree), markup=False, end="")
+    console.out.print(trees.to_text(found.tree), end="")
     console.err.print(console.cost_table(report))
 
 
@@ -94,7 +94,7 @@ def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out
     proposal = schema.propose(data, target, exclude)
     proposal.schema.save(out)
     for note in proposal.notes:
-        console.err.print(note, markup=False)
+        console.err.print(note)
     console.out.print(f"{out}: {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}")
 
 

@@ -31,7 +31,10 @@ def id3(data: Path = DEMO.clinic_a, *more: object) -> list[object]:
         (["id3", "--data", "nowhere.csv", "--schema", DEMO.schema, *LINK], "nowhere.csv: there is no such file"),
         (id3(DEMO.clinic_a, "--target", "plai", *LINK), "did you mean 'play'"),
         (id3(DEMO.clinic_a, "--delta", "0", *LINK), "--delta"),
-        (id3(DEMO.clinic_a, "--delta", "1e-9", "--max-rows", "100000", *LINK), "greater --delta or a smaller --max-rows"),
+        (
+            id3(DEMO.clinic_a, "--delta", "1e-9", "--max-rows", "100000", *LINK),
+            "greater --delta or a smaller --max-rows",
+        ),
         (id3(DEMO.clinic_a, "--max-rows", "6", *LINK), "line 8: more than 6 rows"),
         (id3(DEMO.clinic_a, "--min-rows", "-1", *LINK), "--min-rows"),
         (id3(DEMO.clinic_a, "--out", "no/such/tree.json", *LINK), "cannot write no/such/tree.json"),
@@ -80,7 +83,8 @@ def test_a_bad_table_is_refused_before_any_connection(processes, text: str, mess
 
 def test_a_different_job_is_exit_4_on_both_sides_with_both_values(processes) -> None:
     done = processes.pair(
-        id3(DEMO.clinic_a, "--delta", "0.01", "--out", "a.json"), id3(DEMO.clinic_b, "--min-rows", "2", "--out", "b.json")
+        id3(DEMO.clinic_a, "--delta", "0.01", "--out", "a.json"),
+        id3(DEMO.clinic_b, "--min-rows", "2", "--out", "b.json"),
     )
     for one in done:
         assert one.code == 4

@@ -102,7 +102,9 @@ def test_a_value_from_standard_input_and_a_configuration_file(processes) -> None
         f'[link]\nidentity = "b.key"\ncertificate = "b.crt"\npeer = "a.crt"\nconnect = "{address}"\n'
         "[millionaires]\nbits = 16\n"
     )
-    one = processes.start("millionaires", "--config", "party.toml", "--bits", "32", "--value", "-", "--json", stdin="13\n")
+    one = processes.start(
+        "millionaires", "--config", "party.toml", "--bits", "32", "--value", "-", "--json", stdin="13\n"
+    )
     assert [json.loads(processes.wait(process).out)["result"] for process in (zero, one)] == ["party1"] * 2
 
 
@@ -140,7 +142,9 @@ def test_car_within_the_traffic_and_memory_promised(processes, shared: Path) -> 
         header, *rows = stream.read().splitlines()
     for name, part in (("a", rows[::2]), ("b", rows[1::2])):
         (processes.directory / f"{name}.csv").write_text("\n".join([header, *part]) + "\n")
-    assert processes.run("schema", "--data", shared / "data" / "car.csv", "--target", "class", "--out", "s.toml").code == 0
+    assert (
+        processes.run("schema", "--data", shared / "data" / "car.csv", "--target", "class", "--out", "s.toml").code == 0
+    )
     common = ["--schema", "s.toml", "--min-rows", "86", "--json"]
     done = processes.pair(["id3", "--data", "a.csv", *common], ["id3", "--data", "b.csv", *common])
     for one in done:
@@ -158,7 +162,9 @@ def test_the_demo(processes) -> None:
 
 
 def test_identities_by_command(processes) -> None:
-    made = processes.run("identity", "create", "clinic", "--host", "10.0.0.5", "--host", "c.example.org", "--out", "keys")
+    made = processes.run(
+        "identity", "create", "clinic", "--host", "10.0.0.5", "--host", "c.example.org", "--out", "keys"
+    )
     assert made.code == 0
     assert (processes.directory / "keys" / "clinic.key").stat().st_mode & 0o777 == 0o600
     shown = json.loads(processes.run("identity", "show", "keys/clinic.crt", "--json").out)

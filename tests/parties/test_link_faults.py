@@ -150,6 +150,7 @@ def test_busy_peer_that_holds_the_interpreter_is_not_taken_for_dead(parties):
 def test_interrupted_peer_says_so_and_exits_without_noise(parties):
     def program(link):
         link.channel.receive("ready", 5)
+        time.sleep(0.3)  # until it waits in turn
         process.send_signal(signal.SIGINT)
         link.channel.receive("next", 1)
 
@@ -408,7 +409,7 @@ def test_peer_that_hangs_up_without_a_word(parties):
         peer.hello()
         peer.hang_up()
         error = listening.outcome()
-    assert str(error) == "lost the peer bob at step 'x': it closed the connection"
+    assert str(error) == "lost the peer bob at step 'x': the connection ended"
 
 
 # -- hellos --------------------------------------------------------------------------------------------------
@@ -477,8 +478,8 @@ def test_no_hello_at_all(parties):
 def test_send_after_the_end_is_a_link_error():
     outbox = Outbox(10)
     outbox.close()
-    stream = SimpleNamespace(outbox=outbox, cause="the connection broke")
+    stream = SimpleNamespace(outbox=outbox, cause="the connection ended")
     channel = GrpcChannel(stream, "bob", 1.0)
-    with pytest.raises(LinkError, match="lost the peer bob at step 's': the connection broke"):
+    with pytest.raises(LinkError, match="lost the peer bob at step 's': the connection ended"):
         channel.send("s", b"")
     channel.close()
