@@ -12,6 +12,7 @@ import re
 import secrets
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -195,10 +196,9 @@ def _self_issue(
 
 def _general_name(host: str) -> x509.GeneralName:
     """An IP address or a DNS name (international ones in their ASCII form)."""
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        pass
+    with suppress(ValueError):
+        if "%" not in host:  # a zone means something on its own machine only
+            return x509.IPAddress(ipaddress.ip_address(host))
     try:
         name = host.encode("idna").decode().lower()
     except UnicodeError:

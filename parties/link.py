@@ -39,7 +39,8 @@ class LinkOptions:
     """How to reach the peer. Exactly one of `listen` (party 0) and `connect` (party 1) is HOST:PORT.
 
     `wait`: seconds until the peer must have come; `timeout`: seconds of silence in the middle of a session
-    that are an error; `keepalive`: half the seconds until a frozen or vanished peer is noticed; `goodbye`: seconds to wait for the peer's goodbye; `buffer`: bytes that may wait to be sent.
+    that are an error; `keepalive`: half the seconds until a frozen or vanished peer is noticed, even while it
+    may be silent; `goodbye`: seconds to wait for the peer's goodbye; `buffer`: bytes that may wait to be sent.
     `on_listening` is told the address once the port is open.
     """
 

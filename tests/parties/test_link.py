@@ -15,9 +15,11 @@ import pytest
 
 from parties.address import parse_address
 from parties.frames import CHUNK_BYTES
+from parties.link import open_link
 from smc.errors import InputError, JobMismatchError, LinkError
 
 ROOT = Path(__file__).resolve().parents[2]
+JOB = {"protocol": "test"}
 SIZES = [0, 1, 255 * 1024, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 5 * 1024 * 1024]
 
 
@@ -123,7 +125,12 @@ def test_last_message_arrives_though_the_sender_exits_at_once(parties):
         with open_link(options, {{"protocol": "test", "delta": 0.001}}) as link:
             link.channel.send("last", bytes({size}))
         """
-    listening, address = parties.listen(lambda link: (time.sleep(0.3), len(link.channel.receive("last", size)))[1])
+
+    def late(link):
+        time.sleep(0.3)
+        return len(link.channel.receive("last", size))
+
+    listening, address = parties.listen(late)
     own = parties.identities["bob"].key_path.with_suffix("")
     peer = parties.identities["alice"].certificate_path
     done = subprocess.run(
@@ -241,23 +248,22 @@ def test_second_trusted_stream_is_refused_and_the_first_lives_on(parties):
 
 
 def test_port_in_use_is_an_input_error(parties):
-    listening, address = parties.listen(nothing, wait=1.0)
-    second, *_ = [None]
-    with pytest.raises(InputError, match=rf"cannot listen on {address}: Address already in use"):
-        list_again(parties, address)
-    listening.outcome()
-
-
-def list_again(parties, address):
-    from parties.link import open_link
-
-    with open_link(parties.options("alice", "bob", listen=address), {}):
+    listening, address = parties.listen(nothing, wait=0.5)
+    with (
+        pytest.raises(InputError, match=rf"cannot listen on {address}: Address already in use"),
+        open_link(parties.options("alice", "bob", listen=address), JOB),
+    ):
         pass
+    assert isinstance(listening.outcome(), LinkError)
 
 
-def test_address_that_is_not_ours_is_an_input_error(parties):
-    with pytest.raises(InputError, match=r"cannot listen on 192\.0\.2\.99:7000: "):
-        list_again(parties, "192.0.2.99:7000")
+@pytest.mark.parametrize("address", ["192.0.2.99:7000", "no-such-host.invalid:7000"])
+def test_address_that_is_not_ours_is_an_input_error(parties, address):
+    with (
+        pytest.raises(InputError, match=f"cannot listen on {address}: "),
+        open_link(parties.options("alice", "bob", listen=address), JOB),
+    ):
+        pass
 
 
 def test_nobody_there(parties):

@@ -39,6 +39,8 @@ CHILD = """if True:
         wait=10, timeout=10,
     )
     try:
+        if side == "connect":
+            tell("dialling")
         with open_link(options, {"protocol": "test", "delta": 0.001}) as link:
             channel = link.channel
             exec(body)
@@ -160,6 +162,22 @@ def test_interrupted_peer_says_so_and_exits_without_noise(parties):
         error = listening.outcome()
         stdout, stderr = process.communicate(timeout=5)
     assert "bob gave up at step 'never': interrupted" in str(error)
+    assert (stdout, stderr) == ("dialling\n", "interrupted here\n")
+
+
+@pytest.mark.parametrize("side", ["listening", "dialling"])
+def test_interrupted_while_the_peer_has_not_come(parties, side):
+    if side == "listening":
+        with listening_child(parties, "") as (process, _):
+            process.send_signal(signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=5)
+    else:
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))
+            with dialling_child(parties, f"127.0.0.1:{nobody.getsockname()[1]}", "") as process:
+                assert process.stdout.readline() == "dialling\n"
+                process.send_signal(signal.SIGINT)
+                stdout, stderr = process.communicate(timeout=5)
     assert (stdout, stderr) == ("", "interrupted here\n")
 
 
