@@ -1,0 +1,114 @@
+"""Two network namespaces joined by a virtual cable: two hosts, two addresses, and a cable that can be cut.
+
+Needs root and iproute2; skipped elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from parties import tables
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = tables.demo()
+ADDRESSES = ("10.77.13.1", "10.77.13.2")
+
+
+class Hosts:
+    """Two namespaces, each with one end of the cable."""
+
+    def __init__(self) -> None:
+        tag = f"smc{os.getpid()}"
+        self.names = [f"{tag}a", f"{tag}b"]
+        self._cable = [f"{tag}x"[-15:], f"{tag}y"[-15:]]
+
+    def make(self) -> None:
+        for name in self.names:
+            ip("netns", "add", name)
+        ip("link", "add", self._cable[0], "type", "veth", "peer", "name", self._cable[1])
+        for name, end, address in zip(self.names, self._cable, ADDRESSES, strict=True):
+            ip("link", "set", end, "netns", name)
+            ip("-n", name, "addr", "add", f"{address}/24", "dev", end)
+            ip("-n", name, "link", "set", end, "up")
+
+    def cut(self) -> None:
+        """Packets silently stop arriving, as with a pulled cable."""
+        ip("-n", self.names[0], "link", "set", self._cable[0], "down")
+
+    def remove(self) -> None:
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+    def start(self, host: int, directory: Path, *arguments: object) -> subprocess.Popen[str]:
+        command = ["ip", "netns", "exec", self.names[host], sys.executable, "-m", "parties.cli", *map(str, arguments)]
+        return subprocess.Popen(
+            command,
+            cwd=directory,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+def ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def hosts() -> Iterator[Hosts]:
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        pytest.skip("needs root and iproute2")
+    made = Hosts()
+    try:
+        made.make()
+    except subprocess.CalledProcessError as error:
+        made.remove()
+        pytest.skip(f"network namespaces are not allowed here: {error.stderr}")
+    yield made
+    made.remove()
+
+
+def start_both(hosts: Hosts, processes, arguments: list[object], first: Path, second: Path):  # type: ignore[no-untyped-def]
+    common = ["id3", "--schema", DEMO.schema, *arguments]
+    zero = hosts.start(0, processes.directory, *common, "--data", first, *processes.link("a", "b"), "--listen",
+                       f"{ADDRESSES[0]}:7001", "--out", "a.json")  # fmt: skip
+    one = hosts.start(1, processes.directory, *common, "--data", second, *processes.link("b", "a"), "--connect",
+                      f"{ADDRESSES[0]}:7001", "--out", "b.json")  # fmt: skip
+    return zero, one
+
+
+def test_two_hosts_get_the_tree(processes, hosts: Hosts) -> None:
+    """The certificates name 127.0.0.1 only: the address dialled need not be in them, the pin decides."""
+    started = start_both(hosts, processes, [], DEMO.clinic_a, DEMO.clinic_b)
+    for process in started:
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+    trees = [json.loads((processes.directory / f"{name}.json").read_text())["tree"] for name in "ab"]
+    assert trees[0] == trees[1]
+    assert trees[0]["attribute"] == "outlook"
+
+
+@pytest.mark.campaign
+def test_a_cut_cable_is_noticed_by_both(processes, hosts: Hosts) -> None:
+    zero, one = start_both(hosts, processes, ["--ot", "trapdoor"], DEMO.clinic_a, DEMO.clinic_b)  # takes its time
+    assert zero.stderr is not None
+    assert "listening" in zero.stderr.readline()
+    with pytest.raises(subprocess.TimeoutExpired):
+        one.wait(4)
+    hosts.cut()
+    for process in (zero, one):
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 3, errors
+        assert "at step" in errors.strip().splitlines()[-1]
+        assert "Traceback" not in errors
+    assert not list(processes.directory.glob("*.json"))
