@@ -100,7 +100,7 @@ class Id3Settings(Settings):
     data: LocalPath | None = None
     schema_file: LocalPath | None = Field(default=None, alias="schema")  # a model's `schema` is pydantic's
     target: str | None = None
-    delta: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.001
+    delta: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = 0.001
     min_rows: Count = 0
     max_depth: Count | None = None
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
@@ -222,25 +222,29 @@ def _flag(name: str) -> str:
 def _explain(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
     """The first problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
     first = error.errors()[0]
-    place, context, value = first["loc"], first.get("ctx", {}), first["input"]
+    kind, place, context, value = first["type"], first["loc"], first.get("ctx", {}), first["input"]
     key = ".".join(str(part) for part in place)
-    match first["type"]:
-        case "extra_forbidden":
-            known = _keys(model, [str(part) for part in place[:-1]])
-            return key, f"unknown key{files.did_you_mean(str(place[-1]), known)}"
-        case "value_error":
-            return key, str(context["error"])
-        case "literal_error":
-            hint = files.did_you_mean(str(value), re.findall(r"'(\w+)'", context["expected"]))
-            return key, f"must be {context['expected']}, not {value!r}{hint}"
-        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal" as kind:
-            name = {"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}
-            sign = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-            return key, f"must be {sign[name[kind]]} {context[name[kind]]:g}, not {value!r}"
-        case kind:
-            return key, f"must be {_KINDS.get(kind, 'different: ' + first['msg'])}, not {value!r}"
+    got = files.quoted(value) if isinstance(value, str) else str(value)[:60]
+    if kind == "extra_forbidden":
+        known = _keys(model, [str(part) for part in place[:-1]])
+        return key, f"unknown key{files.did_you_mean(str(place[-1]), known)}"
+    if kind == "value_error":
+        return key, str(context["error"])
+    if kind == "literal_error":
+        hint = files.did_you_mean(str(value), re.findall(r"'(\w+)'", context["expected"]))
+        return key, f"must be {context['expected']}, not {got}{hint}"
+    if kind in _SIGNS:
+        sign, bound = _SIGNS[kind]
+        return key, f"must be {sign} {context[bound]:.10g}, not {got}"
+    return key, f"must be {_KINDS[kind]}, not {got}" if kind in _KINDS else first["msg"]
 
 
+_SIGNS = {
+    "greater_than": (">", "gt"),
+    "greater_than_equal": (">=", "ge"),
+    "less_than": ("<", "lt"),
+    "less_than_equal": ("<=", "le"),
+}
 _KINDS = {
     "int_type": "a whole number",
     "float_type": "a number",

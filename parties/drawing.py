@@ -12,7 +12,7 @@ import io
 import unicodedata
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +38,12 @@ STUB = 0.16  # from a node to the bar, from the bar to a value, from a value to 
 SWATCH = 0.15
 LEGEND_LINE = 0.27
 PAGE_WIDTH = 11.0
+LEGEND_WIDTH = 7.0  # wider only if the tree is
 LONGEST = 100  # characters shown of a name
 
 Measure = Callable[[str, float], float]  # text and size in points to width
-Line = list[tuple[float, float]]
+Point = tuple[float, float]
+Line = list[Point]
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,15 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
     found, measure = places(tree), _measure()
     picture = _arrange(found, measure)
     count = size(tree)
-    about = f"{_shown(target)} by {count.nodes - count.leaves} questions, {count.leaves} leaves, depth {count.depth}"
+    splits, leaves = _count(count.nodes - count.leaves, "split"), _count(count.leaves, "leaf", "leaves")
+    about = f"predicts {_shown(target)}: {splits}, {leaves}, depth {count.depth}"
     labels = Counter(place.node.label for place in found if isinstance(place.node, Leaf))
     colours = {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(sorted(labels))}
     legend = [(_shown(label) + f" ({labels[label]})", colours[label]) for label in colours]
 
     heading = max(measure(_shown(title), 1.1 * TITLE_POINTS), measure(about, VALUE_POINTS))  # bold is wider
     widest = sum(_legend_width(text, measure) for text, _ in legend)
-    width = max(picture.width, heading, min(widest, PAGE_WIDTH))
+    width = max(picture.width, heading, min(widest, LEGEND_WIDTH))
     style: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "smc", "font.family": "DejaVu Sans"}
     output = io.StringIO()
     with rc_context(style), warnings.catch_warnings():
@@ -89,7 +92,7 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
         bottom = top + picture.height + MARGIN
         figure.set_size_inches(2 * MARGIN + width, bottom)
         axes.set(xlim=(0, 2 * MARGIN + width), ylim=(bottom, 0))
-        about_file = {"Title": _shown(title), "Description": about, "Date": None}
+        about_file = {"Title": _shown(title), "Description": about, "Creator": "smc", "Date": None}
         figure.savefig(output, format="svg", metadata=about_file)
     return output.getvalue()
 
@@ -118,13 +121,15 @@ def _hang(found: Sequence[Place], across: list[float], widths: list[float], unit
     """The root at the top, branches below."""
     centres = [(x + 0.5) * unit for x in across]
     tops = [place.depth * (NODE_HEIGHT + LEVEL) for place in found]
-    lines, values = [], []
-    for place, x, y in zip(found, centres, tops, strict=True):
-        if place.parent is None or place.value is None:
-            continue
-        bar = y - LEVEL + STUB
-        lines.append([(centres[place.parent], y - LEVEL), (centres[place.parent], bar), (x, bar), (x, y)])
-        values.append((x, (bar + y) / 2, _shown(place.value)))
+    lines: list[Line] = []
+    for parent, below in _families(found):
+        stem = (centres[parent], tops[parent] + NODE_HEIGHT)
+        lines += _bracket(stem, stem[1] + STUB, [(centres[i], tops[i]) for i in below])
+    values = [
+        (x, y - (LEVEL - STUB) / 2, _shown(place.value))
+        for place, x, y in zip(found, centres, tops, strict=True)
+        if place.value is not None
+    ]
     boxes = [(x - width / 2, y, width) for x, y, width in zip(centres, tops, widths, strict=True)]
     return _Picture(boxes, lines, values, (max(across) + 1) * unit, max(tops) + NODE_HEIGHT)
 
@@ -139,22 +144,39 @@ def _grow(found: Sequence[Place], across: list[float], widths: list[float], valu
     lefts = [0.0]
     for depth in range(1, len(node_room)):
         lefts.append(lefts[-1] + node_room[depth - 1] + 3 * STUB + value_room[depth])
-    boxes = [
-        (lefts[place.depth], x * (NODE_HEIGHT + ROW_GAP), width)
-        for place, x, width in zip(found, across, widths, strict=True)
+    tops = [x * (NODE_HEIGHT + ROW_GAP) for x in across]
+    middles = [top + NODE_HEIGHT / 2 for top in tops]
+    lines: list[Line] = []
+    for parent, below in _families(found):
+        depth = found[parent].depth
+        left, start = lefts[depth + 1], lefts[depth] + widths[parent]
+        bar = lefts[depth] + node_room[depth] + STUB
+        bracket = _bracket((middles[parent], start), bar, [(middles[i], left) for i in below])
+        lines += [[(x, y) for y, x in line] for line in bracket]
+    texts = [
+        (lefts[place.depth] - STUB - value_room[place.depth] / 2, y, _shown(place.value))
+        for place, y in zip(found, middles, strict=True)
+        if place.value is not None
     ]
-    lines, texts = [], []
-    for place, (left, top, _) in zip(found, boxes, strict=True):
-        if place.parent is None or place.value is None:
-            continue
-        start, above, width = boxes[place.parent]
-        room = value_room[place.depth]
-        bar, y = left - 2 * STUB - room, top + NODE_HEIGHT / 2
-        from_y = above + NODE_HEIGHT / 2
-        lines.append([(start + width, from_y), (bar, from_y), (bar, y), (left, y)])
-        texts.append((left - STUB - room / 2, y, _shown(place.value)))
+    boxes = [(lefts[place.depth], y, width) for place, y, width in zip(found, tops, widths, strict=True)]
     width = max(left + width for left, _, width in boxes)
-    return _Picture(boxes, lines, texts, width, max(top for _, top, _ in boxes) + NODE_HEIGHT)
+    return _Picture(boxes, lines, texts, width, max(tops) + NODE_HEIGHT)
+
+
+def _families(found: Sequence[Place]) -> Iterable[tuple[int, list[int]]]:
+    """Every split with its branches, as positions in `found`."""
+    families: dict[int, list[int]] = defaultdict(list)
+    for i, place in enumerate(found):
+        if place.parent is not None:
+            families[place.parent].append(i)
+    return families.items()
+
+
+def _bracket(stem: Point, bar: float, ends: list[Point]) -> list[Line]:
+    """The lines from `stem` down to a level `bar` and from there down to all `ends`, none drawn twice."""
+    first, *middle, last = ends if len(ends) > 1 else ends * 2
+    outline = [first, (first[0], bar), (last[0], bar), last]
+    return [[stem, (stem[0], bar)], outline, *[[(x, bar), (x, y)] for x, y in middle]]
 
 
 def _draw_tree(axes: Axes, found: Sequence[Place], picture: _Picture, top: float, colours: dict[str, str]) -> None:
@@ -224,6 +246,11 @@ def _measure() -> Measure:
         return float(points + 0.5 * wide) / 72
 
     return lambda text, points: width_of_one_point(text) * points
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _name(node: Node) -> str:

@@ -156,7 +156,8 @@ def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
 
     Rows whose class is missing (`?`) are left out, unless `?` is a class that the tree predicts.
     """
-    pairs = [(a, p) for a, p in zip(actual, predicted, strict=True) if a != MISSING or MISSING in predicted]
+    is_class = MISSING in predicted
+    pairs = [(a, p) for a, p in zip(actual, predicted, strict=True) if is_class or a != MISSING]
     counts = Counter(pairs)
     classes = sorted({label for pair in pairs for label in pair})
     confusion = {a: {p: counts[a, p] for p in classes} for a in classes}

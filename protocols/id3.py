@@ -100,6 +100,7 @@ def id3(
 ) -> Tree:
     """The joint tree. Each party passes its own rows, int[rows, attributes], and their classes, int[rows]."""
     _check(problem, rows, classes)
+    rows, classes = rows.astype(np.int64), classes.astype(np.int64)
     root = _Node(tuple(range(len(problem.domains))))
     if problem.classes == 1:
         return Leaf(0)

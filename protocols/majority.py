@@ -1,6 +1,6 @@
 """Majority: the class with the greatest sum of two private counts (step 1 of the private ID3).
 
-Ideal functionality. Inputs: from each party one count per class (a batch of count vectors); sums fit the public width.
+Ideal functionality. Inputs: from each party one count per class (a batch of count vectors) of a public width.
 Output to both: the index of the greatest sum, the lowest index among equals. Leakage: width, number of classes,
 batch size; no count or sum. Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (J. Cryptology 15, 2002).
 """
@@ -25,7 +25,7 @@ def _netlist(classes: int, width: int) -> Netlist:
     builder = Builder()
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
-    builder.output(argmax([a + b for a, b in zip(left, right, strict=True)]))
+    builder.output(argmax([a.wide_add(b) for a, b in zip(left, right, strict=True)]))
     return builder.build()
 
 

@@ -83,8 +83,11 @@ class Precision:
 
     @property
     def sum_width(self) -> int:
-        """Bits of any sum of +- x ln x whose counts of either sign add up to at most `bound`, as a signed integer."""
-        top = Fraction(math.log(self.bound) + 1e-9) + self.error if self.bound > 1 else self.error
+        """Bits of any sum of +- x ln x whose counts of either sign add up to at most `bound`, as a signed integer.
+
+        Both sums lie between -bound error and bound (ln bound + error), their difference within that plus bound error.
+        """
+        top = Fraction(math.log(self.bound) + 1e-9) + 2 * self.error
         return math.ceil(self.bound * top * (1 << self.fraction)).bit_length() + 1
 
     @property
@@ -116,12 +119,14 @@ def _rounding(cells: int, digits: tuple[int, ...], scales: tuple[int, ...], coun
 
 @lru_cache(maxsize=256)
 def derive(delta: float, bound: int, terms: int | None = None) -> Precision:
-    """The cheapest parameters with error <= delta / 4 for counts up to `bound`; `terms` forces the number of terms.
+    """The cheapest parameters found with error <= delta / 4 for counts up to `bound`; `terms` forces k.
 
     Raises `InputError` when no choice fits 64-bit words.
     """
-    if bound < 1 or not delta > 0:
-        raise InputError(f"delta is {delta} and the bound on the rows {bound}; both must be positive")
+    if bound < 1 or not 0 < delta <= 1:
+        raise InputError(
+            f"delta is {delta} and the bound on the rows {bound}; need 0 < delta <= 1 and a positive bound"
+        )
     target = Fraction(delta) / 4
     count_width = max(2, bound.bit_length())
     wanted = range(1, MAX_TERMS + 1) if terms is None else (terms,)

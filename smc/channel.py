@@ -10,7 +10,7 @@ import queue
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from smc.errors import LinkError, ProtocolError
+from smc.errors import LinkError, PeerLeftError, ProtocolError
 
 Buffer = bytes | bytearray | memoryview
 
@@ -80,7 +80,7 @@ class MemoryChannel(Channel):
         except queue.Empty:
             raise LinkError(f"the peer was silent for {self._timeout:g} s at step '{step}'") from None
         if message is None:
-            raise LinkError(f"the peer ended the session at step '{step}'")
+            raise PeerLeftError(f"the peer ended the session at step '{step}'")
         check_message(step, size, message.step, len(message.payload))
         return message.payload
 

@@ -17,6 +17,10 @@ class LinkError(SmcError):
     """The link or the peer failed: unreachable, silent, disconnected, untrusted. Exit code 3."""
 
 
+class PeerLeftError(LinkError):
+    """The peer ended the session while this party still expected something. Exit code 3."""
+
+
 class ProtocolError(LinkError):
     """The peer sent something that the protocol does not allow here. Exit code 3."""
 

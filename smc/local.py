@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from smc.channel import Channel, MemoryChannel, memory_pair
+from smc.errors import PeerLeftError
 from smc.primitives.prg import Prg
 from smc.session import Session, derive
 
@@ -58,6 +59,5 @@ def run_local(
         party.join()
     errors = [party.error for party in parties if party.error is not None]
     if errors:
-        echoes = [e for e in errors if "ended the session" in str(e)]
-        raise next((e for e in errors if e not in echoes), errors[0])
+        raise next((e for e in errors if not isinstance(e, PeerLeftError)), errors[0])
     return parties[0].result[0], parties[1].result[0]

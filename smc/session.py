@@ -36,9 +36,17 @@ class Session:
         self.identifier = identifier
         self.meter = Meter()
         self.prg = prg if prg is not None else Prg.from_system()
+        self._taken: set[str] = set()
+
+    def take(self, purpose: str) -> None:
+        """Claim a purpose for this session, once: the keys derived for it must never serve twice."""
+        if purpose in self._taken:
+            raise ValueError(f"this session has its {purpose} already; use a branch of it for another")
+        self._taken.add(purpose)
 
     def branch(self, name: str) -> Session:
-        """A session of its own over the same channel: another identifier, an empty meter. One name, one branch."""
+        """A session of its own over the same channel: another identifier, an empty meter. A name serves once."""
+        self.take(f"branch {name}")
         return Session(self.party, self.channel, self.derive("branch", name, size=32), self.prg)
 
     @contextmanager
@@ -64,15 +72,15 @@ class Session:
     def derive(self, *context: str | int, size: int = 16) -> bytes:
         """A public key bound to this session and to `context` (protocol step, counters): SHA-256, cut to size.
 
-        Each context part is length-prefixed, so no two different contexts meet in one hash input.
+        Type and length precede each part, so no two different contexts meet in one hash input.
         """
         return derive(self.identifier, *context, size=size)
 
 
 def derive(secret: bytes, *context: str | int | bytes, size: int = 16) -> bytes:
-    """SHA-256(secret, context...) cut to `size` <= 32 bytes; every part is length-prefixed."""
+    """SHA-256(secret, context...) cut to `size` <= 32 bytes; every part is prefixed by its type and length."""
     state = hashlib.sha256()
     for part in (secret, *context):
         data = part if isinstance(part, bytes) else str(part).encode()
-        state.update(len(data).to_bytes(8, "little") + data)
+        state.update(type(part).__name__[:1].encode() + len(data).to_bytes(8, "little") + data)
     return state.digest()[:size]

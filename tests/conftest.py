@@ -88,7 +88,10 @@ Play = Callable[..., Run]
 
 @pytest.fixture(scope="session")
 def play() -> Play:
-    """play(program, engine, ot=..., seed=...): run program(engine) as both parties in this process."""
+    """play(program, engine, ot=..., seed=...): run program(engine) as both parties in this process.
+
+    Engines by name; "gmw table" has AND gates by the four-row table over any OT.
+    """
 
     def run(program: Callable[[Engine], Any], name: str, ot: str = "extension", seed: bytes | None = None) -> Run:
         meters: dict[int, Meter] = {}
@@ -101,6 +104,8 @@ def play() -> Play:
 
         def both(session: Any) -> Any:
             meters[session.party] = session.meter
+            if name == "gmw table":
+                return program(make_engine(session, "gmw", ot, table_gates=True))  # type: ignore[arg-type]
             return program(make_engine(session, name, ot))  # type: ignore[arg-type]
 
         results = run_local(both, seed=seed, wrap=wrap)

@@ -18,19 +18,22 @@ from smc.session import Session
 Name = Literal["yao", "gmw", "mixed", "clear"]
 
 
-def make_engine(session: Session, name: Name, ot: Kind = "extension") -> Engine:
+def make_engine(session: Session, name: Name, ot: Kind = "extension", table_gates: bool | None = None) -> Engine:
     """The engine of that name: circuits in `yao` or `gmw`, or `mixed` (Yao circuits, arithmetic shares for integers).
 
-    With `ot="trapdoor"` every OT, those of AND gates too (by the four-row table), is an RSA one. `clear` protects
-    nothing and is for tests.
+    GMW's AND gates come from precomputed triples, or with `table_gates` straight from 1-out-of-4 OT by the four-row
+    table, which is the rule when `ot` is "trapdoor". `clear` protects nothing and is for tests. One engine a session:
+    its keys are derived from the session's identifier (`Session.branch` makes another session).
     """
+    session.take("engine")
     if name == "clear":
         engine: Engine = ClearEngine(session)
         engine.words = CircuitWords(engine)
         return engine
     transfers = Transfers(session, ot)
     if name == "gmw":
-        gates: AndGates = (TripleGates if ot == "extension" else TableGates)(session, transfers)
+        direct = ot == "trapdoor" if table_gates is None else table_gates
+        gates: AndGates = (TableGates if direct else TripleGates)(session, transfers)
         engine = GmwEngine(session, gates)
     else:
         engine = YaoEngine(session, transfers)

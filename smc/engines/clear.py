@@ -20,7 +20,7 @@ from smc.primitives.bits import BitMatrix
 class ClearEngine(Engine):
     """Cells are the bits themselves, uint8."""
 
-    def input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
+    def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `Engine.input`; the owner shows its bits to the peer."""
         if self.party == owner:
             assert bits is not None

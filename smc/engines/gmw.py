@@ -28,10 +28,11 @@ class GmwEngine(Engine):
         super().__init__(session)
         self._gates = gates
 
-    def input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
+    def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `Engine.input`: the owner's share is the bit, the other's is 0; nothing is sent.
 
-        A share need not be random here: the peer never sees it, only what the AND gates mask.
+        A share need not be random here: the AND gates mask it, and where one is opened the peer could compute it
+        itself, from the opened value and its own share.
         """
         if self.party == owner:
             assert bits is not None

@@ -72,9 +72,17 @@ class Engine(ABC):
         """Who I am, 0 or 1."""
         return self.session.party
 
-    @abstractmethod
     def input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
-        """Secret bits of party `owner`, who passes uint8[width, batch]; the other passes None."""
+        """Secret bits of party `owner`, who passes uint8[width, batch] of 0 and 1; the other passes None."""
+        if (bits is not None) != (owner == self.party):
+            raise ValueError(f"party {self.party} must pass bits for its own inputs, and only for those")
+        if bits is not None and (bits.shape != (width, batch) or (bits.size and bits.max() > 1)):
+            raise ValueError(f"an input must be 0 and 1 in the shape ({width}, {batch}), got shape {bits.shape}")
+        return self._input(owner, bits, width, batch)
+
+    @abstractmethod
+    def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
+        """See `input`, which has checked the arguments."""
 
     @abstractmethod
     def constant(self, bits: BitMatrix) -> Bits:

@@ -1,7 +1,7 @@
 """The Yao engine: garbled circuits; party 0 garbles, party 1 evaluates.
 
 Ideal functionality: the netlist's outputs as XOR shares (or opened by `reveal`), nothing else. Leakage: netlist and
-batch size, both public. Constant rounds: tables flow one way, inputs of the evaluator cost one flight each way.
+batch size, both public. Constant rounds: tables flow one way, and so does what inputs of the evaluator cost.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class YaoEngine(Engine):
         # garbler alone knows which value they stand for (zero label = active label xor value delta).
         self._public_labels = Prg(session.derive("garbler's active input labels"))
 
-    def input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
+    def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `Engine.input`. Party 1's bits go through one correlated OT each."""
         count = width * batch
         if owner == 0:
             labels = self._public_labels.words(count, 2)
-            if bits is not None and self.party == 0:
+            if bits is not None:
                 labels ^= masks(bits.reshape(-1))[:, None] & self._transfers.sender.delta
         elif self.party == 0:
             labels = self._transfers.sender.correlated(count)

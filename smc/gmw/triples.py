@@ -16,6 +16,8 @@ from smc.session import Session
 BitVector = NDArray[np.uint8]
 Triples = tuple[BitVector, BitVector, BitVector]
 
+BATCH = 1 << 17  # triples made at once: 48 bytes each while they are made, 3 bytes in store
+
 
 class TripleSource:
     """A store of triples, refilled by the batch."""
@@ -30,11 +32,13 @@ class TripleSource:
         missing = count - self._store.shape[1]
         if missing > 0:
             with self._session.phase("triples"):
-                self._store = np.concatenate([self._store, self._make(missing)], axis=1)
+                made = [self._make(min(BATCH, missing - start)) for start in range(0, missing, BATCH)]
+            self._store = np.concatenate([self._store, *made], axis=1)
 
     def take(self, count: int) -> Triples:
-        """The next `count` triples, never given out again."""
-        self.reserve(count)
+        """The next `count` triples of those reserved, never given out again."""
+        if count > self._store.shape[1]:
+            raise ValueError(f"{count} triples were asked for, {self._store.shape[1]} are in store")
         a, b, c = self._store[:, :count]
         self._store = self._store[:, count:]
         return a, b, c

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from smc.errors import ProtocolError
 from smc.ot.interface import Choices, Receiver, Sender, select
 from smc.primitives.hash import Blocks
-from smc.session import Session
+from smc.session import Session, derive
 
 POINT = 32
+BATCH = 1 << 10  # OTs a message
 
 
 def _scalar(session: Session) -> bytes:
@@ -46,7 +47,7 @@ class _Keys:
         self.index = 0
 
     def derive(self, shared: bytes, base: bytes, point: bytes) -> NDArray[np.uint64]:
-        digest = self._session.derive(self._name, "elliptic", self.index, shared.hex(), base.hex(), point.hex())
+        digest = derive(self._session.identifier, self._name, "elliptic", self.index, shared, base, point)
         return np.frombuffer(digest, dtype=np.uint64)
 
 
@@ -88,6 +89,8 @@ class EllipticSender(Sender):
 
 class EllipticReceiver(Receiver):
     """Receiver of elliptic-curve OT."""
+
+    batch = BATCH
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)

@@ -119,6 +119,8 @@ class ExtensionSender(Sender):
 class ExtensionReceiver(Receiver):
     """Receiver of IKNP; runs the base OTs on first use."""
 
+    batch = BATCH
+
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self._hash = LabelHash(session, f"{name} random")

@@ -68,7 +68,9 @@ class Sender(ABC):
 
 
 class Receiver(ABC):
-    """The receiving role; `choices` are uint8[count]."""
+    """The receiving role; `choices` are uint8[count]. It sends one message for every `batch` OTs."""
+
+    batch: int
 
     def __init__(self, session: Session, name: str) -> None:
         self.session = session

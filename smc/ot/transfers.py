@@ -23,9 +23,6 @@ _ROLES: dict[Kind, tuple[type[Sender], type[Receiver]]] = {
     "trapdoor": (TrapdoorSender, TrapdoorReceiver),
 }
 
-# OTs under way at once: what both sides send before either reads must fit the link's bounded buffers.
-BATCH: dict[Kind, int] = {"extension": 1 << 17, "trapdoor": 1 << 8}
-
 
 class Transfers:
     """A sender and a receiver of one kind; party p sends in direction p."""
@@ -49,7 +46,7 @@ class Transfers:
         count = len(choice)
         own = np.empty((2, count, 2), dtype=np.uint64)
         chosen = np.empty((count, 2), dtype=np.uint64)
-        step = BATCH[self.kind]
+        step = self.receiver.batch  # one message each way before either party reads
         for start in range(0, count, step):
             part = choice[start : start + step]
             chosen[start : start + step] = self.receiver.random(part)

@@ -88,6 +88,8 @@ class TrapdoorSender(Sender):
 class TrapdoorReceiver(Receiver):
     """Receiver of trapdoor-permutation OT."""
 
+    batch = BATCH
+
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self._modulus: gmpy2.mpz | None = None

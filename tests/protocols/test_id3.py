@@ -180,6 +180,32 @@ def test_random_tables(play, name: str, data: st.DataObject) -> None:
     assert_right(joint(play, rows, side, problem, name), rows, problem)
 
 
+@pytest.mark.parametrize(("min_rows", "leaf"), [(4, False), (5, True), (6, True)])
+def test_a_node_of_exactly_the_minimum_is_a_leaf(play, min_rows: int, leaf: bool) -> None:
+    rows = [(0, 0), (0, 0), (0, 0), (1, 1), (1, 1)]
+    tree = joint(play, rows, np.array([0, 1, 0, 1, 0]), Problem((2,), 2, 10, min_rows=min_rows))
+    assert tree == (Leaf(0) if leaf else Split(0, (Leaf(0), Leaf(1))))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_equal_attributes_and_equal_classes_fall_to_the_first(play, name: str) -> None:
+    rows = [(2, 0, 0, 0), (2, 0, 0, 0), (2, 1, 1, 1), (2, 1, 1, 1)]  # the second and third column say the same
+    problem = Problem((3, 2, 2), 2, 10)
+    side = np.array([0, 1, 1, 0])
+    assert joint(play, rows, side, problem, name) == Split(1, (Leaf(0), Leaf(1)))
+    assert joint(play, rows, side, Problem((3, 2, 2), 2, 10, max_depth=0), name) == Leaf(0)
+
+
+def test_an_empty_node_takes_its_own_parents_majority(play) -> None:
+    # At the root class 0 wins; below attribute 0 = 1 class 1 wins, and there the value 2 of attribute 1 has no row.
+    rows = [(0, 0, 0)] * 9 + [(1, 0, 0)] * 2 + [(1, 1, 1)] * 3
+    tree = joint(play, rows, np.arange(14) % 2, Problem((2, 3), 2, 20))
+    assert tree == Split(0, (Leaf(0), Split(1, (Leaf(0), Leaf(1), Leaf(1))))) or tree == Split(
+        1, (Leaf(0), Leaf(1), Leaf(0))
+    )
+    assert_right(tree, rows, Problem((2, 3), 2, 20))
+
+
 def test_a_level_in_many_batches(play, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("protocols.id3.BATCH", 7)
     rng = np.random.default_rng(8)

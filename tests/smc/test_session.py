@@ -100,9 +100,10 @@ def test_typed_messages_and_both_meters_agree() -> None:
 
 
 def test_derivation_binds_every_part() -> None:
-    data = b"".join(len(part).to_bytes(8, "little") + part for part in (b"secret", b"ab", b"7"))
+    parts = ((b"b", b"secret"), (b"s", b"ab"), (b"i", b"7"))
+    data = b"".join(kind + len(part).to_bytes(8, "little") + part for kind, part in parts)
     assert derive(b"secret", "ab", 7, size=32) == hashlib.sha256(data).digest()
-    contexts = [("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("", "abc"), ("ab", "c", 0)]
+    contexts = [("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("", "abc"), ("ab", "c", 0), ("ab", "c", "0")]
     assert len({derive(b"s", *context) for context in contexts}) == len(contexts)
     assert derive(b"s", "x") != derive(b"t", "x")
 
@@ -111,6 +112,8 @@ def test_a_branch_is_another_session() -> None:
     session = Session(0, memory_pair()[0], bytes(32), Prg(bytes(16)))
     names = {session.identifier, session.branch("a").identifier, session.branch("b").identifier}
     assert len(names) == 3
+    with pytest.raises(ValueError, match="branch a already"):
+        session.branch("a")
 
 
 def test_bad_sessions_are_refused() -> None:

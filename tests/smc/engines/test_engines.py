@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smc.channel import memory_pair
 from smc.circuit import Builder, Netlist, evaluate, load
 from smc.circuit.library import aes128, bits_to_octets, initial_state, octets_to_bits, sha256_compression
-from smc.engines import Engine
+from smc.engines import Engine, make_engine
 from smc.primitives import bits as bitpack
 from smc.primitives.hash import BATCH
+from smc.session import Session
 from smc.yao import tables
 
 ENGINES = ["clear", "yao", "gmw", "mixed"]
@@ -58,8 +60,10 @@ def test_arithmetic_on_every_batch_size(play, name: str, batch: int) -> None:
     assert np.array_equal(passed[9:], np.stack([np.ones(batch), np.zeros(batch), 1 - values[1][0]]))
 
 
-@pytest.mark.parametrize(("name", "ot"), [("yao", "trapdoor"), ("gmw", "trapdoor")])
-def test_trapdoor_ot_serves_both_engines(play, name: str, ot: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "ot"), [("yao", "trapdoor"), ("gmw", "trapdoor"), ("gmw table", "extension"), ("gmw table", "trapdoor")]
+)
+def test_any_ot_serves_both_engines(play, name: str, ot: str) -> None:
     builder = Builder()
     builder.output(builder.input(3) * builder.input(3))
     x, y = np.array([7, 0, 5]), np.array([7, 3, 6])
@@ -159,6 +163,33 @@ def test_shares_of_an_output_are_shares(play, name: str) -> None:
 def test_wrong_inputs_are_a_programming_error(play) -> None:
     with pytest.raises(ValueError, match="widths"):
         play(lambda engine: engine.run(everything(), engine.constant(np.zeros((9, 1), np.uint8))), "clear")
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize(
+    ("owner", "bits", "message"),
+    [
+        (0, np.full((2, 1), 3, np.uint8), "0 and 1"),
+        (0, np.zeros((1, 2), np.uint8), "shape"),
+        (0, None, "must pass bits"),
+        (1, np.zeros((2, 1), np.uint8), "only for those"),
+    ],
+)
+def test_bad_inputs_are_a_programming_error(play, name: str, owner: int, bits: Any, message: str) -> None:
+    def program(engine: Engine) -> None:
+        if engine.party == 0:
+            engine.input(owner, bits, 2, 1)
+
+    with pytest.raises(ValueError, match=message):
+        play(program, name)
+
+
+def test_a_session_runs_one_engine() -> None:
+    session = Session(0, memory_pair()[0], bytes(32))
+    make_engine(session, "yao")
+    with pytest.raises(ValueError, match="engine already"):
+        make_engine(session, "gmw")
+    make_engine(session.branch("another"), "gmw")
 
 
 def test_both_meters_agree_and_count_gates(play) -> None:

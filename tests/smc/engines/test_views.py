@@ -59,6 +59,8 @@ def assert_same_bytes_distribution(one: np.ndarray, two: np.ndarray) -> None:
     ("gmw", 1, "gmw.open"),
     ("gmw", 0, "matrix"),
     ("gmw", 1, "matrix"),
+    ("gmw table", 0, "matrix"),
+    ("gmw table", 1, "bits"),
 ])  # fmt: skip
 def test_views_of_two_inputs_look_the_same(play, name: str, party: int, step: str) -> None:
     views = [received(play(computing(own), name, seed=bytes([own]) * 16), party, step) for own in (0, 1)]
@@ -82,7 +84,7 @@ def test_the_two_labels_of_a_wire_differ_by_delta_only_the_garbler_knows(play) -
 
 
 @pytest.mark.parametrize("own", [0, 1])
-@pytest.mark.parametrize("name", ["yao", "gmw"])
+@pytest.mark.parametrize("name", ["yao", "gmw", "gmw table"])
 def test_output_shares_are_even(play, name: str, own: int) -> None:
     def program(engine: Engine) -> Any:
         return engine.shares(computing(own)(engine))

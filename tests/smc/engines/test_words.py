@@ -111,6 +111,20 @@ def test_join(play, name: str) -> None:
     assert play(program, name).agreed == [1, -2, 3]
 
 
+@pytest.mark.parametrize("value", [0, 1])
+def test_additive_shares_of_a_product_are_uniform(play, value: int) -> None:
+    def program(engine: Engine) -> Any:
+        factor = engine.constant(np.full((1, 4000), value, dtype=np.uint8))
+        word = engine.words.select([Choice(engine.constant(np.ones((1, 4000), np.uint8)), [[77]])], 8)[0][0]
+        return engine.words.multiply(factor, 0, word, 20).data, word.data
+
+    (left, y0), (right, y1) = play(program, "mixed").results
+    assert np.array_equal(left + right, np.full(4000, 77 * value, dtype=np.uint64))
+    # Not only the share, but what is new in it beside the party's own share of the word, must be even.
+    for share in (left, right, left - y0, right - y1):
+        assert abs((share >> np.uint64(63)).mean() - 0.5) < 0.04  # 5 standard deviations
+
+
 def test_additive_shares_of_a_bit_are_uniform(play) -> None:
     # Each party's share of the same bit, many times: top bits must be even, whatever the bit is.
     def program(engine: Engine) -> Any:
