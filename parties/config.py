@@ -36,6 +36,9 @@ from parties import files
 from parties.address import parse_address
 from smc.errors import InputError
 
+WAIT_SECONDS = 60.0  # for the peer to come
+TIMEOUT_SECONDS = 120.0  # of silence in a session
+
 
 def _anchor(value: object, info: ValidationInfo) -> object:
     """A path as the file means it: from the home directory, or relative to the file's own directory."""
@@ -83,8 +86,8 @@ class LinkSettings(Settings):
     peer: LocalPath | None = None
     listen: Here | None = None
     connect: There | None = None
-    wait: Seconds = 60.0
-    timeout: Seconds = 120.0
+    wait: Seconds = WAIT_SECONDS
+    timeout: Seconds = TIMEOUT_SECONDS
     exclusive = ("listen", "connect")
 
     @model_validator(mode="after")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which people with any colour vision tell apart; reused from the ninth class on
 # (every leaf also says its class).
 PALETTE = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2", "#999999")
-INK, MUTED, RULE, PAPER, QUESTION = "#1F2933", "#5A6572", "#9AA5B1", "#FFFFFF", "#F1F4F8"
+INK, MUTED, RULE, PAPER, QUESTION = "#101418", "#5A6572", "#9AA5B1", "#FFFFFF", "#F1F4F8"
 
 NODE_POINTS, VALUE_POINTS, TITLE_POINTS = 10.0, 8.5, 14.0
 MARGIN = 0.35

@@ -26,7 +26,7 @@ def read_bytes(path: Path) -> bytes:
 def decode(path: Path, data: bytes) -> str:
     """The UTF-8 text of `data`, without a byte order mark. `InputError` names the first bad line."""
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InputError(

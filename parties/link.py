@@ -13,6 +13,7 @@ from cryptography import x509
 from google.protobuf.message import DecodeError
 
 from parties.address import parse_address
+from parties.config import TIMEOUT_SECONDS, WAIT_SECONDS
 from parties.frames import FrameReader, FrameWriter, assemble
 from parties.handshake import agree, make_hello
 from parties.identity import Identity, common_name, short_fingerprint
@@ -25,8 +26,6 @@ from smc.channel import Buffer, Channel
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 from smc.session import Session
 
-WAIT_SECONDS = 60.0
-TIMEOUT_SECONDS = 120.0
 KEEPALIVE_SECONDS = 10.0
 GOODBYE_SECONDS = 20.0
 BUFFER_BYTES = 8 * 1024 * 1024

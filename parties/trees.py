@@ -198,7 +198,8 @@ def to_dot(tree: Node, target: str) -> str:
 
 def _dot_label(text: str) -> str:
     """The text as a DOT label that shows exactly this, whatever backslashes or tags are in it."""
-    return str(graphviz.escape(files.printable(text)))
+    label: str = graphviz.escape(files.printable(text))  # its own kind of string: <i> is not HTML
+    return label
 
 
 def _branch_lines(tree: Split) -> Iterator[str]:

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from parties import files
+from smc.errors import InputError
+
+
+def test_what_is_written_is_read_and_nothing_else_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    for text in ("first", "", "zweite ü\n"):
+        files.write_text(path, text)
+        assert files.read_text(path) == text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out.json"
+    files.write_text(path, "old")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"cannot write .*out\.json: No space left on device"):
+        files.write_text(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_readers_never_see_half_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    contents = [b"a" * 300_000, b"b" * 200_000]
+    files.write_bytes(path, contents[0])
+    seen: list[bytes] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            seen.append(path.read_bytes())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for i in range(30):
+        files.write_bytes(path, contents[i % 2])
+    done.set()
+    reader.join()
+    assert seen
+    assert set(seen) <= set(contents)
+
+
+def test_permissions_and_links_stay(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    files.write_text(real, "old")
+    assert stat.S_IMODE(real.stat().st_mode) & 0o600 == 0o600
+    real.chmod(0o640)
+    link.symlink_to(real)
+    files.write_text(link, "new")
+    assert link.is_symlink()
+    assert (real.read_text(), stat.S_IMODE(real.stat().st_mode)) == ("new", 0o640)
+
+
+def test_pipes_are_written_to_directly(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    files.ensure_writable(pipe)
+    files.write_text(pipe, "through")
+    reader.join()
+    assert got == [b"through"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.parametrize("write", [files.ensure_writable, lambda path: files.write_text(path, "x")])
+def test_unwritable_places_are_told_in_one_line(tmp_path: Path, write: object) -> None:
+    assert callable(write)
+    (tmp_path / "file").write_text("x")
+    for path, reason in [
+        (tmp_path, "it is a directory"),
+        (tmp_path / "no" / "out", f"there is no directory {tmp_path / 'no'}"),
+        (tmp_path / "file" / "out", "Not a directory"),
+        (tmp_path / ("n" * 300), "File name too long"),
+        (tmp_path / "a\0b", "embedded null byte"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            write(path)
+        assert str(caught.value) == f"cannot write {path}: {reason}"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_writable_place_is_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    files.ensure_writable(path)
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("old")
+    files.ensure_writable(path)
+    assert path.read_text() == "old"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is write-protected for root")
+def test_write_protection_is_respected(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    path.chmod(0o400)
+    for write in (files.ensure_writable, lambda p: files.write_text(p, "new")):
+        with pytest.raises(InputError, match="permission denied"):
+            write(path)
+
+
+def test_write_protection_seen_by_any_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(InputError, match="permission denied"):
+        files.ensure_writable(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"a\nb\xffc", ", line 2: not UTF-8 (byte 0xff at offset 3); save the file as UTF-8"),
+        ("é".encode("latin-1"), ", line 1: not UTF-8 (byte 0xe9 at offset 0); save the file as UTF-8"),
+        (b"\xef\xbb\xbfa\n\nb\xc3", ", line 3: not UTF-8 (byte 0xc3 at offset 7); save the file as UTF-8"),
+        (b"a\nb\0", ", line 2: a NUL byte; this is not a text file"),
+    ],
+)
+def test_bad_text_names_its_line(data: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        files.decode(Path("x.csv"), data)
+    assert str(caught.value) == "x.csv" + message
+
+
+def test_a_byte_order_mark_is_no_text() -> None:
+    assert files.decode(Path("x"), b"\xef\xbb\xbf\xc3\xa9") == "é"
+
+
+def test_wording() -> None:
+    assert files.quoted("a\nb") == r"'a\nb'"
+    assert len(files.quoted("x" * 1000)) == 62
+    assert files.listed([]) == ""
+    assert files.listed("abc", limit=2) == "'a', 'b', … (3 in all)"
+    assert files.did_you_mean("SUNNY", ["rain", "sunny"]) == " (did you mean 'sunny'?)"
+    assert files.did_you_mean("fog", ["rain", "sunny"]) == ""
+    assert files.printable("a\tb\u2028c\ud800 \u00a0é") == "a\\tb\\u2028c\\ud800 \u00a0é"
