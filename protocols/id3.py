@@ -35,7 +35,7 @@ from smc.primitives import bits as bitpack
 
 Indices = NDArray[np.int64]
 
-# x ln x evaluated at once: bounds the memory of a level with very many nodes (a few thousand bytes each).
+# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes.
 BATCH = 1 << 14
 
 
@@ -246,36 +246,37 @@ def _entropies(
 
     = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c)
     """
-    count = len(candidates)
-    precision = problem.precision
-    own: list[Indices] = []  # for each candidate: n(v), then n(v, c)
-    for attribute in range(len(problem.domains)):
-        size = problem.domains[attribute]
-        table = _counts(nodes, count, (rows[:, attribute], size), (classes, problem.classes))
-        own.append(np.concatenate([table.sum(axis=2), table.reshape(count, -1)], axis=1))
+    own: list[Indices] = []  # for each attribute, by node: n(v), then n(v, c)
+    for attribute, size in enumerate(problem.domains):
+        table = _counts(nodes, len(candidates), (rows[:, attribute], size), (classes, problem.classes))
+        own.append(np.concatenate([table.sum(axis=2), table.reshape(len(candidates), -1)], axis=1))
+    counts = [own[attribute][node] for node, line in enumerate(candidates) for attribute in line]
     sizes = np.array(problem.domains)[candidates.reshape(-1)]
-    flat = np.concatenate([own[a][i] for i, line in enumerate(candidates) for a in line])
-    logs = _x_log_x(engine, precision, flat)
-    lengths = sizes * (1 + problem.classes)
+    ends = np.cumsum([len(part) for part in counts])
+    cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
+    scores = [
+        _scores(engine, problem, counts[part[0] : part[-1] + 1], sizes[part])
+        for part in np.split(np.arange(len(counts)), cuts)
+    ]
+    return engine.words.join(scores)
+
+
+def _scores(engine: Engine, problem: Problem, counts: list[Indices], sizes: Indices) -> Word:
+    """The entropies of some candidates, from this party's counts and the number of values of each."""
+    precision, words = problem.precision, engine.words
+    own = np.concatenate(counts).astype(np.uint64)
+    logs = x_log_x(engine, precision, *both_inputs(engine, own, precision.count_width))
+    lengths = np.array([len(part) for part in counts])
     starts = np.cumsum(lengths) - lengths
-    plus = _groups(starts, sizes)
-    minus = _groups(starts + sizes, sizes * problem.classes)
-    words, width = engine.words, precision.sum_width
-    return words.subtract(words.total(logs, plus, width), words.total(logs, minus, width), width)
+    plus = words.total(logs, _groups(starts, sizes), precision.sum_width)
+    minus = words.total(logs, _groups(starts + sizes, sizes * problem.classes), precision.sum_width)
+    return words.subtract(plus, minus, precision.sum_width)
 
 
 def _groups(starts: Indices, lengths: Indices) -> Indices:
     """Rows start, start + 1, ... of the given lengths, filled up with -1."""
     offsets = np.arange(lengths.max())
     return np.where(offsets < lengths[:, None], starts[:, None] + offsets, -1)
-
-
-def _x_log_x(engine: Engine, precision: Precision, own: Indices) -> Word:
-    parts = []
-    for start in range(0, len(own), BATCH):
-        counts = own[start : start + BATCH].astype(np.uint64)
-        parts.append(x_log_x(engine, precision, *both_inputs(engine, counts, precision.count_width)))
-    return parts[0] if len(parts) == 1 else engine.words.join(parts)
 
 
 # The next level.

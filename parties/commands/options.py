@@ -57,9 +57,9 @@ def split_link(flags: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def settings(
-    table: str, config_file: Path | None, flags: Mapping[str, Any]
-) -> tuple[config.LinkSettings, config.Settings]:
-    """The link's and the command's settings: the file's, with the flags over them."""
+    table: Callable[[config.PartyFile], config.AnySettings], config_file: Path | None, flags: Mapping[str, Any]
+) -> tuple[config.LinkSettings, config.AnySettings]:
+    """The link's settings and those of the command's table: the file's, with the flags over them."""
     file = config.load(config_file)
     link, own = split_link(flags)
-    return config.merge(file.link, link), config.merge(getattr(file, table), own)
+    return config.merge(file.link, link), config.merge(table(file), own)

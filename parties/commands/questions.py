@@ -31,8 +31,7 @@ def millionaires(config_file: Path | None, as_json: bool, value: str | None, **f
 
     A value on the command line can be seen by other users of this machine: prefer '-' or the configuration file.
     """
-    link, own = settings("millionaires", config_file, {**flags, "value": _number(value)})
-    assert isinstance(own, config.MillionairesSettings)
+    link, own = settings(lambda file: file.millionaires, config_file, {**flags, "value": _number(value)})
     amount = config.required(own.value, "millionaires.value")
     checked([amount], own.bits, "--value")
     connection = jobs.Connection(link)
@@ -60,8 +59,7 @@ def circuit(config_file: Path | None, as_json: bool, input_: str | None, **flags
 
     Bit i of a hexadecimal number is wire i; BITS is the same number in binary, one digit for every wire.
     """
-    link, own = settings("circuit", config_file, {**flags, "input": _from_stdin(input_)})
-    assert isinstance(own, config.CircuitSettings)
+    link, own = settings(lambda file: file.circuit, config_file, {**flags, "input": _from_stdin(input_)})
     path = config.required(own.file, "circuit.file")
     netlist = load_circuit(path)
     connection = jobs.Connection(link)

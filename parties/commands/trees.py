@@ -34,8 +34,7 @@ from protocols.id3 import id3 as run_id3
 @json_option
 def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: Any) -> None:
     """The decision tree of both parties' rows together. Both learn the tree, and nothing else."""
-    link, own = settings("id3", config_file, {**flags, "schema": schema_})
-    assert isinstance(own, config.Id3Settings)
+    link, own = settings(lambda file: file.id3, config_file, {**flags, "schema": schema_})
     agreed = schema.load(config.required(own.schema_file, "id3.schema"))
     target = agreed.choose_target(own.target)
     table = tables.load(config.required(own.data, "id3.data"), agreed, target, own.max_rows)
