@@ -46,7 +46,10 @@ def _anchor(value: object, info: ValidationInfo) -> object:
         raise ValueError("must not be empty")
     if info.context is None or not isinstance(value, str):
         return value
-    return Path(info.context["directory"]) / Path(value).expanduser()
+    try:
+        return Path(info.context["directory"]) / Path(value).expanduser()
+    except RuntimeError:
+        raise ValueError(f"there is no home directory for {files.quoted(value)}") from None
 
 
 def _address(lowest_port: int) -> AfterValidator:
@@ -226,7 +229,7 @@ def _explain(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
     """The first problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
     first = error.errors()[0]
     kind, place, context, value = first["type"], first["loc"], first.get("ctx", {}), first["input"]
-    key = ".".join(str(part) for part in place)
+    key = files.printable(".".join(str(part) for part in place))
     got = files.quoted(value) if isinstance(value, str) else str(value)[:60]
     if kind == "extra_forbidden":
         known = _keys(model, [str(part) for part in place[:-1]])

@@ -63,7 +63,7 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
     Leaves are coloured by class; a legend counts them. `title` stands above the tree and is the title of the
     document. Names of more than 100 characters are cut.
     """
-    from matplotlib import rc_context
+    from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.figure import Figure
 
     found, measure = places(tree), _measure()
@@ -80,7 +80,9 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
     width = max(picture.width, heading, min(widest, LEGEND_WIDTH))
     style: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "smc", "font.family": "DejaVu Sans"}
     output = io.StringIO()
-    with rc_context(style), warnings.catch_warnings():
+    with rc_context(), warnings.catch_warnings():
+        rcdefaults()  # whatever the user's own matplotlibrc says
+        rcParams.update(style)
         warnings.filterwarnings("ignore", message="Glyph")  # letters our font lacks; the viewer has its own
         figure = Figure()
         axes = figure.add_axes((0, 0, 1, 1))

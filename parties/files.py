@@ -47,11 +47,15 @@ def read_text(path: Path) -> str:
 def read_toml(path: Path) -> dict[str, Any]:
     """The table in a TOML file. `InputError` names the line of a syntax error."""
     try:
-        return tomllib.loads(read_text(path))
+        table = tomllib.loads(read_text(path))
+        str(table)  # a hexadecimal number is read at any length, but Python will not show it in a message
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {str(error).replace(chr(10), ' ')}") from None
+    except ValueError:  # Python bounds the digits of a number
+        raise InputError(f"{path}: not valid TOML: a number is too long") from None
     except RecursionError:
         raise InputError(f"{path}: not valid TOML: nested too deeply") from None
+    return table
 
 
 def write_text(path: Path, text: str) -> None:
@@ -70,13 +74,16 @@ def write_bytes(path: Path, data: bytes) -> None:
         if _is_stream(path):
             path.write_bytes(data)
             return
-        handle, temporary = _create_beside(path)
+        target = Path(os.path.realpath(path))
+        handle, temporary = _create_beside(target)
         try:
             with open(handle, "wb") as stream:
+                if target.exists():
+                    os.fchmod(handle, stat.S_IMODE(target.stat().st_mode))
                 stream.write(data)
                 stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, os.path.realpath(path))
+                os.fsync(handle)
+            os.replace(temporary, target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -92,7 +99,7 @@ def ensure_writable(path: Path) -> None:
     try:
         if _is_stream(path):
             return
-        handle, temporary = _create_beside(path)
+        handle, temporary = _create_beside(Path(os.path.realpath(path)))
         os.close(handle)
         temporary.unlink()
     except (OSError, ValueError) as error:
@@ -119,26 +126,27 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """The text on one line: control characters and line breaks as escapes, everything else as it is."""
+    """The text on one line: control characters and line breaks as escapes, everything else as it is.
+
+    So are U+FFFE and U+FFFF, which stand for no character and which XML forbids.
+    """
     control = ("Cc", "Cs", "Zl", "Zp")
-    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in control else c for c in text)
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in control or c in "\ufffe\uffff" else c
+        for c in text
+    )
 
 
-def _create_beside(path: Path) -> tuple[int, Path]:
-    """A new, empty file in the directory of the file `path` leads to: (descriptor, path)."""
-    target = Path(os.path.realpath(path))
+def _create_beside(target: Path) -> tuple[int, Path]:
+    """A new, empty file in the directory of `target`: (descriptor, path)."""
     if target.is_dir():
         raise IsADirectoryError
     if not target.parent.is_dir():
         raise NotADirectoryError(0, f"there is no directory {target.parent}")
-    exists = target.exists()
-    if exists and not os.access(target, os.W_OK):
+    if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError  # a rename would get past the write protection of the file itself
     temporary = target.parent / f".smc-{secrets.token_hex(8)}.tmp"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    if exists:
-        os.fchmod(handle, stat.S_IMODE(target.stat().st_mode))
-    return handle, temporary
+    return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
 
 
 def _is_stream(path: Path) -> bool:

@@ -13,10 +13,11 @@ from parties import config
 from parties.console import Progress
 from parties.identity import Identity, load_certificate, load_identity, short_fingerprint
 from parties.schema import Schema
-from parties.trees import Leaf, Node, Split
+from parties.trees import MAX_DEPTH, Leaf, Node, Split
 from protocols import id3
 from smc.circuit import Netlist
 from smc.engines import Engine, Name, make_engine
+from smc.errors import InputError
 from smc.ot import Kind
 
 Result = TypeVar("Result")
@@ -49,7 +50,13 @@ def circuit_specification(settings: config.CircuitSettings, netlist: Netlist) ->
 
 
 def problem(settings: config.Id3Settings, schema: Schema, target: str) -> id3.Problem:
-    """The protocol's view of an ID3 job. `InputError` if delta and bound do not fit the word size."""
+    """The protocol's view of an ID3 job. `InputError` if delta and bound do not fit the word size, or the tree is too deep.
+
+    A tree deeper than `MAX_DEPTH` could be written but not be read back.
+    """
+    deepest = len(schema.features(target)) if settings.max_depth is None else settings.max_depth
+    if deepest > MAX_DEPTH:
+        raise InputError(f"the tree could have {deepest} levels: give --max-depth N with at most {MAX_DEPTH}")
     found = id3.Problem(
         domains=tuple(len(schema.attributes[name]) for name in schema.features(target)),
         classes=len(schema.attributes[target]),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,8 +161,9 @@ def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
 
 
 def _order(value: str) -> tuple[bool, float, str]:
-    """Sort key: whole numbers by size, then words, then the mark for a missing value."""
-    return value == tables.MISSING, float(value) if value.isdecimal() else float("inf"), value
+    """Sort key: numbers by size, then words, then the mark for a missing value."""
+    number = re.fullmatch(r"[+-]?[0-9]+(\.[0-9]+)?", value)
+    return value == tables.MISSING, float(value) if number else float("inf"), value
 
 
 def _name(path: Path, name: str) -> str:

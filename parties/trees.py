@@ -90,7 +90,7 @@ class TreeFile:
     def load(cls, path: Path) -> TreeFile:
         """Read and check `tree.json`. `InputError` names the file and the place in it."""
         try:
-            fields = json.loads(files.read_text(path), object_pairs_hook=_unique)
+            fields = json.loads(files.read_text(path), object_pairs_hook=_unique, parse_int=float)
             return _tree_file(fields)
         except json.JSONDecodeError as error:
             raise InputError(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from None
@@ -229,10 +229,10 @@ def _tree_file(fields: object) -> TreeFile:
     digest, target, delta, tree = _fields(fields, "$", ("schema_digest", "target", "delta", "tree"))
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
         raise ValueError("$.schema_digest: must be 64 hexadecimal digits")
-    if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta <= 1:
+    if not isinstance(delta, float) or not 0 < delta <= 1:
         raise ValueError("$.delta: must be a number > 0 and <= 1")
     target = _text(target, "$.target")
-    return TreeFile(digest, target, float(delta), _Parser(target).node(tree, "$.tree", ()))
+    return TreeFile(digest, target, delta, _Parser(target).node(tree, "$.tree", ()))
 
 
 class _Parser:

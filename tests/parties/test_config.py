@@ -106,6 +106,8 @@ def test_a_connect_flag_displaces_listen_in_the_file(tmp_path: Path) -> None:
         ("[link]\nidenity = 'x'", "link.idenity: unknown key (did you mean 'identity'?)"),
         ("[lnik]", "lnik: unknown key (did you mean 'link'?)"),
         ("[zzzzzz]", "zzzzzz: unknown key"),
+        ('"a\\u001b\\n" = 1', r"a\x1b\n: unknown key"),
+        ("[id3]\ndata = '~no-such-user/x'", "id3.data: there is no home directory for '~no-such-user/x'"),
         ("[id3]\nschema_file = 'x'", "id3.schema_file: unknown key (did you mean 'schema'?)"),
         ("link = 3", "link: must be a table, not 3"),
         ("[link]\npeer = ''", "link.peer: must not be empty"),

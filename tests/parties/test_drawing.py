@@ -6,6 +6,7 @@ import sys
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
+import matplotlib
 import pytest
 
 from parties import drawing, trees
@@ -165,3 +166,17 @@ def test_libraries_for_pictures_are_loaded_for_pictures_only() -> None:
 @pytest.mark.filterwarnings("error")
 def test_letters_the_font_lacks_raise_no_warnings() -> None:
     assert "短い" in drawing.draw_svg(AWKWARD, "play", "中文 🎾")
+
+
+def test_names_with_what_xml_forbids_still_give_xml() -> None:
+    tree = Split("a\uffff", {"v\ufffe": Leaf("\x00")})
+    assert {"a\\uffff", "v\\ufffe", "\\x00"} <= set(texts(drawing.draw_svg(tree, "play", "t\x01")))
+
+
+def test_the_users_own_matplotlib_settings_do_not_matter_and_stay() -> None:
+    tree = TREES["small"]
+    plain = drawing.draw_svg(tree, "play", "t")
+    own = {"text.usetex": True, "savefig.bbox": "tight", "figure.facecolor": "red", "path.sketch": (1, 100, 2)}
+    with matplotlib.rc_context(own):
+        assert drawing.draw_svg(tree, "play", "t") == plain
+        assert matplotlib.rcParams["text.usetex"] is True

@@ -149,3 +149,45 @@ def test_wording() -> None:
     assert files.did_you_mean("SUNNY", ["rain", "sunny"]) == " (did you mean 'sunny'?)"
     assert files.did_you_mean("fog", ["rain", "sunny"]) == ""
     assert files.printable("a\tb\u2028c\ud800 \u00a0é") == "a\\tb\\u2028c\\ud800 \u00a0é"
+    assert files.printable("\ufffd\ufffe\uffff") == "\ufffd\\ufffe\\uffff"
+
+
+def test_no_temporary_file_is_left_when_permissions_cannot_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+
+    def refuse(handle: int, mode: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchmod", refuse)
+    with pytest.raises(InputError, match=r"cannot write .*out: permission denied"):
+        files.write_text(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_device_that_is_full_is_told() -> None:
+    with pytest.raises(InputError, match=r"^cannot write /dev/full: No space left on device$"):
+        files.write_text(Path("/dev/full"), "x")
+
+
+def test_links_that_lead_nowhere(tmp_path: Path) -> None:
+    loop, dangling = tmp_path / "loop", tmp_path / "dangling"
+    loop.symlink_to(loop)
+    dangling.symlink_to(tmp_path / "new")
+    with pytest.raises(InputError, match="Too many levels of symbolic links"):
+        files.write_text(loop, "x")
+    files.write_text(dangling, "x")
+    assert (tmp_path / "new").read_text() == "x"
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000])
+def test_numbers_too_long_to_show_are_refused(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(f"a = [{number}]")
+    with pytest.raises(InputError) as caught:
+        files.read_toml(path)
+    assert str(caught.value) == f"{path}: not valid TOML: a number is too long"

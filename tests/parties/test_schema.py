@@ -179,3 +179,8 @@ def test_generated_schema_is_plain_toml(tmp_path: Path) -> None:
     Schema({"a b": ('q"', "é")}, "a b").save(tmp_path / "s.toml")
     text = (tmp_path / "s.toml").read_text(encoding="utf-8")
     assert text == tomli_w.dumps({"target": "a b", "attributes": {"a b": ['q"', "é"]}})
+
+
+def test_proposed_numbers_are_ordered_by_size(tmp_path: Path) -> None:
+    path = write(tmp_path, "n\n10\n-1\n9.5\n?\n-10\n+2\nnan\n1e9\n٣\n", "x.csv")
+    assert schema.propose(path).schema.attributes["n"] == ("-10", "-1", "+2", "9.5", "10", "1e9", "nan", "٣", "?")

@@ -104,6 +104,7 @@ LEAF = {"class": "x"}
         (node(LEAF) | {"schema_digest": 5}, "$.schema_digest: must be 64 hexadecimal digits"),
         (node(LEAF) | {"target": ""}, "$.target: must be a line of text"),
         (node(LEAF) | {"delta": 0}, "$.delta: must be a number > 0 and <= 1"),
+        (node(LEAF) | {"delta": 10**4000}, "$.delta: must be a number > 0 and <= 1"),
         (node(LEAF) | {"delta": True}, "$.delta: must be a number > 0 and <= 1"),
         (node(LEAF) | {"delta": float("nan")}, "$.delta: must be a number > 0 and <= 1"),
         (node(None), "$.tree: must be an object with attribute and branches, and nothing else"),
@@ -263,3 +264,9 @@ def test_confusion_counts_every_row_once(pairs: list[tuple[str, str]]) -> None:
     score = trees.score([p for p, _ in pairs], [a for _, a in pairs])
     assert sum(sum(row.values()) for row in score.confusion.values()) == score.rows == len(pairs)
     assert sum(score.confusion[c][c] for c in score.confusion) == score.correct == sum(p == a for p, a in pairs)
+
+
+def test_a_number_of_any_length_is_a_bad_delta(tmp_path: Path) -> None:
+    path = write(tmp_path, json.dumps(node(LEAF)).replace("0.5", "9" * 5000))
+    with pytest.raises(InputError, match=r"tree\.json: \$\.delta: must be a number > 0 and <= 1"):
+        TreeFile.load(path)
