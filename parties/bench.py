@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from parties import identity
-from parties.cases import Case, all_cases
+from parties.cases import Case, chosen_cases
 from parties.link import LinkOptions, open_link
 from smc.engines import make_engine
 from smc.local import run_local
@@ -71,7 +71,7 @@ def over_link(session: Session, case: Case) -> Measurement:
 
 
 @contextmanager
-def peer_session() -> Iterator[Session]:
+def peer_session(only: str) -> Iterator[Session]:
     """A session with a second process of this program, over gRPC with mutual TLS on loopback."""
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
         directory = Path(name)
@@ -79,7 +79,7 @@ def peer_session() -> Iterator[Session]:
         children: list[subprocess.Popen[bytes]] = []
 
         def start_peer(address: str) -> None:
-            children.append(subprocess.Popen([sys.executable, "-m", "parties.bench", name, address]))
+            children.append(subprocess.Popen([sys.executable, "-m", "parties.bench", name, address, only]))
 
         options = LinkOptions(own, peer.certificate, listen="127.0.0.1:0", on_listening=start_peer)
         try:
@@ -91,22 +91,22 @@ def peer_session() -> Iterator[Session]:
                 child.kill()
 
 
-def run_all(told: Callable[[Measurement], None]) -> None:
-    """Measure every case; `told` gets each row as it is ready."""
-    with peer_session() as session:
-        for case in all_cases():
+def run_all(told: Callable[[Measurement], None], only: str = "") -> None:
+    """Measure every case whose title contains `only`; `told` gets each row as it is ready."""
+    with peer_session(only) as session:
+        for case in chosen_cases(only):
             told(in_memory(case))
             told(over_link(session, case))
 
 
-def play_peer(directory: Path, address: str) -> None:
+def play_peer(directory: Path, address: str, only: str) -> None:
     """The second process: party 1 of every case over gRPC."""
     own = identity.load_identity(directory / "party1.key", directory / "party1.crt")
     peer = identity.load_certificate(directory / "party0.crt")
     with open_link(LinkOptions(own, peer, connect=address), JOB) as link:
-        for case in all_cases():
+        for case in chosen_cases(only):
             over_link(link.session(), case)
 
 
 if __name__ == "__main__":
-    play_peer(Path(sys.argv[1]), sys.argv[2])
+    play_peer(Path(sys.argv[1]), sys.argv[2], sys.argv[3])

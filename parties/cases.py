@@ -88,6 +88,11 @@ def _questions(tree: Tree) -> set[int]:
     return own.union(*(_questions(child) for child in children))
 
 
+def chosen_cases(only: str) -> list[Case]:
+    """The cases whose title contains `only`."""
+    return [case for case in all_cases() if only in case.title]
+
+
 def all_cases() -> list[Case]:
     """The table's rows, in order."""
     millionaires = "millionaires 32"

@@ -50,9 +50,9 @@ def circuit_specification(settings: config.CircuitSettings, netlist: Netlist) ->
 
 
 def problem(settings: config.Id3Settings, schema: Schema, target: str) -> id3.Problem:
-    """The protocol's view of an ID3 job. `InputError` if delta and bound do not fit the word size, or the tree is too deep.
+    """The protocol's view of an ID3 job. `InputError` if delta and bound do not fit the word size.
 
-    A tree deeper than `MAX_DEPTH` could be written but not be read back.
+    So it is for a tree that could be deeper than `MAX_DEPTH`: it could be written but not be read back.
     """
     deepest = len(schema.features(target)) if settings.max_depth is None else settings.max_depth
     if deepest > MAX_DEPTH:

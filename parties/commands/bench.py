@@ -9,16 +9,22 @@ from rich.table import Table
 
 from parties import console
 from parties.bench import Measurement, run_all
+from parties.cases import chosen_cases
 from parties.commands.options import json_option
+from smc.errors import InputError
 
 
 @click.command(epilog="Example:  smc bench --json > costs.json")
+@click.option("--only", default="", metavar="TEXT", help="Only cases with TEXT in their title, such as 'gmw'.")
 @json_option
-def bench(as_json: bool) -> None:
+def bench(only: str, as_json: bool) -> None:
     """Measure each protocol and engine, in memory and over gRPC with mutual TLS on loopback.
 
     Setting up (base OT, RSA keys) is included; the start of the processes is not. Median of three runs.
     """
+    if not chosen_cases(only):
+        titles = "; ".join(case.title for case in chosen_cases(""))
+        raise InputError(f"--only: no case has {only!r} in its title; there are: {titles}")
     rows: list[Measurement] = []
     with console.progress("warming up") as progress:
 
@@ -26,7 +32,7 @@ def bench(as_json: bool) -> None:
             rows.append(row)
             progress.doing(f"{row.protocol}, {row.engine}, {row.ot}, {row.link}")
 
-        run_all(told)
+        run_all(told, only)
     if as_json:
         machine = {"processor": platform.processor() or platform.machine(), "python": platform.python_version()}
         console.print_json({"machine": machine, "rows": [row.as_dict() for row in rows]})

@@ -161,6 +161,16 @@ def test_the_demo(processes) -> None:
     assert (processes.directory / "tree.svg").exists()
 
 
+def test_the_bench_measures_both_links_and_their_bytes_agree(processes) -> None:
+    table = json.loads(processes.run("bench", "--only", "equality", "--json").out)
+    assert [row["link"] for row in table["rows"]] == ["memory", "grpc"] * 2
+    for memory, grpc in zip(table["rows"][::2], table["rows"][1::2], strict=True):
+        for key in ("bytes", "messages", "rounds", "and_gates"):
+            assert memory[key] == grpc[key] > 0
+    assert "equality 32" in processes.run("bench", "--only", "equality 32, yao").out
+    assert processes.run("bench", "--only", "nonsense").code == 2
+
+
 def test_identities_by_command(processes) -> None:
     made = processes.run(
         "identity", "create", "clinic", "--host", "10.0.0.5", "--host", "c.example.org", "--out", "keys"
