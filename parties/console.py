@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -46,6 +47,13 @@ def progress(what: str) -> Iterator[Progress]:
 def print_json(value: object) -> None:
     """One JSON document on standard output."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def show(table: Table, screen: Console = out) -> None:
+    """Print a table with no cell cut, however narrow the terminal."""
+    needed = Measurement.get(screen, screen.options.update(max_width=10_000), table).maximum
+    screen.width = max(screen.width, needed)  # only tables heed it: all else is left to the terminal to wrap
+    screen.print(table, crop=False)
 
 
 def size(count: float) -> str:

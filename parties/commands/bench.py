@@ -37,7 +37,7 @@ def bench(only: str, as_json: bool) -> None:
         machine = {"processor": platform.processor() or platform.machine(), "python": platform.python_version()}
         console.print_json({"machine": machine, "rows": [row.as_dict() for row in rows]})
         return
-    console.out.print(_table(rows), no_wrap=True, crop=False, overflow="ignore")
+    console.show(_table(rows))
 
 
 def _table(rows: list[Measurement]) -> Table:

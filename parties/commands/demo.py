@@ -55,7 +55,7 @@ def demo(engine: str | None, ot: str | None, svg: Path | None) -> None:
         report = json.loads((directory / "cost.json").read_text())
     console.out.print(f"\nThe tree of both clinics' rows, target {found.target}:\n")
     console.out.print(trees.to_text(found.tree))
-    console.out.print(console.cost_table(report))
+    console.show(console.cost_table(report), console.out)
     if svg is not None:
         console.out.print(f"\ndrawn in {svg}")
 

@@ -45,7 +45,7 @@ def millionaires(config_file: Path | None, as_json: bool, value: str | None, **f
         return
     names = {"equal": "both have the same", f"party{connection.party}": "this party has more"}
     console.out.print(f"{result}: {names.get(result, 'the peer has more')}")
-    console.err.print(console.cost_table(report))
+    console.show(console.cost_table(report), console.err)
 
 
 @click.command(epilog="Example:  smc circuit adder64.txt --input 0x2a --config party.toml")
@@ -76,7 +76,7 @@ def circuit(config_file: Path | None, as_json: bool, input_: str | None, **flags
         return
     for output in shown:
         console.out.print(output)
-    console.err.print(console.cost_table(report))
+    console.show(console.cost_table(report), console.err)
 
 
 def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatrix | None:

@@ -64,7 +64,7 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
         console.print_json({**found.fields(), "cost": report})
         return
     console.out.print(trees.to_text(found.tree), end="")
-    console.err.print(console.cost_table(report))
+    console.show(console.cost_table(report), console.err)
 
 
 def _write(own: config.Id3Settings, found: trees.TreeFile, report: jobs.Report) -> None:
@@ -116,7 +116,7 @@ def predict(tree_file: Path, data: Path, as_json: bool) -> None:
     for label in labels:
         print(label)
     if score is not None and score.accuracy is not None:
-        console.err.print(_confusion_table(score))
+        console.show(_confusion_table(score), console.err)
         console.err.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
 
 

@@ -46,3 +46,15 @@ def test_the_cost_table_has_the_phases_and_the_total() -> None:
     assert "leaves" in shown
     assert "base ot" not in shown
     assert shown.count("1.5 KB") == 3
+
+
+def test_no_cell_is_cut_on_a_narrow_terminal() -> None:
+    screen = Console(file=io.StringIO(), width=20)
+    meter = Meter()
+    with meter.phase("a phase with a long name"):
+        meter.gates(123_456_789)
+    console.show(console.cost_table(meter.report()), screen)
+    lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert len(lines) == 4
+    assert "a phase with a long name" in lines[2]
+    assert "123,456,789" in lines[2]
