@@ -1,13 +1,15 @@
 """The command line `smc`: parse, call, print; every expected error is one line and an exit code.
 
 Exit codes: 0 done, 2 wrong usage or input, 3 the peer or the link failed, 4 the peer wants a different job, 1 a bug in
-this program, 130 interrupted.
+this program, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
 import os
+import signal
 import sys
 import traceback
 from typing import Any
@@ -36,6 +38,12 @@ class _Lazy(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, BrokenPipeError) as error:
+            raise _EndedError from error
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
@@ -50,8 +58,24 @@ def cli() -> None:
     """Secure two-party computation: joint decision trees, comparisons and circuits."""
 
 
+class _EndedError(Exception):
+    """Ctrl-C, SIGTERM or a reader that left, carried past click, which has its own ideas about them."""
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, as a service manager sends it: ends a session in order, like Ctrl-C."""
+
+
+def _terminate(*_: object) -> None:
+    raise _Terminated
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
+    signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without our letters is no reason to fail
     sys.exit(run(arguments))
 
 
@@ -59,27 +83,50 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code. Expected errors become one line on standard error."""
     try:
         result: Any = cli.main(arguments, prog_name="smc", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return result if isinstance(result, int) else 0
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted", 130)
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx is not None else "smc"
+        return _fail(f"{error.format_message()} (see {path} --help)", error.exit_code)
+    except click.ClickException as error:
+        return _fail(error.format_message(), error.exit_code)
+    except _EndedError as error:
+        return _ended(error.__cause__)
     except SmcError as error:
         code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
         return _fail(str(error), code)
-    except BrokenPipeError:
-        # The reader of our output has gone; nothing more can be said there.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except BrokenPipeError as error:
+        return _ended(error)
+    except OSError as error:
+        _forget_output()
+        return _fail(f"the system refused: {error.strerror or error}", 2)
     except Exception as error:
         if os.environ.get(TRACEBACK_VARIABLE):
             traceback.print_exc()
         return _fail(f"internal error, please report it: {type(error).__name__}; {TRACEBACK_VARIABLE}=1 shows more", 1)
 
 
+def _ended(cause: BaseException | None) -> int:
+    if isinstance(cause, _Terminated):
+        return _fail("terminated", 143)
+    if isinstance(cause, KeyboardInterrupt):
+        return _fail("interrupted", 130)
+    _forget_output()  # the reader of our output has seen enough
+    return 0
+
+
+def _forget_output() -> None:
+    """Drop what could not be written to standard output, or Python would try again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def _fail(message: str, code: int) -> int:
-    print("smc: " + " ".join(message.split()), file=sys.stderr)
+    if sys.stderr is not None:
+        print("smc: " + " ".join(message.split()), file=sys.stderr)
     return code
 
 

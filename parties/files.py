@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import secrets
 import stat
+import sys
 import tomllib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,12 @@ def write_bytes(path: Path, data: bytes) -> None:
     `InputError` if this fails; the old file is then untouched.
     """
     try:
+        descriptor = _descriptor(path)
+        if descriptor is not None:
+            sys.stdout.flush()
+            with open(os.dup(descriptor), "wb") as stream:
+                stream.write(data)
+            return
         if _is_stream(path):
             path.write_bytes(data)
             return
@@ -91,13 +99,29 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise InputError(f"cannot write {path}: {_reason(error)}") from None
 
 
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:
+    """Check all outputs, by the flag that names each, before anything is done that takes long.
+
+    `InputError` if one cannot be written, would overwrite an input, or is the same file as another output.
+    """
+    taken = {os.path.realpath(path): "an input" for path in inputs if path is not None}
+    for flag, path in outputs.items():
+        if path is None:
+            continue
+        ensure_writable(path)
+        real = os.path.realpath(path)
+        if _descriptor(path) is None and not _is_stream(path) and real in taken:
+            raise InputError(f"{flag}: {path} is {taken[real]} of this command and would be overwritten")
+        taken[real] = f"{flag} too, an output"
+
+
 def ensure_writable(path: Path) -> None:
     """Raise the `InputError` that `write_bytes` would raise, before hours are spent on a result for it.
 
     Creates and removes a temporary file: only the file system itself knows all its reasons to refuse.
     """
     try:
-        if _is_stream(path):
+        if _descriptor(path) is not None or _is_stream(path):
             return
         handle, temporary = _create_beside(Path(os.path.realpath(path)))
         os.close(handle)
@@ -147,6 +171,13 @@ def _create_beside(target: Path) -> tuple[int, Path]:
         raise PermissionError  # a rename would get past the write protection of the file itself
     temporary = target.parent / f".smc-{secrets.token_hex(8)}.tmp"
     return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
+
+
+def _descriptor(path: Path) -> int | None:
+    """The open file that a name such as /dev/stdout stands for; replacing what it leads to would tear it away."""
+    if match := re.fullmatch(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)", str(path)):
+        return int(match[1] or match[2])
+    return {"/dev/stdout": 1, "/dev/stderr": 2}.get(str(path))
 
 
 def _is_stream(path: Path) -> bool:

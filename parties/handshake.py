@@ -68,8 +68,13 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
 
 
 def differences(ours: Any, theirs: Any) -> list[str]:
-    """The fields in which two JSON values differ, `path: ours X, peer's Y`, eight at most and then a count."""
+    """The fields in which two JSON values differ, `path: ours X, peer's Y`, eight at most and then a count.
+
+    If the jobs' protocols differ, only that is told.
+    """
     found = list(_walk("", ours, theirs))
+    protocol = [difference for difference in found if difference.startswith("protocol: ")]
+    found = protocol or found  # the rest of two different protocols' jobs differs anyway
     shown = found[:SHOWN_DIFFERENCES]
     return shown if len(found) == len(shown) else [*shown, f"and {len(found) - len(shown)} more"]
 

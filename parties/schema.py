@@ -118,6 +118,8 @@ def propose(
     measurement. Such a target is an `InputError`, and so is a file without rows.
     """
     table = tables.columns(path)
+    if len(table.values) == 1 and (mark := next((m for m in ";\t|" if m in next(iter(table.values))), None)):
+        raise InputError(f"{path}: the fields seem to be separated by {files.quoted(mark)}; they must be by commas")
     for name in (*exclude, *([] if target is None else [target])):
         if name not in table.values:
             hint = files.did_you_mean(name, table.values)
@@ -127,7 +129,7 @@ def propose(
     if not table.lines:
         raise InputError(f"{path}: there are no rows to take values from")
     attributes: dict[str, tuple[str, ...]] = {}
-    notes = []
+    notes = [f"left out columns without a name: {table.unnamed}"] if table.unnamed else []
     for name, column in table.values.items():
         if name in exclude:
             continue

@@ -36,6 +36,7 @@ class Columns:
     path: Path
     values: dict[str, list[str]]
     lines: Sequence[int]
+    unnamed: int = 0  # columns without a name, which are left out
 
     def where(self, row: int, column: str) -> str:
         """The place of a cell, for messages."""
@@ -118,7 +119,8 @@ def columns(path: Path, max_rows: int | None = None) -> Columns:
         if len(block) == _BLOCK:
             flush()
     flush()
-    return Columns(path, {name: column for name, column in zip(names, cells, strict=True) if name}, lines)
+    named = {name: column for name, column in zip(names, cells, strict=True) if name}
+    return Columns(path, named, lines, len(names) - len(named))
 
 
 class Demo(NamedTuple):

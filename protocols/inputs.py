@@ -23,7 +23,7 @@ def checked(values: Integers, width: int, what: str) -> NDArray[np.uint64]:
     for position, value in enumerate(integers):
         if not 0 <= value < 1 << width:
             where = f" number {position + 1}" if len(integers) > 1 else ""
-            raise InputError(f"{what}{where} is {value}, it must be from 0 to 2^{width} - 1")
+            raise InputError(f"{what}{where} does not fit {width} bits: it must be from 0 to 2^{width} - 1")
     return np.array(integers, dtype=np.uint64)
 
 

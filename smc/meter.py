@@ -2,7 +2,7 @@
 
 A phase's cost includes its sub-phases. `rounds` counts the blocks of consecutive receives: every time a
 party starts to wait after having sent (or at the start) is one round, and costs at least one one-way
-latency of the link.
+latency of the link. The two parties may count a few rounds differently, where one sends ahead of the other.
 """
 
 from __future__ import annotations

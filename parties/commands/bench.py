@@ -14,7 +14,7 @@ from parties.commands.options import json_option
 from smc.errors import InputError
 
 
-@click.command(epilog="Example:  smc bench --json > costs.json")
+@click.command(short_help="Measure what each protocol costs.", epilog="Example:  smc bench --json > costs.json")
 @click.option("--only", default="", metavar="TEXT", help="Only cases with TEXT in their title, such as 'gmw'.")
 @json_option
 def bench(only: str, as_json: bool) -> None:

@@ -19,9 +19,14 @@ def group() -> None:
 
 @group.command("create", epilog="Example:  smc identity create clinic-a --host a.example.org --out keys")
 @click.argument("name")
-@click.option("--host", "hosts", multiple=True, help="IP address or DNS name of this party; may be repeated.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Directory for the two files."
+    "--host",
+    "hosts",
+    multiple=True,
+    help="IP address or DNS name of this party, for people to see; may be repeated  [localhost]",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Directory for the two files  [.]"
 )
 def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
     """Make NAME.key (private, mode 0600) and NAME.crt (for the peer)."""

@@ -20,7 +20,7 @@ from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 
-@click.command(epilog="Example:  smc millionaires --value 1000000 --config party.toml")
+@click.command(short_help="Who has more?", epilog="Example:  smc millionaires --value 1000000 --config party.toml")
 @click.option("--value", metavar="NUMBER", help="Own number, private; '-' reads it from standard input.")
 @click.option("--bits", type=int, help="Public width of both numbers, up to 64  [32]")
 @engine_options("yao", "gmw")
@@ -48,7 +48,10 @@ def millionaires(config_file: Path | None, as_json: bool, value: str | None, **f
     console.show(console.cost_table(report), console.err)
 
 
-@click.command(epilog="Example:  smc circuit adder64.txt --input 0x2a --config party.toml")
+@click.command(
+    short_help="Evaluate a Bristol circuit.",
+    epilog="Example:  smc circuit adder64.txt --input 0x2a --config party.toml",
+)
 @click.argument("file", type=FILE, required=False)
 @click.option("--input", "input_", metavar="BITS|0xHEX", help="Own input, private; '-' reads it from standard input.")
 @engine_options("yao", "gmw")
@@ -60,8 +63,9 @@ def circuit(config_file: Path | None, as_json: bool, input_: str | None, **flags
     Bit i of a hexadecimal number is wire i; BITS is the same number in binary, one digit for every wire.
     """
     link, own = settings(lambda file: file.circuit, config_file, {**flags, "input": _from_stdin(input_)})
-    path = config.required(own.file, "circuit.file")
-    netlist = load_circuit(path)
+    if own.file is None:
+        raise InputError("FILE is missing: name a circuit file, or set file under [circuit] in --config")
+    netlist = load_circuit(own.file)
     connection = jobs.Connection(link)
     bits = parse_bits(own.input, netlist.input_widths, connection.party)
     with console.progress("starting") as progress:
@@ -104,7 +108,12 @@ def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatr
 
 
 def _from_stdin(text: str | None) -> str | None:
-    return sys.stdin.readline().strip() if text == "-" else text
+    if text != "-":
+        return text
+    line = sys.stdin.readline().strip() if sys.stdin is not None else ""
+    if not line:
+        raise InputError("standard input is empty or closed, but '-' says to read the private input there")
+    return line
 
 
 def _number(text: str | None) -> int | None:

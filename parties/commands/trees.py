@@ -16,6 +16,7 @@ from protocols.id3 import id3 as run_id3
 
 @click.command(
     "id3",
+    short_help="Learn the decision tree of both parties' rows.",
     epilog="Example:  smc id3 --data mine.csv --schema schema.toml --target play --out tree.json --config party.toml",
 )
 @click.option("--data", type=FILE, help="Own rows, a CSV file; private.")
@@ -39,9 +40,8 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
     target = agreed.choose_target(own.target)
     table = tables.load(config.required(own.data, "id3.data"), agreed, target, own.max_rows)
     problem = jobs.problem(own, agreed, target)
-    for path in (own.out, own.report, own.dot, own.svg):
-        if path is not None:
-            files.ensure_writable(path)
+    outputs = {"--out": own.out, "--report": own.report, "--dot": own.dot, "--svg": own.svg}
+    files.check_outputs(outputs, [own.data, own.schema_file, config_file, link.identity, link.certificate, link.peer])
     connection = jobs.Connection(link)
     if table.ignored:
         console.err.print(f"not in the schema, ignored: {files.listed(table.ignored)}")
@@ -64,6 +64,9 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
         console.print_json({**found.fields(), "cost": report})
         return
     console.out.print(trees.to_text(found.tree), end="")
+    written = [str(path) for path in outputs.values() if path is not None]
+    if written:
+        console.err.print(f"written: {', '.join(written)}")
     console.show(console.cost_table(report), console.err)
 
 
@@ -80,7 +83,11 @@ def _write(own: config.Id3Settings, found: trees.TreeFile, report: jobs.Report) 
         files.write_text(own.svg, draw_svg(found.tree, found.target, f"Decision tree for {found.target}"))
 
 
-@click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
+@click.command(
+    "schema",
+    short_help="Propose a schema from one's own file.",
+    epilog="Example:  smc schema --data mine.csv --target play --out schema.toml",
+)
 @click.option("--data", type=FILE, required=True, help="Own rows, a CSV file.")
 @click.option("--target", metavar="COLUMN", help="The class column.")
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
@@ -90,6 +97,7 @@ def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out
 
     The proposal shows which values occur in this file, never how often.
     """
+    files.check_outputs({"--out": out}, [data])
     proposal = schema.propose(data, target, exclude)
     proposal.schema.save(out)
     for note in proposal.notes:
@@ -97,7 +105,10 @@ def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out
     console.out.print(f"{out}: {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}")
 
 
-@click.command(epilog="Example:  smc predict --tree tree.json --data rows.csv")
+@click.command(
+    short_help="Classify rows on this machine.",
+    epilog="Example:  smc predict --tree tree.json --data rows.csv",
+)
 @click.option("--tree", "tree_file", type=FILE, required=True, help="A tree that `smc id3 --out` wrote.")
 @click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV file.")
 @json_option

@@ -6,13 +6,23 @@ secret: choices become all-zero or all-one masks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 
 _ONE = np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+def _kernel(function: Callable[..., None]) -> Callable[..., None]:
+    """Compile on first use; keep the machine code in a file where some directory for it can be written."""
+    try:
+        return njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # numba found no place for its cache
+        return njit(nogil=True)(function)
+
+
+@_kernel
 def xor_rows(state, gates):  # type: ignore[no-untyped-def]
     """state[out] = state[left] ^ state[right] for every gate (out, left, right), in order.
 
@@ -25,7 +35,7 @@ def xor_rows(state, gates):  # type: ignore[no-untyped-def]
             state[out, j] = state[left, j] ^ state[right, j]
 
 
-@njit(cache=True, nogil=True)
+@_kernel
 def gather_garbler(state, gates, delta, blocks):  # type: ignore[no-untyped-def]
     """For each AND gate and instance write the four hash inputs A0, A1, B0, B1 to `blocks`.
 
@@ -49,7 +59,7 @@ def gather_garbler(state, gates, delta, blocks):  # type: ignore[no-untyped-def]
             n += 4
 
 
-@njit(cache=True, nogil=True)
+@_kernel
 def gather_evaluator(state, gates, blocks):  # type: ignore[no-untyped-def]
     """For each AND gate and instance write the two hash inputs A, B to `blocks`."""
     n = 0
@@ -63,7 +73,7 @@ def gather_evaluator(state, gates, blocks):  # type: ignore[no-untyped-def]
             n += 2
 
 
-@njit(cache=True, nogil=True)
+@_kernel
 def xor_tweak(blocks, out, count, first, repeat):  # type: ignore[no-untyped-def]
     """out[i] = blocks[i] ^ (first + i // repeat): the tweak step of the hash, for i < count."""
     tweak = np.uint64(first)
@@ -76,7 +86,7 @@ def xor_tweak(blocks, out, count, first, repeat):  # type: ignore[no-untyped-def
         tweak += _ONE
 
 
-@njit(cache=True, nogil=True)
+@_kernel
 def finish_garbler(state, gates, delta, once, twice, tables):  # type: ignore[no-untyped-def]
     """Half-gates (Zahur, Rosulek, Evans 2015): output zero labels into `state`, two rows a gate into `tables`.
 
@@ -110,7 +120,7 @@ def finish_garbler(state, gates, delta, once, twice, tables):  # type: ignore[no
             t += 1
 
 
-@njit(cache=True, nogil=True)
+@_kernel
 def finish_evaluator(state, gates, once, twice, tables):  # type: ignore[no-untyped-def]
     """Half-gates evaluation: the active output labels into `state`, from `tables` and the hashes."""
     n = 0
@@ -131,7 +141,7 @@ def finish_evaluator(state, gates, once, twice, tables):  # type: ignore[no-unty
             t += 1
 
 
-@njit(cache=True, nogil=True)
+@_kernel
 def transpose_128(rows, out):  # type: ignore[no-untyped-def]
     """Bit-matrix transpose: uint8[128, n / 8] (bit i of a row = bit i % 8 of byte i // 8) to uint64[n, 2].
 

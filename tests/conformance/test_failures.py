@@ -6,6 +6,8 @@ import os
 import random
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -220,5 +222,89 @@ def test_interrupting_one_side_tells_the_other(processes, eventually) -> None:
     done = processes.wait(zero)
     assert done.code == 130
     assert done.message == "smc: interrupted"
+    assert "\n\n" not in done.err
     one = processes.run("millionaires", "--value", 3, *processes.link("b", "a"), "--connect", address, "--wait", 1)
     assert one.code == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "rows.csv"], "--out: rows.csv is an input of this command"),
+        (["--dot", "a.key"], "--dot: a.key is an input of this command"),
+        (["--svg", "./rows.csv"], "--svg: rows.csv is an input"),
+        (["--out", "x.json", "--report", "x.json"], "--report: x.json is --out too"),
+    ],
+)
+def test_no_output_overwrites_an_input_or_another_output(processes, arguments: list[object], message: str) -> None:
+    rows = processes.directory / "rows.csv"
+    rows.write_bytes(DEMO.clinic_a.read_bytes())
+    done = processes.run(*id3(Path("rows.csv"), *arguments, *LINK))
+    assert done.code == 2
+    assert message in done.message
+    assert rows.read_bytes() == DEMO.clinic_a.read_bytes()
+    done = processes.run("schema", "--data", "rows.csv", "--out", "rows.csv")
+    assert done.code == 2
+    assert rows.read_bytes() == DEMO.clinic_a.read_bytes()
+
+
+WRONG = [["--nonsense"], ["id3", "--delta", "abc"], ["id3", "--engine", "x"], ["predict"]]
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_wrong_usage_is_one_line_that_points_to_help(processes, arguments: list[object]) -> None:
+    done = processes.run(*arguments)
+    assert done.code == 2
+    assert len(done.err.strip().splitlines()) == 1
+    assert done.err.startswith("smc: ")
+    assert "--help)" in done.err
+
+
+def test_output_that_cannot_be_written_is_exit_2(processes) -> None:
+    tree = '{"schema_digest": "' + "0" * 64 + '", "target": "play", "delta": 0.1, "tree": {"class": "yes"}}'
+    (processes.directory / "tree.json").write_text(tree)
+    command = [sys.executable, "-m", "parties.cli", "predict", "--tree", "tree.json", "--data", str(DEMO.clinic_a)]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    common = {"cwd": processes.directory, "env": environment, "stderr": subprocess.PIPE, "text": True}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, check=False, **common)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "smc: the system refused: No space left on device"
+    assert "Traceback" not in done.stderr
+    reader, writer = os.pipe()
+    os.close(reader)  # a reader that has gone is no error
+    done = subprocess.run(command, stdout=writer, check=False, **common)
+    os.close(writer)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert "smc:" not in done.stderr
+
+
+def test_a_terminal_without_our_letters_still_shows_the_tree(processes) -> None:
+    (processes.directory / "tree.json").write_text(
+        '{"schema_digest": "' + "0" * 64 + '", "target": "play", "delta": 0.1, "tree": {"class": "größer"}}'
+    )
+    process = subprocess.run(
+        [sys.executable, "-m", "parties.cli", "predict", "--tree", "tree.json", "--data", str(DEMO.clinic_a)],
+        cwd=processes.directory,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0
+    assert process.stdout.splitlines()[0] == "gr\\xf6\\xdfer"
+
+
+def test_closed_standard_input_is_exit_2(processes) -> None:
+    done = processes.run("millionaires", "--value", "-", *LINK, stdin="")
+    assert done.code == 2
+    assert "standard input is empty or closed" in done.message
+
+
+def test_termination_is_told_and_ends_in_order(processes) -> None:
+    zero, _ = processes.listen("millionaires", "--value", 3)
+    zero.send_signal(signal.SIGTERM)
+    done = processes.wait(zero)
+    assert (done.code, done.message) == (143, "smc: terminated")
+    assert "\n\n" not in done.err

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import pytest
 
 from parties import files
 from smc.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_what_is_written_is_read_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -191,3 +195,26 @@ def test_numbers_too_long_to_show_are_refused(tmp_path: Path, number: str) -> No
     with pytest.raises(InputError) as caught:
         files.read_toml(path)
     assert str(caught.value) == f"{path}: not valid TOML: a number is too long"
+
+
+def test_standard_output_is_written_to_not_replaced(tmp_path: Path) -> None:
+    """With `>> log` the name /dev/stdout leads to a regular file, which others are writing to as well."""
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    script = "from parties.files import *\nwrite_text(Path('/dev/stdout'), 'tree\\n')\nprint('after')"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with log.open("a") as stream:
+        subprocess.run([sys.executable, "-c", script], stdout=stream, check=True, env=environment)
+    assert log.read_text() == "before\ntree\nafter\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+
+
+def test_outputs_are_checked_against_inputs_and_each_other(tmp_path: Path) -> None:
+    data, other = tmp_path / "data.csv", tmp_path / "other"
+    data.write_text("x")
+    other.symlink_to(data)
+    with pytest.raises(InputError, match=r"--out: .*other is an input"):
+        files.check_outputs({"--out": other}, [data, None])
+    with pytest.raises(InputError, match=r"--b: .* is --a too"):
+        files.check_outputs({"--a": tmp_path / "t", "--b": tmp_path / "t", "--c": None}, [data])
+    files.check_outputs({"--a": Path("/dev/stdout"), "--b": Path("/dev/stdout")}, [data])

@@ -447,7 +447,12 @@ def test_peer_that_hangs_up_without_a_word(parties):
         ({"nonce": b"short"}, ProtocolError, "no fresh nonce"),
         ({"nonce": b""}, ProtocolError, "no fresh nonce"),
         ({"wire_version": 9}, JobMismatchError, "wire version: ours 1, peer's 9"),
-        ({"job": '{"a":1}'}, JobMismatchError, "a: ours nothing, peer's 1; delta: ours 0.001, peer's nothing"),
+        (
+            {"job": '{"a":1,"protocol":"test"}'},
+            JobMismatchError,
+            "a: ours nothing, peer's 1; delta: ours 0.001, peer's nothing",
+        ),
+        ({"job": '{"a":1}'}, JobMismatchError, 'jobs: protocol: ours "test", peer\'s nothing'),
     ],
 )
 def test_hellos_of_no_honest_party(parties, changes, kind, message):

@@ -127,7 +127,7 @@ def test_a_proposal_lists_what_occurs(tmp_path: Path) -> None:
         ("play", ("no", "yes")),
         ("only", ("c",)),
     ]
-    assert (proposal.schema.target, proposal.notes) == ("play", ())
+    assert (proposal.schema.target, proposal.notes) == ("play", ("left out columns without a name: 1",))
     proposal.schema.save(tmp_path / "schema.toml")
     loaded = schema.load(tmp_path / "schema.toml")
     assert loaded.digest() == proposal.schema.digest()
