@@ -102,12 +102,18 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError as error:
         return _ended(error)
     except OSError as error:
+        _show_traceback()
         _forget_output()
-        return _fail(f"the system refused: {error.strerror or error}", 2)
+        name = f" ({error.filename})" if error.filename else ""
+        return _fail(f"the system refused: {error.strerror or error}{name}", 2)
     except Exception as error:
-        if os.environ.get(TRACEBACK_VARIABLE):
-            traceback.print_exc()
+        _show_traceback()
         return _fail(f"internal error, please report it: {type(error).__name__}; {TRACEBACK_VARIABLE}=1 shows more", 1)
+
+
+def _show_traceback() -> None:
+    if os.environ.get(TRACEBACK_VARIABLE):
+        traceback.print_exc()
 
 
 def _ended(cause: BaseException | None) -> int:
