@@ -1,1 +1,1 @@
-"""TODO"""
+"""The engine: secrets in, secrets out. It knows nothing of networks, files, tables or mining."""
