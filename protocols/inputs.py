@@ -19,12 +19,13 @@ def checked(values: Integers, width: int, what: str) -> NDArray[np.uint64]:
     """The values as uint64[batch]; `InputError` if one is negative or has more than `width` <= 64 bits."""
     if not 1 <= width <= 64:
         raise InputError(f"{what}: a width of {width} bits is not between 1 and 64")
-    integers = [int(value) for value in values]
-    for position, value in enumerate(integers):
-        if not 0 <= value < 1 << width:
-            where = f" number {position + 1}" if len(integers) > 1 else ""
-            raise InputError(f"{what}{where} does not fit {width} bits: it must be from 0 to 2^{width} - 1")
-    return np.array(integers, dtype=np.uint64)
+    array = values if isinstance(values, np.ndarray) else np.array([int(v) for v in values], dtype=object)
+    fits = (array >= 0) & (array < 1 << width) if width < 64 or array.dtype == object else array >= 0
+    wrong = np.flatnonzero(~fits.astype(np.bool_))
+    if wrong.size:
+        where = f" number {wrong[0] + 1}" if len(array) > 1 else ""
+        raise InputError(f"{what}{where} does not fit {width} bits: it must be from 0 to 2^{width} - 1")
+    return array.astype(np.uint64)
 
 
 def both_inputs(engine: Engine, own: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from protocols.circuit import evaluate
 from protocols.equality import equal
+from protocols.inputs import checked
 from protocols.majority import majority
 from protocols.millionaires import comparison, strict, three_way
 from smc.circuit import Builder
@@ -116,3 +117,18 @@ def test_circuits_that_do_not_suit_are_refused(play) -> None:
     builder.output(builder.input(2))
     with pytest.raises(InputError, match="has 2 bits, got 3 bits"):
         play(lambda e: evaluate(e, builder.build(), np.zeros((3, 1), np.uint8)), "clear")
+
+
+@pytest.mark.parametrize("width", [1, 8, 63, 64])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.uint8, object])
+def test_inputs_of_every_type_are_checked(width: int, dtype: type) -> None:
+    top = min((1 << width) - 1, np.iinfo(dtype).max if dtype is not object else 1 << 64)
+    values = np.array([0, top, 1], dtype=dtype)
+    assert checked(values, width, "x").tolist() == checked(values.tolist(), width, "x").tolist() == [0, top, 1]
+    assert checked(values[:0], width, "x").shape == (0,)
+    bad = [
+        value for value in (-1, 1 << width) if dtype is object or np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+    ]
+    for value in bad:
+        with pytest.raises(InputError, match=rf"x number 2 does not fit {width} bits"):
+            checked(np.array([0, value], dtype=dtype), width, "x")
