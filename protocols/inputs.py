@@ -30,6 +30,4 @@ def checked(values: Integers, width: int, what: str) -> NDArray[np.uint64]:
 
 def both_inputs(engine: Engine, own: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:
     """Each party's private integers uint64[batch]; returns party 0's and party 1's, [width, batch]."""
-    matrix = bitpack.from_integers(own, width)
-    left, right = (engine.input(owner, matrix if engine.party == owner else None, width, len(own)) for owner in (0, 1))
-    return left, right
+    return engine.both(bitpack.from_integers(own, width))

@@ -59,7 +59,7 @@ class Precision:
     @property
     def count_width(self) -> int:
         """N: bits of a count; at least 2, so that there is a fraction bit to cut."""
-        return max(2, self.bound.bit_length())
+        return _count_width(self.bound)
 
     @property
     def scales(self) -> tuple[int, ...]:
@@ -98,6 +98,10 @@ class Precision:
         return table + products
 
 
+def _count_width(bound: int) -> int:
+    return max(2, bound.bit_length())
+
+
 def _truncation(cells: int, terms: int) -> Fraction:
     radius = Fraction(1, 2 << cells)
     ratio = radius / (1 + radius)
@@ -128,7 +132,7 @@ def derive(delta: float, bound: int, terms: int | None = None) -> Precision:
             f"delta is {delta} and the bound on the rows {bound}; need 0 < delta <= 1 and a positive bound"
         )
     target = Fraction(delta) / 4
-    count_width = max(2, bound.bit_length())
+    count_width = _count_width(bound)
     wanted = range(1, MAX_TERMS + 1) if terms is None else (terms,)
     found = [
         candidate

@@ -69,7 +69,7 @@ class Session:
         self.meter.received(size)
         return np.frombuffer(payload, dtype=kind).reshape(shape)
 
-    def derive(self, *context: str | int, size: int = 16) -> bytes:
+    def derive(self, *context: str | int | bytes, size: int = 16) -> bytes:
         """A public key bound to this session and to `context` (protocol step, counters): SHA-256, cut to size.
 
         Type and length precede each part, so no two different contexts meet in one hash input.

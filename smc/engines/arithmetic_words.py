@@ -64,12 +64,7 @@ class ArithmeticWords(Words):
     def bits(self, word: Word) -> Bits:
         """See `Words.bits`: an adder circuit over the two shares, cut to the width."""
         own = bitpack.from_integers(word.data, word.width)
-        batch = len(word.data)
-        left, right = (
-            self._engine.input(owner, own if self._engine.party == owner else None, word.width, batch)
-            for owner in (0, 1)
-        )
-        return self._engine.run(_adder(word.width), left, right)[0]
+        return self._engine.run(_adder(word.width), *self._engine.both(own))[0]
 
 
 def _modular(table: Sequence[int]) -> np.ndarray:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Netlist
+from smc.circuit import Netlist, evaluate
 from smc.engines.interface import Bits, Engine
-from smc.primitives import kernels
 from smc.primitives.bits import BitMatrix
 
 
@@ -33,15 +32,8 @@ class ClearEngine(Engine):
         return Bits(bits)
 
     def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
-        state = np.zeros((netlist.slots, inputs.shape[1]), dtype=np.uint8)
-        state[1] = 1
-        state[2 : 2 + len(inputs)] = inputs
-        for layer in netlist.layers:
-            kernels.xor_rows(state, layer.xors)
-            out, left, right = layer.ands.T
-            state[out] = state[left] & state[right]
-        outputs: NDArray[Any] = state[netlist.outputs]
-        return outputs
+        arguments = np.split(inputs, np.cumsum(netlist.input_widths)[:-1])
+        return np.concatenate(evaluate(netlist, arguments))
 
     def shares(self, bits: Bits) -> BitMatrix:
         """See `Engine.shares`: party 0 holds the bits, party 1 zeros."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc.circuit import Netlist
+from smc.circuit.netlist import FIRST_INPUT
 from smc.engines.interface import Bits, Engine
 from smc.gmw.gates import AndGates
 from smc.primitives import kernels
@@ -57,7 +58,7 @@ class GmwEngine(Engine):
         self._gates.prepare(netlist.and_count * batch)
         state = np.zeros((netlist.slots, batch), dtype=np.uint8)
         state[1] = 1 - self.party
-        state[2 : 2 + len(inputs)] = inputs
+        state[FIRST_INPUT : FIRST_INPUT + len(inputs)] = inputs
         for layer in netlist.layers:
             kernels.xor_rows(state, layer.xors)
             if len(layer.ands):

@@ -80,6 +80,11 @@ class Engine(ABC):
             raise ValueError(f"an input must be 0 and 1 in the shape ({width}, {batch}), got shape {bits.shape}")
         return self._input(owner, bits, width, batch)
 
+    def both(self, own: BitMatrix) -> tuple[Bits, Bits]:
+        """Party 0's and party 1's secret bits; each passes its own, of one shape uint8[width, batch]."""
+        left, right = (self.input(owner, own if owner == self.party else None, *own.shape) for owner in (0, 1))
+        return left, right
+
     @abstractmethod
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `input`, which has checked the arguments."""

@@ -29,8 +29,8 @@ class YaoEngine(Engine):
         super().__init__(session)
         self._transfers = transfers
         # One delta for garbling and correlated OT: the evaluator's input labels are then the OT outputs themselves.
-        self._garbler = Garbler(session, transfers.sender.delta) if session.party == 0 else None
-        self._evaluator = Evaluator(session) if session.party == 1 else None
+        garbling = session.party == 0
+        self._work = Garbler(session, transfers.sender.delta).garble if garbling else Evaluator(session).evaluate
         # The active labels of the garbler's inputs are public and pseudo-random, so nothing is sent for them: the
         # garbler alone knows which value they stand for (zero label = active label xor value delta).
         self._public_labels = Prg(session.derive("garbler's active input labels"))
@@ -57,10 +57,7 @@ class YaoEngine(Engine):
         return Bits(labels)
 
     def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
-        if self._garbler is not None:
-            return self._garbler.garble(netlist, inputs)
-        assert self._evaluator is not None
-        return self._evaluator.evaluate(netlist, inputs)
+        return self._work(netlist, inputs)
 
     def shares(self, bits: Bits) -> BitMatrix:
         """See `Engine.shares`: the permute bits are XOR shares."""

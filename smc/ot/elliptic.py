@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from smc.errors import ProtocolError
 from smc.ot.interface import Choices, Receiver, Sender, select
 from smc.primitives.hash import Blocks
-from smc.session import Session, derive
+from smc.session import Session
 
 POINT = 32
 BATCH = 1 << 10  # OTs a message
@@ -47,7 +47,7 @@ class _Keys:
         self.index = 0
 
     def derive(self, shared: bytes, base: bytes, point: bytes) -> NDArray[np.uint64]:
-        digest = derive(self._session.identifier, self._name, "elliptic", self.index, shared, base, point)
+        digest = self._session.derive(self._name, "elliptic", self.index, shared, base, point)
         return np.frombuffer(digest, dtype=np.uint64)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from smc.errors import ProtocolError
 from smc.ot.interface import Choices, Receiver, Sender
 from smc.primitives.hash import Blocks
-from smc.session import Session, derive
+from smc.session import Session
 
 MODULUS_BITS = 2048
 MODULUS_BYTES = MODULUS_BITS // 8
@@ -30,7 +30,7 @@ BATCH = 256  # OTs a message: keeps every wait of the peer around a second
 
 
 def _key(session: Session, name: str, index: int, option: int, preimage: bytes) -> NDArray[np.uint64]:
-    digest = derive(session.identifier, name, "trapdoor", index, option, preimage, size=16)
+    digest = session.derive(name, "trapdoor", index, option, preimage)
     return np.frombuffer(digest, dtype=np.uint64)
 
 

@@ -8,7 +8,8 @@ from smc.circuit import Netlist
 from smc.primitives import kernels
 from smc.primitives.hash import Blocks, Hasher, KeySchedule
 from smc.session import Session
-from smc.yao.tables import TableReader, and_batches, chunks
+from smc.yao.tables import TableReader
+from smc.yao.walk import Gates, walk
 
 
 class Evaluator:
@@ -21,21 +22,11 @@ class Evaluator:
 
     def evaluate(self, netlist: Netlist, inputs: Blocks) -> Blocks:
         """Active labels uint64[inputs, batch, 2] in, active labels uint64[outputs, batch, 2] out."""
-        batch = inputs.shape[1]
-        outputs = np.empty((len(netlist.outputs), batch, 2), dtype=np.uint64)
-        reader = TableReader(self._session, netlist.and_count * batch)
-        for part in chunks(netlist, batch):
-            size = part.stop - part.start
-            state = np.zeros((netlist.slots, 2 * size), dtype=np.uint64)
-            state[2 : 2 + len(inputs)] = inputs[:, part].reshape(len(inputs), 2 * size)
-            for layer in netlist.layers:
-                kernels.xor_rows(state, layer.xors)
-                for gates in and_batches(layer.ands, size):
-                    self._and(state, gates, reader)
-            outputs[:, part] = state[netlist.outputs].reshape(-1, size, 2)
-        return outputs
+        reader = TableReader(self._session, netlist.and_count * inputs.shape[1])
+        one = np.zeros(2, dtype=np.uint64)  # the garbler's zero label of constant 1 is delta
+        return walk(netlist, inputs, one, lambda state, gates: self._and(state, gates, reader))
 
-    def _and(self, state: Blocks, gates: np.ndarray, reader: TableReader) -> None:
+    def _and(self, state: Blocks, gates: Gates, reader: TableReader) -> None:
         count = len(gates) * (state.shape[1] // 2)
         cipher, first = self._keys.take(count)
         hasher = self._hasher

@@ -1,38 +1,16 @@
-"""How a batch of instances of one netlist is cut up, and how garbled tables travel.
-
-Garbler and evaluator derive the same plan from public values only (the netlist's shape and the batch size).
-Tables stream in messages of `ROWS` rows, so those of a large job never exist in memory at once.
-"""
+"""How garbled tables travel: in messages of `ROWS` rows, so those of a large job never exist in memory at once."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Netlist
 from smc.primitives.hash import BATCH
 from smc.session import Session
 
 ROWS = 1 << 15  # 32-byte table rows (AND gates times instances) a message: 1 MiB
-LIVE_LABELS = 1 << 16  # slots times instances worked on at once: 1 MiB of labels, half a second-level cache
 
 Tables = NDArray[np.uint64]
-
-
-def chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
-    """Ranges of instances that are worked on together."""
-    size = max(1, min(batch, BATCH, LIVE_LABELS // netlist.slots))
-    for start in range(0, batch, size):
-        yield slice(start, min(start + size, batch))
-
-
-def and_batches(ands: NDArray[np.int32], instances: int) -> Iterator[NDArray[np.int32]]:
-    """Runs of AND gates of one layer whose instances fit one hash batch."""
-    size = max(1, BATCH // instances)
-    for start in range(0, len(ands), size):
-        yield ands[start : start + size]
 
 
 class TableWriter:

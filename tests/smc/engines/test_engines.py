@@ -16,7 +16,7 @@ from smc.engines import Engine, make_engine
 from smc.primitives import bits as bitpack
 from smc.primitives.hash import BATCH
 from smc.session import Session
-from smc.yao import tables
+from smc.yao import tables, walk
 
 ENGINES = ["clear", "yao", "gmw", "mixed"]
 SIZES = [0, 1, 127, 128, 129, 1000]
@@ -230,7 +230,7 @@ def test_gmw_rounds_are_the_circuits_depth(play) -> None:
 
 @pytest.mark.parametrize("batch", [1, 3, BATCH - 1, BATCH + 1])
 def test_every_chunking_of_the_tables_is_right(play, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
-    monkeypatch.setattr(tables, "LIVE_LABELS", 600)  # many small chunks
+    monkeypatch.setattr(walk, "LIVE_LABELS", 600)  # many small chunks
     monkeypatch.setattr(tables, "ROWS", 1000)  # messages that cut through gates and chunks
     rng = np.random.default_rng(batch)
     values = [rng.integers(0, 2, (width, batch)).astype(np.uint8) for width in everything().input_widths]
