@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parties import schema, tables
+from parties import config, jobs, schema, tables, trees
 from protocols.equality import equal
-from protocols.id3 import Problem, Tree, id3
+from protocols.id3 import id3
 from protocols.logarithm import open_logarithm
 from protocols.majority import majority
 from protocols.millionaires import three_way
@@ -70,22 +70,13 @@ def _x_log_x(engine: Engine, batch: int) -> None:
 
 def _tennis(engine: Engine, batch: int) -> None:
     del batch
-    demo = tables.demo()
+    demo, settings = tables.demo(), config.Id3Settings()
     agreed = schema.load(demo.schema)
     target = agreed.choose_target()
-    table = tables.load((demo.clinic_a, demo.clinic_b)[engine.party], agreed, target, 65535)
-    features = agreed.features(target)
-    problem = Problem(
-        tuple(len(agreed.attributes[name]) for name in features), len(agreed.attributes[target]), max_rows=65535
-    )
-    found = id3(engine, problem, table.rows, table.classes)
-    _require(_questions(found) == {features.index(name) for name in ("outlook", "humidity", "wind")})
-
-
-def _questions(tree: Tree) -> set[int]:
-    children = getattr(tree, "children", ())
-    own = {tree.attribute} if children else set()  # type: ignore[union-attr]
-    return own.union(*(_questions(child) for child in children))
+    table = tables.load((demo.clinic_a, demo.clinic_b)[engine.party], agreed, target, settings.max_rows)
+    found = jobs.named(id3(engine, jobs.problem(settings, agreed, target), table.rows, table.classes), agreed, target)
+    asked = {place.node.attribute for place in trees.places(found) if isinstance(place.node, trees.Split)}
+    _require(asked == {"outlook", "humidity", "wind"})
 
 
 def chosen_cases(only: str) -> list[Case]:

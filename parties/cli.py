@@ -21,9 +21,9 @@ from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 COMMANDS = {
     "demo": "parties.commands.demo:demo",
     "identity": "parties.commands.identity:group",
-    "schema": "parties.commands.trees:schema_command",
-    "id3": "parties.commands.trees:id3",
-    "predict": "parties.commands.trees:predict",
+    "schema": "parties.commands.alone:schema_command",
+    "id3": "parties.commands.id3:id3",
+    "predict": "parties.commands.alone:predict",
     "millionaires": "parties.commands.questions:millionaires",
     "circuit": "parties.commands.questions:circuit",
     "bench": "parties.commands.bench:bench",

@@ -16,9 +16,8 @@ from parties.schema import Schema
 from parties.trees import MAX_DEPTH, Leaf, Node, Split
 from protocols import id3
 from smc.circuit import Netlist
-from smc.engines import Engine, Name, make_engine
+from smc.engines import Engine, make_engine
 from smc.errors import InputError
-from smc.ot import Kind
 
 Result = TypeVar("Result")
 Report = dict[str, Any]
@@ -103,7 +102,6 @@ class Connection:
         """
         from parties.link import LinkOptions, open_link  # gRPC takes its time to load
 
-        peer = f"{short_fingerprint(self._peer)}"
         options = LinkOptions(
             self._identity,
             self._peer,
@@ -113,22 +111,10 @@ class Connection:
             timeout=self._link.timeout,
             on_listening=lambda address: progress.say(f"listening on {address}"),
         )
-        progress.doing(f"waiting for the peer with certificate {peer}")
+        progress.doing(f"waiting for the peer with certificate {short_fingerprint(self._peer)}")
         with open_link(options, specification) as link:
             progress.doing("computing")
             session = link.session()
-            engine = make_engine(session, _engine(specification), _ot(specification))
-            result = program(engine)
+            result = program(make_engine(session, specification["engine"], specification["ot"]))
             report = session.meter.report()
-            link.finish()
         return result, report
-
-
-def _engine(specification: Mapping[str, Any]) -> Name:
-    name: Name = specification["engine"]
-    return name
-
-
-def _ot(specification: Mapping[str, Any]) -> Kind:
-    kind: Kind = specification["ot"]
-    return kind

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from parties import console, files, identity, tables, trees
-from parties.commands.options import engine_options
+from parties.commands.options import FILE, engine_options
 from smc.errors import LinkError
 
 DEADLINE = 3600.0  # RSA for every gate of every circuit takes long; the parties notice a lost peer themselves
@@ -23,7 +23,7 @@ ANNOUNCEMENT = "listening on "
     epilog="Example:  smc demo --svg tree.svg",
 )
 @engine_options("yao", "gmw", "mixed")
-@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the tree.")
+@click.option("--svg", type=FILE, help="Draw the tree.")
 def demo(engine: str | None, ot: str | None, svg: Path | None) -> None:
     """Two clinics learn one decision tree: fresh identities, mutual TLS on loopback, bundled data.
 
@@ -35,8 +35,8 @@ def demo(engine: str | None, ot: str | None, svg: Path | None) -> None:
         directory = Path(name)
         for clinic in ("clinic-a", "clinic-b"):
             made = identity.create(clinic, ["127.0.0.1"], directory)
-            print_ = identity.short_fingerprint(made.certificate)
-            console.err.print(f"{clinic}: new key and certificate, fingerprint {print_}")
+            shown = identity.short_fingerprint(made.certificate)
+            console.err.print(f"{clinic}: new key and certificate, fingerprint {shown}")
         job = ["--schema", str(bundled.schema)]
         for flag, value in (("--engine", engine), ("--ot", ot)):
             job += [flag, value] if value is not None else []

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from parties import console
-from parties.commands.options import json_option
+from parties.commands.options import FILE, json_option
 from parties.identity import create, describe, fingerprint, load_certificate
 from smc.errors import InputError
 
@@ -41,7 +41,7 @@ def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
 
 
 @group.command("show", epilog="Example:  smc identity show keys/clinic-a.crt")
-@click.argument("certificate", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("certificate", type=FILE)
 @json_option
 def show_command(certificate: Path, as_json: bool) -> None:
     """Show name, hosts, validity and fingerprint of a certificate."""

@@ -24,7 +24,6 @@ _LINK = (
     click.option("--wait", type=float, help="Seconds to wait for the peer to come  [60]"),
     click.option("--timeout", type=float, help="Seconds of silence that end a session  [120]"),
 )
-LINK_NAMES = ("identity", "certificate", "peer", "listen", "connect", "wait", "timeout")
 
 
 def link_options(command: Command) -> Command:
@@ -50,16 +49,11 @@ def engine_options(*engines: str) -> Callable[[Command], Command]:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-def split_link(flags: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The link's flags and the others, by `LINK_NAMES`."""
-    link = {name: flags[name] for name in LINK_NAMES}
-    return link, {name: value for name, value in flags.items() if name not in link}
-
-
 def settings(
     table: Callable[[config.PartyFile], config.AnySettings], config_file: Path | None, flags: Mapping[str, Any]
 ) -> tuple[config.LinkSettings, config.AnySettings]:
     """The link's settings and those of the command's table: the file's, with the flags over them."""
     file = config.load(config_file)
-    link, own = split_link(flags)
+    link = {name: flags[name] for name in config.LinkSettings.model_fields}
+    own = {name: value for name, value in flags.items() if name not in link}
     return config.merge(file.link, link), config.merge(table(file), own)

@@ -1,4 +1,4 @@
-"""`smc id3`, and what can be done alone before and after it: `smc schema`, `smc predict`."""
+"""`smc id3`: the joint decision tree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from parties import config, console, files, jobs, schema, tables, trees
 from parties.commands.options import FILE, engine_options, json_option, link_options, settings
@@ -81,61 +80,3 @@ def _write(own: config.Id3Settings, found: trees.TreeFile, report: jobs.Report) 
         from parties.drawing import draw_svg  # matplotlib takes its time to load
 
         files.write_text(own.svg, draw_svg(found.tree, found.target, f"Decision tree for {found.target}"))
-
-
-@click.command(
-    "schema",
-    short_help="Propose a schema from one's own file.",
-    epilog="Example:  smc schema --data mine.csv --target play --out schema.toml",
-)
-@click.option("--data", type=FILE, required=True, help="Own rows, a CSV file.")
-@click.option("--target", metavar="COLUMN", help="The class column.")
-@click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
-@click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
-def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out: Path) -> None:
-    """Propose a schema from one's own file, for the operators to complete and agree on.
-
-    The proposal shows which values occur in this file, never how often.
-    """
-    files.check_outputs({"--out": out}, [data])
-    proposal = schema.propose(data, target, exclude)
-    proposal.schema.save(out)
-    for note in proposal.notes:
-        console.err.print(note)
-    console.out.print(f"{out}: {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}")
-
-
-@click.command(
-    short_help="Classify rows on this machine.",
-    epilog="Example:  smc predict --tree tree.json --data rows.csv",
-)
-@click.option("--tree", "tree_file", type=FILE, required=True, help="A tree that `smc id3 --out` wrote.")
-@click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV file.")
-@json_option
-def predict(tree_file: Path, data: Path, as_json: bool) -> None:
-    """Classify rows on this machine, one class a line; accuracy when the target column is there."""
-    found = trees.TreeFile.load(tree_file)
-    rows = tables.columns(data)
-    labels = trees.predict(found.tree, rows)
-    score = trees.score(labels, rows.values[found.target]) if found.target in rows.values else None
-    if as_json:
-        result: dict[str, Any] = {"predictions": labels}
-        if score is not None:
-            result |= {"accuracy": score.accuracy, "rows": score.rows, "confusion": score.confusion}
-        console.print_json(result)
-        return
-    for label in labels:
-        print(label)
-    if score is not None and score.accuracy is not None:
-        console.show(_confusion_table(score), console.err)
-        console.err.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
-
-
-def _confusion_table(score: trees.Score) -> Table:
-    table = Table(title="rows by actual (down) and predicted (across) class", title_justify="left", box=None)
-    table.add_column("")
-    for name in score.confusion:
-        table.add_column(name, justify="right")
-    for actual, counts in score.confusion.items():
-        table.add_row(actual, *(str(count) for count in counts.values()))
-    return table
