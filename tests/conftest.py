@@ -90,7 +90,8 @@ Play = Callable[..., Run]
 def play() -> Play:
     """play(program, engine, ot=..., seed=...): run program(engine) as both parties in this process.
 
-    Engines by name; "gmw table" has AND gates by the four-row table over any OT.
+    Engines by name; "gmw table" has AND gates by the four-row table over any OT, "yao three-halves" (or mixed) another
+    garbling scheme.
     """
 
     def run(program: Callable[[Engine], Any], name: str, ot: str = "extension", seed: bytes | None = None) -> Run:
@@ -104,9 +105,9 @@ def play() -> Play:
 
         def both(session: Any) -> Any:
             meters[session.party] = session.meter
-            if name == "gmw table":
-                return program(make_engine(session, "gmw", ot, table_gates=True))  # type: ignore[arg-type]
-            return program(make_engine(session, name, ot))  # type: ignore[arg-type]
+            engine, _, variant = name.partition(" ")
+            options: dict[str, Any] = {"table": {"table_gates": True}, "three-halves": {"garbling": "three-halves"}}
+            return program(make_engine(session, engine, ot, **options.get(variant, {})))  # type: ignore[arg-type]
 
         results = run_local(both, seed=seed, wrap=wrap)
         return Run(results, (meters[0], meters[1]), recorders)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,18 @@ class Netlist:
     def depth(self) -> int:
         """The most AND gates on a way from an input to an output: the number of rounds of an interactive protocol."""
         return sum(len(layer.ands) > 0 for layer in self.layers)
+
+    @cached_property
+    def program(self) -> Gates:
+        """All gates in the order of execution, int32[gates, 4]: kind (1 for AND), out, left, right."""
+        parts = [(kind, rows) for layer in self.layers for kind, rows in ((0, layer.xors), (1, layer.ands))]
+        empty = np.empty((0, 4), dtype=np.int32)
+        return np.concatenate([empty, *(np.insert(rows, 0, kind, axis=1) for kind, rows in parts)])
+
+    @cached_property
+    def ands_before(self) -> NDArray[np.int64]:
+        """The number of AND gates before each place of the program, int64[gates + 1]."""
+        return np.concatenate([[0], np.cumsum(self.program[:, 0], dtype=np.int64)])
 
     def digest(self) -> str:
         """SHA-256 of the whole structure in hexadecimal: equal for equal netlists, on any machine."""

@@ -20,17 +20,20 @@ from smc.primitives.prg import Prg
 from smc.session import Session
 from smc.yao.evaluator import Evaluator
 from smc.yao.garbler import Garbler
+from smc.yao.schemes import Name
 
 
 class YaoEngine(Engine):
     """Cells are labels: the garbler's zero label, the evaluator's active label, uint64[2]."""
 
-    def __init__(self, session: Session, transfers: Transfers) -> None:
+    def __init__(self, session: Session, transfers: Transfers, scheme: Name = "half") -> None:
         super().__init__(session)
         self._transfers = transfers
         # One delta for garbling and correlated OT: the evaluator's input labels are then the OT outputs themselves.
         garbling = session.party == 0
-        self._work = Garbler(session, transfers.sender.delta).garble if garbling else Evaluator(session).evaluate
+        self._work = (
+            Garbler(session, transfers.sender.delta, scheme).garble if garbling else Evaluator(session, scheme).evaluate
+        )
         # The active labels of the garbler's inputs are public and pseudo-random, so nothing is sent for them: the
         # garbler alone knows which value they stand for (zero label = active label xor value delta).
         self._public_labels = Prg(session.derive("garbler's active input labels"))

@@ -1,41 +1,38 @@
-"""The garbler: half-gates with free XOR and point-and-permute, 32 bytes an AND gate.
+"""The garbler: free XOR and point-and-permute, AND gates by a scheme of `smc.yao.schemes`.
 
-Papers: Kolesnikov, Schneider (ICALP 2008, free XOR); Zahur, Rosulek, Evans, "Two Halves Make a Whole" (EUROCRYPT
-2015, half-gates). Wire values are label, label xor delta; the lowest bit of a label is its permute bit.
+Paper: Kolesnikov, Schneider, "Improved Garbled Circuit: Free XOR Gates and Applications" (ICALP 2008). Wire values are
+label, label xor delta; the lowest bit of a label is its colour.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from smc.circuit import Netlist
-from smc.primitives import kernels
-from smc.primitives.hash import Blocks, Hasher, KeySchedule
+from smc.primitives.hash import Blocks, KeySchedule
 from smc.session import Session
-from smc.yao.tables import TableWriter
-from smc.yao.walk import Gates, walk
+from smc.yao.schemes import SCHEMES, Name
+from smc.yao.walk import ROWS, Piece, walk
 
 
 class Garbler:
     """Garbles netlists one after another under one secret `delta` (uint64[2], lowest bit 1)."""
 
-    def __init__(self, session: Session, delta: Blocks) -> None:
+    def __init__(self, session: Session, delta: Blocks, scheme: Name = "half") -> None:
         self._session = session
         self._delta = delta
+        self._scheme = SCHEMES[scheme]
         self._keys = KeySchedule(session, "garble")
-        self._hasher = Hasher(4)
+        self._tables = np.empty(ROWS * self._scheme.row_bytes, dtype=np.uint8)
 
     def garble(self, netlist: Netlist, inputs: Blocks) -> Blocks:
         """Stream the tables; zero labels uint64[inputs, batch, 2] in, zero labels uint64[outputs, batch, 2] out."""
-        writer = TableWriter(self._session)
         # Constant 1: the evaluator's active label is 0, so the zero label is delta.
-        outputs = walk(netlist, inputs, self._delta, lambda state, gates: self._and(state, gates, writer))
-        writer.flush()
-        return outputs
+        return walk(netlist, inputs, self._delta, self._piece)
 
-    def _and(self, state: Blocks, gates: Gates, writer: TableWriter) -> None:
-        count = len(gates) * (state.shape[1] // 2)
-        cipher, first = self._keys.take(count)
-        hasher = self._hasher
-        kernels.gather_garbler(state, gates, self._delta, hasher.blocks)
-        hasher.run(cipher, 4 * count, 2 * first, 2)
-        tables = writer.take(count)
-        kernels.finish_garbler(state, gates, self._delta, hasher.once, hasher.twice, tables)
+    def _piece(self, state: Blocks, piece: Piece) -> None:
+        keys, tweak = self._keys.take(piece.rows)
+        tables = self._tables[: piece.rows * self._scheme.row_bytes]
+        self._scheme.garble(state, piece, keys, tweak, self._delta, self._session.prg, tables)
+        if piece.rows:
+            self._session.send("yao.tables", tables)  # the next piece is garbled while this one travels

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.ciphers import Cipher
 
 from smc.circuit import Builder
 from smc.engines import Choice, Engine
@@ -24,6 +23,7 @@ from smc.ot import (
 from smc.primitives import hash as gate_hash
 from smc.primitives.prg import Prg
 from smc.session import Session
+from smc.yao import schemes, walk
 
 ROLES = {
     "elliptic": (EllipticSender, EllipticReceiver),
@@ -135,31 +135,28 @@ def work(engine: Engine) -> Any:
     return engine.reveal(engine.words.bits(engine.words.multiply(product, 0, word, 20)))
 
 
-@pytest.mark.parametrize("name", ["yao", "mixed"])
+@pytest.mark.parametrize("name", ["yao", "mixed", "yao three-halves"])
 def test_garbling_never_uses_a_key_and_tweak_twice(play, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(gate_hash, "GATES_PER_KEY", gate_hash.BATCH)  # several keys even here
-    key_of: dict[Any, bytes] = {}
+    monkeypatch.setattr(gate_hash, "GATES_PER_KEY", 1 << 10)  # several keys even here
+    monkeypatch.setattr(walk, "ROWS", 1 << 10)
     used: dict[int, list[tuple[bytes, int]]] = defaultdict(list)  # by thread, that is, by party
-    run = gate_hash.Hasher.run
 
-    class Spy(Cipher):  # type: ignore[type-arg]
-        def encryptor(self) -> Any:
-            made = super().encryptor()
-            key_of[made] = self.algorithm.key  # type: ignore[attr-defined]
-            return made
+    def watch(scheme: schemes.Scheme, method: str) -> None:
+        original = getattr(scheme, method)
 
-    def watched(self: Any, cipher: Any, count: int, first: int, repeat: int) -> None:
-        if len(self.blocks) > gate_hash.BATCH:  # the hashers of gates, not those of labels in OT
-            tweaks = range(first, first + -(-count // repeat))
-            used[threading.get_ident()] += [(key_of[cipher], tweak) for tweak in tweaks]
-        run(self, cipher, count, first, repeat)
+        def watched(state: Any, piece: walk.Piece, keys: Any, tweak: int, *rest: Any) -> None:
+            used[threading.get_ident()] += [(keys.tobytes(), tweak + row) for row in range(piece.rows)]
+            original(state, piece, keys, tweak, *rest)
 
-    monkeypatch.setattr(gate_hash, "Cipher", Spy)
-    monkeypatch.setattr(gate_hash.Hasher, "run", watched)
+        monkeypatch.setattr(scheme, method, watched)
+
+    for scheme in schemes.SCHEMES.values():
+        watch(scheme, "garble")
+        watch(scheme, "evaluate")
     meters = play(work, name).meters
     assert len(used) == 2
     for pairs in used.values():
-        assert len(set(pairs)) == len(pairs) == 2 * meters[0].total.and_gates  # two tweaks a gate
+        assert len(set(pairs)) == len(pairs) == meters[0].total.and_gates
         assert len({key for key, _ in pairs}) > 1
 
 

@@ -14,11 +14,11 @@ from smc.circuit import Builder, Netlist, evaluate, load
 from smc.circuit.library import aes128, bits_to_octets, initial_state, octets_to_bits, sha256_compression
 from smc.engines import Engine, make_engine
 from smc.primitives import bits as bitpack
-from smc.primitives.hash import BATCH
 from smc.session import Session
-from smc.yao import tables, walk
+from smc.yao import walk
 
-ENGINES = ["clear", "yao", "gmw", "mixed"]
+ENGINES = ["clear", "yao", "yao three-halves", "gmw", "mixed", "lean"]
+ROWS = walk.ROWS
 SIZES = [0, 1, 127, 128, 129, 1000]
 
 
@@ -202,13 +202,14 @@ def test_both_meters_agree_and_count_gates(play) -> None:
         assert one.and_gates == two.and_gates == 100 * everything().and_count
 
 
-def test_half_gates_cost_32_bytes_and_garbler_inputs_nothing(play) -> None:
+@pytest.mark.parametrize(("name", "row"), [("yao", 32), ("yao three-halves", 25)])
+def test_what_a_gate_costs_and_that_garbler_inputs_cost_nothing(play, name: str, row: int) -> None:
     values = [bitpack.from_integers(np.arange(100), 9), bitpack.from_integers(np.arange(100), 7)]
-    run = play(two_inputs(everything(), values), "yao")
+    run = play(two_inputs(everything(), values), name)
     sizes: dict[str, int] = {}
     for step, data in run.recorders[0].sent:
         sizes[step] = sizes.get(step, 0) + len(data)
-    assert sizes.pop("yao.tables") == 32 * 100 * everything().and_count
+    assert sizes.pop("yao.tables") == row * 100 * everything().and_count
     assert set(sizes) == {"ot0.base.base.points", "reveal"}
 
 
@@ -228,12 +229,13 @@ def test_gmw_rounds_are_the_circuits_depth(play) -> None:
     assert sum(step == "gmw.open" for step, _ in run.recorders[0].sent) == everything().depth
 
 
-@pytest.mark.parametrize("batch", [1, 3, BATCH - 1, BATCH + 1])
-def test_every_chunking_of_the_tables_is_right(play, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
-    monkeypatch.setattr(walk, "LIVE_LABELS", 600)  # many small chunks
-    monkeypatch.setattr(tables, "ROWS", 1000)  # messages that cut through gates and chunks
+@pytest.mark.parametrize("name", ["yao", "yao three-halves"])
+@pytest.mark.parametrize("batch", [1, 3, 4097, ROWS + 1])
+def test_every_chunking_of_the_tables_is_right(play, monkeypatch: pytest.MonkeyPatch, batch: int, name: str) -> None:
+    monkeypatch.setattr(walk, "LIVE_LABELS", 600 if batch < 5000 else 1 << 30)  # many small chunks, or huge ones
+    monkeypatch.setattr(walk, "ROWS", 1000 if batch < 5000 else ROWS)  # pieces that end within a layer
     rng = np.random.default_rng(batch)
     values = [rng.integers(0, 2, (width, batch)).astype(np.uint8) for width in everything().input_widths]
-    found = play(two_inputs(everything(), values), "yao").agreed
+    found = play(two_inputs(everything(), values), name).agreed
     for got, expected in zip(found, evaluate(everything(), values), strict=True):
         assert np.array_equal(got, expected)

@@ -1,0 +1,30 @@
+"""Compiled inner loops: this file lists them with their types, the modules beside it hold their sources."""
+
+from smc.kernels.native import Kernel
+
+expand = Kernel("labels", "expand", "u64[]", "u64[]")
+hash_blocks = Kernel("labels", "hash_blocks", "u64[]", "u64", "u64[,]", "u64[,]")
+garble_half = Kernel("halfgates", "garble", "u64[,]", "i32[,]", "i64", "i64", "u64[]", "u64[]", "u64", "u64[]")
+evaluate_half = Kernel("halfgates", "evaluate", "u64[,]", "i32[,]", "i64", "i64", "u64[]", "u64", "u64[]")
+garble_three = Kernel(
+    "threehalves", "garble",
+    "u64[,]", "i32[,]", "i64", "i64", "u64[]", "u64[]", "u64", "u8[]", "u64[]", "u64[]", "u8[]",
+)  # fmt: skip
+evaluate_three = Kernel(
+    "threehalves", "evaluate", "u64[,]", "i32[,]", "i64", "i64", "u64[]", "u64", "u64[]", "u64[]", "u8[]"
+)
+
+gmw_xor = Kernel("gmw", "xor_rows", "u8[,]", "i32[,]")
+gmw_open_rows = Kernel("gmw", "open_rows", "u8[,]", "i32[,]", "i64", "u8[,]", "i64", "u8[]")
+gmw_close_rows = Kernel("gmw", "close_rows", "u8[,]", "i32[,]", "i64", "u8[,]", "i64", "u8[]", "u8[]", "i64")
+gmw_open_bits = Kernel("gmw", "open_bits", "u8[,]", "i32[,]", "i64", "u8[,]", "i64", "u8[]")
+gmw_close_bits = Kernel("gmw", "close_bits", "u8[,]", "i32[,]", "i64", "u8[,]", "i64", "u8[]", "u8[]", "i64")
+
+ot_double = Kernel("ot", "double", "u64[,]", "u64[,]", "u64[]")
+ot_expand = Kernel("ot", "expand_all", "u64[,]", "u64[,]")
+ot_extend_receiver = Kernel("ot", "extend_receiver", "u64[,,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
+ot_extend_sender = Kernel("ot", "extend_sender", "u64[,,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
+ot_transpose = Kernel("ot", "transpose", "u64[,]", "u64[,]", "u64[,]")
+ot_hash_both = Kernel("ot", "hash_both", "u64[]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
+ot_bits_of_both = Kernel("ot", "bits_of_both", "u64[]", "u64", "u64[]", "u64[,]", "u64[]", "u64[]")
+ot_bits_of_one = Kernel("ot", "bits_of_one", "u64[]", "u64", "u64[,]", "u64[]")

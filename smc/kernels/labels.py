@@ -1,0 +1,35 @@
+"""Kernels on labels and hashes. Nothing branches or indexes on a secret."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from smc.kernels.block import counters4, encrypt, expand_key, load, load4, make, store
+
+
+def expand(key, schedule):  # type: ignore[no-untyped-def]
+    """Round keys u64[22] of an AES-128 key u64[2]."""
+    expand_key(load(key, 0), schedule)
+
+
+@njit
+def _hash2(keys, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
+    a, b = encrypt(keys, (x, y))
+    c, d = encrypt(keys, (a ^ tweak, b ^ tweak2))
+    return a ^ c, b ^ d
+
+
+def hash_blocks(keys, first, source, target):  # type: ignore[no-untyped-def]
+    """target[i] = H(source[i], first + i), u64[n, 2] each."""
+    count = source.shape[0]
+    whole = count & ~7
+    for i in range(0, whole, 8):
+        h, g = _hash2(
+            keys, load4(source, 2 * i), load4(source, 2 * i + 8), counters4(first + i), counters4(first + i + 4)
+        )
+        store(target, 2 * i, h)
+        store(target, 2 * i + 8, g)
+    for i in range(whole, count):
+        t = make(first + i, 0)
+        h, g = _hash2(keys, load(source, 2 * i), load(source, 2 * i), t, t)
+        store(target, 2 * i, h)

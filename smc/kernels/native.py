@@ -1,0 +1,221 @@
+"""Kernels: inner loops written in Python, compiled once by numba, then loaded from an object file.
+
+A `Kernel` names a function of a module of this package and the types of its arguments. On first use of any kernel of a
+module, the module's object file is taken from the cache; if there is none, numba compiles all kernels of the module
+and the file is written. Loading needs only llvmlite, so a program that finds its kernels compiled never imports
+numba, which would double its start-up time. Kernels run without the interpreter lock.
+
+The file's name is a digest of the kernels' sources and of the processor, so it is never out of date; it begins with
+the SHA-256 of the code, so a damaged one is compiled anew.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+
+PACKAGE = __name__.rpartition(".")[0]
+SHARED_SOURCES = ("block", "native")  # what every module of kernels is made with
+DIGEST_BYTES = 32
+SCALARS = {"i64": np.int64, "u64": np.uint64}
+ITEMS = {"u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
+
+
+def _silent(module: str) -> None:
+    del module
+
+
+on_compile: Callable[[str], None] = _silent  # told before numba compiles a module, which takes seconds
+
+
+class Kernel:
+    """A compiled function of arrays and 64-bit integers, e.g. `Kernel("bits", "transpose", "u8[,]", "u64[,]")`.
+
+    A type is an item type for a scalar (i64, u64), or an item type with brackets for a C-ordered array of one or more
+    dimensions: `u64[]`, `u64[,]`. Results go into arrays. Wrong dtypes, dimensions and layouts are a TypeError.
+    """
+
+    registry: ClassVar[dict[str, list[Kernel]]] = {}
+
+    def __init__(self, module: str, name: str, *types: str) -> None:
+        self.module = module
+        self.name = name
+        self.types = types
+        self._arrays = [
+            (np.dtype(ITEMS[kind.partition("[")[0]]), kind.count(",") + 1) if "[" in kind else None for kind in types
+        ]
+        self._function: Callable[..., None] | None = None
+        self.registry.setdefault(module, []).append(self)
+
+    def __call__(self, *arguments: Any) -> None:
+        """Run the kernel."""
+        if len(arguments) != len(self._arrays):
+            raise TypeError(f"kernel {self.name} takes {len(self._arrays)} arguments, got {len(arguments)}")
+        flat: list[int] = []
+        for argument, array in zip(arguments, self._arrays, strict=True):
+            if array is None:
+                flat.append(int(argument))
+                continue
+            if argument.dtype != array[0] or argument.ndim != array[1] or not argument.flags.c_contiguous:
+                raise TypeError(
+                    f"kernel {self.name} takes a C-ordered array of {array[0]} in {array[1]} dimensions, "
+                    f"got {argument.dtype} in {argument.ndim}"
+                )
+            flat.append(argument.__array_interface__["data"][0])
+            flat += argument.shape
+        if self._function is None:
+            self._function = self._load()
+        self._function(*flat)
+
+    def _load(self) -> Callable[..., None]:
+        width = sum(1 if array is None else 1 + array[1] for array in self._arrays)
+        prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * width)  # releases the interpreter lock
+        return prototype(_library(self.module).address(self.symbol))
+
+    @property
+    def symbol(self) -> str:
+        """The function's name in the object file."""
+        return f"smc_{self.module}_{self.name}"
+
+
+class _Library:
+    """The machine code of one module of kernels."""
+
+    def __init__(self, code: bytes) -> None:
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address(self, symbol: str) -> int:
+        return int(self._engine.get_function_address(symbol))
+
+
+_libraries: dict[str, _Library] = {}
+_lock = threading.Lock()
+
+
+def _library(module: str) -> _Library:
+    with _lock:
+        if module not in _libraries:
+            llvm.initialize_native_target()
+            llvm.initialize_native_asmprinter()
+            _libraries[module] = _Library(_machine_code(module))
+        return _libraries[module]
+
+
+def _target_machine() -> llvm.TargetMachine:
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="default", codemodel="jitdefault", jit=True
+    )
+
+
+def _machine_code(module: str) -> bytes:
+    """The object code of a module: from the cache, or compiled and kept there if some directory can be written."""
+    name = f"{module}-{_fingerprint(module)}.o"
+    for directory in _cache_directories():
+        try:
+            stored = (directory / name).read_bytes()
+        except OSError:
+            continue
+        digest, code = stored[:DIGEST_BYTES], stored[DIGEST_BYTES:]
+        if hashlib.sha256(code).digest() == digest:
+            return code
+    on_compile(module)
+    code = _compile(module)
+    for directory in _cache_directories():
+        try:
+            _write(directory, name, hashlib.sha256(code).digest() + code)
+            break
+        except OSError:
+            continue
+    return code
+
+
+def _fingerprint(module: str) -> str:
+    """What the object code depends on: sources, prototypes, compiler and processor."""
+    state = hashlib.sha256()
+    for part in (*SHARED_SOURCES, module):
+        spec = find_spec(f"{PACKAGE}.{part}")
+        assert spec is not None
+        assert spec.origin is not None
+        state.update(Path(spec.origin).read_bytes())
+    prototypes = [(kernel.name, kernel.types) for kernel in Kernel.registry[module]]
+    processor = (llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    state.update(repr((prototypes, llvmlite.__version__, processor)).encode())
+    return state.hexdigest()[:32]
+
+
+def _cache_directories() -> Iterator[Path]:
+    yield Path(__file__).parent / "__pycache__"
+    home = os.environ.get("XDG_CACHE_HOME")
+    try:
+        yield (Path(home) if home else Path.home() / ".cache") / "smc"
+    except RuntimeError:  # a user without a home directory
+        return
+
+
+def _write(directory: Path, name: str, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=directory, prefix=f".{name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, directory / name)
+    except OSError:
+        os.unlink(temporary)
+        raise
+
+
+def _compile(module: str) -> bytes:
+    """Object code of all kernels of a module. The only place that needs numba."""
+    functions = import_module(f"{PACKAGE}.{module}")
+    linked = llvm.parse_assembly("")
+    for kernel in Kernel.registry[module]:
+        linked.link_in(_bitcode(kernel, getattr(functions, kernel.name)))
+    linked.verify()
+    code: bytes = _target_machine().emit_object(linked)
+    return code
+
+
+def _bitcode(kernel: Kernel, function: Callable[..., Any]) -> llvm.ModuleRef:
+    """One kernel in LLVM's form, under its symbol, with a C interface: an array is an address and its lengths."""
+    from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
+
+    items = {name: getattr(types, np.dtype(item).name) for name, item in ITEMS.items()}
+    parameters: list[str] = []
+    values: list[str] = []
+    signature: list[Any] = []
+    for number, kind in enumerate(kernel.types):
+        item, bracket, commas = kind.partition("[")
+        if not bracket:
+            parameters.append(f"a{number}")
+            values.append(f"a{number}")
+            signature.append(items[item])
+            continue
+        lengths = [f"n{number}_{axis}" for axis in range(commas.count(",") + 1)]
+        parameters += [f"a{number}", *lengths]
+        values.append(f"carray(a{number}, ({', '.join(lengths)},))")
+        signature += [types.CPointer(items[item]), *[types.int64] * len(lengths)]  # type: ignore[no-untyped-call]
+    inner = njit(error_model="numpy", nogil=True)(function)
+    # numba compiles no function of variable arity: the wrapper has to be written out.
+    source = f"def {kernel.symbol}({', '.join(parameters)}):\n    inner({', '.join(values)})\n"
+    scope: dict[str, Any] = {"inner": inner, "carray": carray}
+    exec(source, scope)  # noqa: S102
+    compiled = cfunc(types.void(*signature), error_model="numpy")(scope[kernel.symbol])
+    text = compiled.inspect_llvm().replace(compiled.native_name, kernel.symbol)
+    return llvm.parse_assembly(text)

@@ -1,0 +1,214 @@
+"""Three-halves garbling (Rosulek, Roy, CRYPTO 2021): kernels that walk a piece of a circuit for all instances.
+
+A label X is a pair of halves, X_L its low word and X_R its high word; its colour is the lowest bit of X_L. Let A_i, B_j
+be the labels of colour i, j, and H, h 64 bits and one more bit of the hash. The evaluator computes
+
+    C_L = H(A_i) + H(A_i + B_j) + i G_0 + (i+j) G_2 + L-half of (r_1 S_1 + r_2 S_2 + S_ij)(A_i, B_j)
+    C_R = H(B_j) + H(A_i + B_j) + j G_1 + (i+j) G_2 + R-half of the same
+    r_1 = h(A_i) + h(A_i + B_j) + z_0 + i z_2 + (i+j) z_4
+    r_2 = h(B_j) + h(A_i + B_j) + z_1 + j z_3 + (i+j) z_4
+
+    S_1 (A, B) = (A_L + A_R + B_L, A_L + B_R)      S_2 (A, B) = (A_L + B_R, A_R + B_L + B_R)
+    S_ij(A, B) = ((1+i) B_L, (1+j) A_R)
+
+A gate's row is G_0, G_1, G_2 of 8 bytes each and a byte with the five bits z: 25 bytes. The garbler draws r_1, r_2 for
+i = j = 0 at random; those of the other three colour pairs follow from the place of the one in the gate's truth table,
+so every r that the evaluator can see is uniform. `program` and tweaks are those of `smc.kernels.halfgates`; the hashes
+of A, B and A + B have tweaks of their own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from smc.kernels.block import (
+    counters4,
+    encrypt,
+    halves,
+    high_twice,
+    load,
+    load4,
+    load_bytes,
+    load_bytes4,
+    load_words,
+    load_words4,
+    low_twice,
+    make,
+    make4,
+    shift_right,
+    spread,
+    store,
+    store_lows,
+    swap,
+)
+from smc.kernels.halfgates import xor_row
+
+SECOND = np.uint64(1 << 32)  # tweaks of the second and third hash of a gate
+THIRD = np.uint64(1 << 33)
+ZERO = np.uint64(0)
+ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@njit
+def _control(r1, r2, i, j, a, b, low_mask, ones):  # type: ignore[no-untyped-def]
+    """(r_1 S_1 + r_2 S_2 + S_ij)(A, B); r and colours are masks."""
+    high_mask = low_mask ^ ones
+    s1 = low_twice(a) ^ b ^ (swap(a) & low_mask)
+    s2 = a ^ high_twice(b) ^ (swap(b) & high_mask)
+    return (r1 & s1) ^ (r2 & s2) ^ (halves(b, a) & (halves(i, j) ^ ones))
+
+
+@njit
+def _pair(ha, hb, hab):  # type: ignore[no-untyped-def]
+    """(H(A) + H(A + B), H(B) + H(A + B)), H being the low word."""
+    return halves(ha, low_twice(hb)) ^ low_twice(hab)
+
+
+@njit
+def _bit(value):  # type: ignore[no-untyped-def]
+    """h of a hash as a mask: the lowest bit of the high word."""
+    return spread(swap(value))
+
+
+@njit
+def _garble(keys, delta, a, b, random, tweaks, bits, low_mask, ones):  # type: ignore[no-untyped-def]
+    """Output zero labels; (G_0, G_1); G_2 in the low words; z in the lowest bits."""
+    t, t2, t3 = tweaks
+    pa, pb = spread(a), spread(b)
+    a0, b0 = a ^ (pa & delta), b ^ (pb & delta)
+    a1, b1, ab0 = a0 ^ delta, b0 ^ delta, a0 ^ b0
+    x0, x1, y0, y1, w0, w1 = encrypt(keys, (a0, a1, b0, b1, ab0, ab0 ^ delta))
+    u0, u1, v0, v1, s0, s1 = encrypt(keys, (x0 ^ t, x1 ^ t, y0 ^ t2, y1 ^ t2, w0 ^ t3, w1 ^ t3))
+    ha0, ha1, hb0, hb1, hab0, hab1 = x0 ^ u0, x1 ^ u1, y0 ^ v0, y1 ^ v1, w0 ^ s0, w1 ^ s1
+    ia, jb = pa ^ ones, pb ^ ones  # the colours at which the product is 1
+    r1, r2 = spread(random), spread(shift_right(random, 1))
+    none = pa ^ pa
+    c = _pair(ha0, hb0, hab0) ^ _control(r1, r2, none, none, a0, b0, low_mask, ones) ^ (pa & pb & delta)
+    both = _pair(ha1, hb1, hab0) ^ _control(r1 ^ ia, r2 ^ jb, ones, ones, a1, b1, low_mask, ones) ^ (ia & jb & delta)
+    one = (
+        _pair(ha0, hb1, hab1) ^ _control(r1 ^ ia ^ jb, r2 ^ ia, none, ones, a0, b1, low_mask, ones) ^ (pa & jb & delta)
+    )
+    z = (r1 ^ _bit(ha0 ^ hab0)) & bits[0]
+    z = z ^ (r2 ^ _bit(hb0 ^ hab0)) & bits[1]
+    z = z ^ (ia ^ _bit(ha0 ^ ha1)) & bits[2]
+    z = z ^ (jb ^ _bit(hb0 ^ hb1)) & bits[3]
+    z = z ^ (ia ^ jb ^ _bit(hab0 ^ hab1)) & bits[4]
+    return c, c ^ both, c ^ one, z
+
+
+@njit
+def _evaluate(keys, a, b, wide, narrow, z, tweaks, low_mask, ones):  # type: ignore[no-untyped-def]
+    t, t2, t3 = tweaks
+    x, y, w = encrypt(keys, (a, b, a ^ b))
+    u, v, s = encrypt(keys, (x ^ t, y ^ t2, w ^ t3))
+    ha, hb, hab = x ^ u, y ^ v, w ^ s
+    i, j = spread(a), spread(b)
+    differ = i ^ j
+    z4 = differ & spread(shift_right(z, 4))
+    r1 = spread(z) ^ (i & spread(shift_right(z, 2))) ^ z4 ^ _bit(ha ^ hab)
+    r2 = spread(shift_right(z, 1)) ^ (j & spread(shift_right(z, 3))) ^ z4 ^ _bit(hb ^ hab)
+    table = (halves(i, j) & wide) ^ (differ & low_twice(narrow))
+    return _pair(ha, hb, hab) ^ table ^ _control(r1, r2, i, j, a, b, low_mask, ones)
+
+
+@njit
+def _bits4():  # type: ignore[no-untyped-def]
+    return (
+        make4(np.uint64(1), ZERO),
+        make4(np.uint64(2), ZERO),
+        make4(np.uint64(4), ZERO),
+        make4(np.uint64(8), ZERO),
+        make4(np.uint64(16), ZERO),
+    )
+
+
+@njit
+def _bits1():  # type: ignore[no-untyped-def]
+    return (
+        make(np.uint64(1), ZERO),
+        make(np.uint64(2), ZERO),
+        make(np.uint64(4), ZERO),
+        make(np.uint64(8), ZERO),
+        make(np.uint64(16), ZERO),
+    )
+
+
+@njit
+def _tweaks4(tweak):  # type: ignore[no-untyped-def]
+    t = counters4(tweak)
+    return t, t ^ make4(SECOND, ZERO), t ^ make4(THIRD, ZERO)
+
+
+@njit
+def _tweaks1(tweak):  # type: ignore[no-untyped-def]
+    t = make(tweak, ZERO)
+    return t, t ^ make(SECOND, ZERO), t ^ make(THIRD, ZERO)
+
+
+def garble(state, program, start, stop, keys, delta, tweak, random, wide, narrow, control):  # type: ignore[no-untyped-def]
+    """Gates start .. stop - 1 of the program, n = ANDs * instances rows.
+
+    `random` u8[n]: two fresh bits each. Out: `wide` u64[2 n], `narrow` u64[n], `control` u8[n].
+    """
+    columns = state.shape[1]
+    whole = columns & ~7
+    delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
+    low4, low1, ones4, ones1 = make4(ONES, ZERO), make(ONES, ZERO), make4(ONES, ONES), make(ONES, ONES)
+    n = 0
+    for g in range(start, stop):
+        out, left, right = program[g, 1], program[g, 2], program[g, 3]
+        if program[g, 0] == 0:
+            xor_row(state, out, left, right)
+            continue
+        o, a, b = out * columns, left * columns, right * columns
+        for j in range(0, whole, 8):
+            c, g01, g2, z = _garble(
+                keys, delta4, load4(state, a + j), load4(state, b + j), load_bytes4(random, n + (j >> 1)),
+                _tweaks4(tweak + np.uint64(j >> 1)), _bits4(), low4, ones4,
+            )  # fmt: skip
+            store(state, o + j, c)
+            store(wide, 2 * n + j, g01)
+            store_lows(narrow, n + (j >> 1), g2)
+            store_lows(control, n + (j >> 1), z)
+        for j in range(whole, columns, 2):
+            c, g01, g2, z = _garble(
+                keys, delta1, load(state, a + j), load(state, b + j), load_bytes(random, n + (j >> 1)),
+                _tweaks1(tweak + np.uint64(j >> 1)), _bits1(), low1, ones1,
+            )  # fmt: skip
+            store(state, o + j, c)
+            store(wide, 2 * n + j, g01)
+            store_lows(narrow, n + (j >> 1), g2)
+            store_lows(control, n + (j >> 1), z)
+        n += columns >> 1
+        tweak += np.uint64(columns >> 1)
+
+
+def evaluate(state, program, start, stop, keys, tweak, wide, narrow, control):  # type: ignore[no-untyped-def]
+    """The same gates for the evaluator, whose state holds active labels."""
+    columns = state.shape[1]
+    whole = columns & ~7
+    low4, low1, ones4, ones1 = make4(ONES, ZERO), make(ONES, ZERO), make4(ONES, ONES), make(ONES, ONES)
+    n = 0
+    for g in range(start, stop):
+        out, left, right = program[g, 1], program[g, 2], program[g, 3]
+        if program[g, 0] == 0:
+            xor_row(state, out, left, right)
+            continue
+        o, a, b = out * columns, left * columns, right * columns
+        for j in range(0, whole, 8):
+            c = _evaluate(
+                keys, load4(state, a + j), load4(state, b + j),
+                load4(wide, 2 * n + j), load_words4(narrow, n + (j >> 1)), load_bytes4(control, n + (j >> 1)),
+                _tweaks4(tweak + np.uint64(j >> 1)), low4, ones4,
+            )  # fmt: skip
+            store(state, o + j, c)
+        for j in range(whole, columns, 2):
+            c = _evaluate(
+                keys, load(state, a + j), load(state, b + j),
+                load(wide, 2 * n + j), load_words(narrow, n + (j >> 1)), load_bytes(control, n + (j >> 1)),
+                _tweaks1(tweak + np.uint64(j >> 1)), low1, ones1,
+            )  # fmt: skip
+            store(state, o + j, c)
+        n += columns >> 1
+        tweak += np.uint64(columns >> 1)

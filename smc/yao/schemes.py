@@ -1,0 +1,88 @@
+"""Garbling schemes: how one AND gate becomes a row of a table. Both keep XOR free and share labels and colours.
+
+    half-gates     32 bytes a gate; Zahur, Rosulek, Evans, "Two Halves Make a Whole" (EUROCRYPT 2015)
+    three-halves   25 bytes a gate; Rosulek, Roy, "Three Halves Make a Whole?" (CRYPTO 2021)
+
+Three-halves hashes half as much again and is slower to compute: it pays where the link is the limit. The assumption is
+the same for both: `smc.primitives.hash` is circular correlation robust (for three-halves: under all linear functions
+of delta's halves, and cut to 65 bits). A piece's tables are one message of `rows` * `row_bytes` bytes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc import kernels
+from smc.primitives.hash import Blocks, RoundKeys
+from smc.primitives.prg import Prg
+from smc.yao.walk import Piece
+
+Octets = NDArray[np.uint8]
+Name = Literal["half", "three-halves"]
+
+
+class Scheme(ABC):
+    """Stateless, but for the garbler's own randomness."""
+
+    row_bytes: int
+
+    @abstractmethod
+    def garble(
+        self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, delta: Blocks, prg: Prg, tables: Octets
+    ) -> None:
+        """Zero labels of the piece's gates into `state`, its tables into `tables`, uint8[rows * row_bytes]."""
+
+    @abstractmethod
+    def evaluate(self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, tables: Octets) -> None:
+        """Active labels of the piece's gates into `state`."""
+
+
+class HalfGates(Scheme):
+    """Two rows of 16 bytes a gate, two hashes a gate to evaluate."""
+
+    row_bytes = 32
+
+    def garble(
+        self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, delta: Blocks, prg: Prg, tables: Octets
+    ) -> None:
+        """See `Scheme.garble`."""
+        rows = tables.view(np.uint64)
+        kernels.garble_half(state, piece.program, piece.start, piece.stop, keys, delta, tweak, rows)
+
+    def evaluate(self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, tables: Octets) -> None:
+        """See `Scheme.evaluate`."""
+        kernels.evaluate_half(state, piece.program, piece.start, piece.stop, keys, tweak, tables.view(np.uint64))
+
+
+class ThreeHalves(Scheme):
+    """Three half-blocks and a byte of control bits a gate, three hashes a gate to evaluate."""
+
+    row_bytes = 25
+
+    def garble(
+        self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, delta: Blocks, prg: Prg, tables: Octets
+    ) -> None:
+        """See `Scheme.garble`."""
+        program, start, stop = piece.program, piece.start, piece.stop
+        kernels.garble_three(
+            state, program, start, stop, keys, delta, tweak, prg.bytes(piece.rows), *_columns(tables, piece.rows)
+        )
+
+    def evaluate(self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, tables: Octets) -> None:
+        """See `Scheme.evaluate`."""
+        kernels.evaluate_three(
+            state, piece.program, piece.start, piece.stop, keys, tweak, *_columns(tables, piece.rows)
+        )
+
+
+def _columns(tables: Octets, rows: int) -> tuple[Blocks, Blocks, Octets]:
+    """A message's three parts: 16, 8 and 1 bytes a row."""
+    wide, narrow = tables[: 16 * rows], tables[16 * rows : 24 * rows]
+    return wide.view(np.uint64), narrow.view(np.uint64), tables[24 * rows :]
+
+
+SCHEMES: dict[Name, Scheme] = {"half": HalfGates(), "three-halves": ThreeHalves()}

@@ -1,0 +1,90 @@
+"""How kernels are compiled, kept and called; and AES as the kernels compute it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from smc import kernels
+from smc.kernels import native
+from smc.primitives.hash import round_keys
+
+
+def aes(key: bytes, blocks: np.ndarray) -> np.ndarray:
+    encryptor = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+    return np.frombuffer(encryptor.update(blocks.tobytes()), dtype=np.uint64).reshape(-1, 2)
+
+
+def test_round_keys_are_those_of_fips_197() -> None:
+    key = bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c")
+    schedule = round_keys(key).tobytes()
+    assert schedule[:16] == key
+    assert schedule[16:32].hex() == "a0fafe1788542cb123a339392a6c7605"  # FIPS-197, appendix A.1
+    assert schedule[160:176].hex() == "d014f9a8c9ee2589e13f0cc8b6630ca6"
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 1000])
+def test_the_hash_is_its_formula(count: int) -> None:
+    rng = np.random.default_rng(count)
+    key = rng.bytes(16)
+    source = rng.integers(0, 1 << 64, (count, 2), dtype=np.uint64)
+    target = np.zeros_like(source)
+    kernels.hash_blocks(round_keys(key), 5, source, target)
+    once = aes(key, source)
+    tweaked = once.copy()
+    tweaked[:, 0] ^= np.arange(5, 5 + count, dtype=np.uint64)
+    assert np.array_equal(target, aes(key, tweaked) ^ once)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    words = np.zeros(22, dtype=np.uint64)
+    blocks = np.zeros((4, 2), dtype=np.uint64)
+    with pytest.raises(TypeError, match="takes 4 arguments"):
+        kernels.hash_blocks(words, 0, blocks)
+    with pytest.raises(TypeError, match="C-ordered array of uint64 in 2 dimensions, got uint8"):
+        kernels.hash_blocks(words, 0, blocks.astype(np.uint8), blocks)
+    with pytest.raises(TypeError, match="got uint64 in 1"):
+        kernels.hash_blocks(words, 0, blocks.reshape(-1), blocks)
+    with pytest.raises(TypeError):
+        kernels.hash_blocks(words, 0, np.zeros((2, 4), dtype=np.uint64).T, blocks)
+
+
+def test_a_program_that_finds_its_kernels_compiled_does_not_load_numba() -> None:
+    program = (
+        "import sys, numpy as np\n"
+        "from smc.primitives.hash import round_keys\n"
+        "round_keys(bytes(16))\n"
+        "print('numba' in sys.modules)\n"
+    )
+    round_keys(bytes(16))  # compiled now at the latest
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert found.stdout.strip() == "False"
+
+
+def test_a_damaged_or_missing_file_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    code = [b"machine code"]
+    monkeypatch.setattr(native, "_cache_directories", lambda: [tmp_path / "new", tmp_path])
+    monkeypatch.setattr(native, "_compile", lambda module: code[0])
+    monkeypatch.setattr(native, "on_compile", told.append)
+    assert native._machine_code("labels") == b"machine code"
+    (file,) = (tmp_path / "new").iterdir()
+    code[0] = b"other code"
+    assert native._machine_code("labels") == b"machine code"  # from the file
+    file.write_bytes(file.read_bytes()[:-1])
+    assert native._machine_code("labels") == b"other code"
+    assert told == ["labels", "labels"]
+    assert [path.name for path in (tmp_path / "new").iterdir()] == [file.name]  # and nothing half-written
+
+
+def test_no_writable_directory_is_no_reason_to_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a file"
+    file.write_text("")
+    monkeypatch.setattr(native, "_cache_directories", lambda: [file / "below"])
+    monkeypatch.setattr(native, "_compile", lambda module: b"code")
+    assert native._machine_code("labels") == b"code"
