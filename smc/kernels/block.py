@@ -295,6 +295,12 @@ def _and_blocks(left, right):  # type: ignore[no-untyped-def]
     return None
 
 
+@njit
+def in_fours(count):  # type: ignore[no-untyped-def]
+    """How many of `count` blocks to work on four at a time: none where four do not fit one register."""
+    return count & ~3 if _WIDE else 0
+
+
 # AES.
 
 

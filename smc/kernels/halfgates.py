@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import counters4, encrypt, load, load4, make, make4, spread, store
+from smc.kernels.block import counters4, encrypt, in_fours, load, load4, make, make4, spread, store
 
 SECOND = np.uint64(1 << 32)  # tweak of the second hash of a gate
 
@@ -50,7 +50,7 @@ def _evaluate(keys, a, b, generator, evaluator, tweak, second):  # type: ignore[
 def garble(state, program, start, stop, keys, delta, tweak, tables):  # type: ignore[no-untyped-def]
     """Gates start .. stop - 1 of the program; table rows go to `tables`, u64[4 * ANDs * instances] or more."""
     columns = state.shape[1]
-    whole = columns & ~7
+    whole = 2 * in_fours(columns >> 1)
     delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
     second4, second1 = make4(SECOND, np.uint64(0)), make(SECOND, np.uint64(0))
     t = 0
@@ -85,7 +85,7 @@ def garble(state, program, start, stop, keys, delta, tweak, tables):  # type: ig
 def evaluate(state, program, start, stop, keys, tweak, tables):  # type: ignore[no-untyped-def]
     """The same gates for the evaluator, whose state holds active labels."""
     columns = state.shape[1]
-    whole = columns & ~7
+    whole = 2 * in_fours(columns >> 1)
     second4, second1 = make4(SECOND, np.uint64(0)), make(SECOND, np.uint64(0))
     t = 0
     for i in range(start, stop):

@@ -27,6 +27,7 @@ from smc.kernels.block import (
     encrypt,
     halves,
     high_twice,
+    in_fours,
     load,
     load4,
     load_bytes,
@@ -152,7 +153,7 @@ def garble(state, program, start, stop, keys, delta, tweak, random, wide, narrow
     `random` u8[n]: two fresh bits each. Out: `wide` u64[2 n], `narrow` u64[n], `control` u8[n].
     """
     columns = state.shape[1]
-    whole = columns & ~7
+    whole = 2 * in_fours(columns >> 1)
     delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
     low4, low1, ones4, ones1 = make4(ONES, ZERO), make(ONES, ZERO), make4(ONES, ONES), make(ONES, ONES)
     n = 0
@@ -187,7 +188,7 @@ def garble(state, program, start, stop, keys, delta, tweak, random, wide, narrow
 def evaluate(state, program, start, stop, keys, tweak, wide, narrow, control):  # type: ignore[no-untyped-def]
     """The same gates for the evaluator, whose state holds active labels."""
     columns = state.shape[1]
-    whole = columns & ~7
+    whole = 2 * in_fours(columns >> 1)
     low4, low1, ones4, ones1 = make4(ONES, ZERO), make(ONES, ZERO), make4(ONES, ONES), make(ONES, ONES)
     n = 0
     for g in range(start, stop):

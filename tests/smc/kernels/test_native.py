@@ -88,3 +88,47 @@ def test_no_writable_directory_is_no_reason_to_fail(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(native, "_cache_directories", lambda: [file / "below"])
     monkeypatch.setattr(native, "_compile", lambda module: b"code")
     assert native._machine_code("labels") == b"code"
+
+
+GARBLE = """
+import hashlib, numpy as np
+from smc.circuit import Builder
+from smc.primitives.hash import round_keys
+from smc.primitives.prg import Prg
+from smc.yao.schemes import SCHEMES
+from smc.yao.walk import pieces
+
+builder = Builder()
+x, y = builder.input(8), builder.input(8)
+builder.output(x * y)
+netlist = builder.build()
+state = Prg(bytes(16)).words(netlist.slots, 2 * 21)
+delta = state[0, :2].copy()
+for scheme in SCHEMES.values():
+    (piece,) = pieces(netlist, 21)
+    tables = np.zeros(piece.rows * scheme.row_bytes, dtype=np.uint8)
+    scheme.garble(state, piece, round_keys(bytes(16)), 0, delta, Prg(bytes(16)), tables)
+    print(hashlib.sha256(tables.tobytes() + state.tobytes()).hexdigest())
+"""
+PLAIN_PROCESSOR = """
+import sys
+from pathlib import Path
+import llvmlite.binding as llvm
+host = llvm.get_host_cpu_features()
+features = type(host)({name: on and not name.startswith(("avx512", "vaes")) for name, on in host.items()})
+llvm.get_host_cpu_features = lambda: features
+llvm.get_host_cpu_name = lambda: "generic"
+from smc.kernels import native
+native._cache_directories = lambda: [Path(sys.argv[1])]
+"""
+
+
+def test_a_processor_without_wide_registers_computes_the_same(tmp_path: Path) -> None:
+    def run(program: str) -> str:
+        command = [sys.executable, "-c", program, str(tmp_path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout
+
+    here, there = run(GARBLE), run(PLAIN_PROCESSOR + GARBLE)
+    assert here == there
+    assert len(here.split()) == 2
+    assert len(list(tmp_path.iterdir())) == 3  # it did compile its own
