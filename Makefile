@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint check campaign bench benchmarks proto clean
+.PHONY: demo test lint check campaign bench benchmarks bench-peers proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -27,6 +27,9 @@ bench: $(STAMP)
 benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/gates.py
 
+bench-peers: $(STAMP)
+	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json
+
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I . --python_out=. --pyi_out=. proto/exchange.proto
 
@@ -45,4 +48,4 @@ $(STAMP): pyproject.toml
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .bench build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

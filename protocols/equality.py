@@ -2,7 +2,7 @@
 
 Ideal functionality. Inputs: x of party 0, y of party 1, unsigned integers of a public width of up to 64 bits (a
 batch of pairs). Output to both: whether x = y. Leakage: the width and the batch size. Cost: width - 1 ANDs. Security
-is that of the engine; the circuit is the usual tree of XNORs.
+is that of the engine; the circuit is the usual tree of XNORs, in every form.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.inputs import Integers, both_inputs, checked
-from smc.circuit import Builder, Netlist
+from smc.circuit import Builder, Form, Netlist
 from smc.engines import Engine
 
 
 @lru_cache(maxsize=128)
-def _netlist(width: int) -> Netlist:
-    builder = Builder()
+def _netlist(width: int, form: Form) -> Netlist:
+    builder = Builder(form)
     builder.output([builder.input(width) == builder.input(width)])
     return builder.build()
 
@@ -27,5 +27,5 @@ def _netlist(width: int) -> Netlist:
 def equal(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
     """Whether the two parties' values are the same, bool[batch]; each party passes its own values."""
     own = checked(values, width, "the value")
-    (result,) = engine.reveal(*engine.run(_netlist(width), *both_inputs(engine, own, width)))
+    (result,) = engine.reveal(*engine.run(_netlist(width, engine.form), *both_inputs(engine, own, width)))
     return result[0].astype(np.bool_)

@@ -20,15 +20,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocols.inputs import both_inputs
 from protocols.logarithm import x_log_x
-from protocols.majority import count_inputs
+from protocols.majority import count_inputs, greatest_sum
 from protocols.precision import Precision, derive
-from smc.circuit import Builder, Integer, Netlist, argmin, maximum, select
+from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, argmin, maximum, select, total
 from smc.engines import Bits, Engine, Word
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
@@ -150,22 +151,37 @@ def _counts(nodes: Indices, count: int, *columns: tuple[NDArray[np.integer], int
 
 
 @lru_cache(maxsize=32)
-def leaf_netlist(classes: int, width: int, min_rows: int) -> Netlist:
-    """Inputs: class counts of party 0, of party 1, parent's majority. Outputs: majority; leaf or not, class if leaf."""
-    builder = Builder()
+def leaf_netlist(classes: int, width: int, min_rows: int, form: Form = "size") -> Netlist:
+    """Inputs: class counts of party 0, of party 1, parent's majority. Outputs: majority; leaf or not, class if leaf.
+
+    All counts of both parties add up to less than 2^width.
+    """
+    builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
     inherited = builder.input(_index_width(classes))
-    counts = [a + b for a, b in zip(left, right, strict=True)]
-    total = counts[0]
-    for count in counts[1:]:
-        total = total + count
-    most, winner = maximum(counts)
-    leaf = (most == total) | (total <= min_rows)
-    label = select(total == 0, inherited, winner)
+    winner, leaf, empty = (_small_leaf if form == "size" else _shallow_leaf)(left, right, min_rows)
+    label = select(empty, inherited, winner)
     builder.output(winner)
     builder.output([leaf, *(wire & leaf for wire in label)])
     return builder.build()
+
+
+def _small_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
+    """Majority, leaf or not, empty or not, with few gates: one class if the greatest count is all there is."""
+    counts = [a + b for a, b in zip(left, right, strict=True)]
+    rows = total(counts, len(counts[0]))
+    most, winner = maximum(counts)
+    return winner, (most == rows) | (rows <= min_rows), rows == 0
+
+
+def _shallow_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
+    """The same in few levels: no sum is carried out before it is compared; one class if no two have a row."""
+    limit = Integer.constant(left[0].graph, min_rows + 1)
+    few = total([*left, *right], len(left[0]) + 1, minus=[limit])[-1]
+    present = [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]
+    mixed = any_of([a & b for a, b in combinations(present, 2)])
+    return greatest_sum(left, right), ~mixed | few, ~any_of(present)
 
 
 def _leaves(
@@ -182,7 +198,7 @@ def _leaves(
     width = problem.precision.count_width
     # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
     min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
-    netlist = leaf_netlist(problem.classes, width, min_rows)
+    netlist = leaf_netlist(problem.classes, width, min_rows, engine.form)
     with engine.session.phase("leaves"):
         winner, decided = engine.run(netlist, *count_inputs(engine, own, width), inherited)
         (opened,) = engine.reveal(decided)
@@ -197,9 +213,9 @@ def _leaves(
 
 
 @lru_cache(maxsize=32)
-def argmin_netlist(candidates: int, width: int) -> Netlist:
+def argmin_netlist(candidates: int, width: int, form: Form = "size") -> Netlist:
     """The index of the least of some signed integers, the first among equals."""
-    builder = Builder()
+    builder = Builder(form)
     values: list[Integer] = [builder.input(width, signed=True) for _ in range(candidates)]
     builder.output(argmin(values))
     return builder.build()
@@ -228,7 +244,8 @@ def _splits(
             bits = engine.words.bits(scores)
             count, left = candidates.shape
             inputs = [bits.take(slice(j, count * left, left)) for j in range(left)]
-            (index,) = engine.reveal(*engine.run(argmin_netlist(left, scores.width), *inputs))
+            netlist = argmin_netlist(left, scores.width, engine.form)
+            (index,) = engine.reveal(*engine.run(netlist, *inputs))
         chosen = bitpack.to_words(index).astype(np.int64)
     for i, node in enumerate(open_nodes):
         level[node].attribute = int(candidates[i, chosen[i]])

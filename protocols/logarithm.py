@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from protocols.inputs import both_inputs, checked
 from protocols.precision import Precision, derive
-from smc.circuit import Builder, Netlist, decode, normalise
+from smc.circuit import Builder, Form, Netlist, decode, normalise
 from smc.engines import Bits, Choice, Engine, Word
 from smc.primitives import bits as bitpack
 
@@ -29,10 +29,10 @@ TABLE_BITS = 128  # working precision of the public tables
 
 
 @lru_cache(maxsize=64)
-def rough_netlist(precision: Precision) -> Netlist:
+def rough_netlist(precision: Precision, form: Form = "size") -> Netlist:
     """The rough approximation: x_0, x_1 in; x, one-hot cell, one-hot shift (N - 1 - n) and D_1 .. D_k out."""
     width, cells = precision.count_width, precision.cells
-    builder = Builder()
+    builder = Builder(form)
     x = builder.input(width) + builder.input(width)
     mantissa, shift = normalise(x)
     below_top = mantissa[: width - 1]
@@ -64,7 +64,7 @@ def logarithm(engine: Engine, precision: Precision, left: Bits, right: Bits) -> 
     """x and ln x as secrets, from both parties' counts [N, batch]. At x = 0 the logarithm is some bounded number."""
     words = engine.words
     coefficients, exponents = tables(precision)
-    x, cell, shift, *digits = engine.run(rough_netlist(precision), left, right)
+    x, cell, shift, *digits = engine.run(rough_netlist(precision, engine.form), left, right)
     width = precision.log_width
     (stages, (octave,)) = words.select([Choice(cell, coefficients), Choice(shift, [exponents])], width)
     result = stages[-1]

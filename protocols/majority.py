@@ -7,6 +7,7 @@ batch size; no count or sum. Paper: Lindell, Pinkas, "Privacy Preserving Data Mi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,19 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.inputs import both_inputs, checked
-from smc.circuit import Builder, Netlist, argmax
+from smc.circuit import GROUP, Builder, Form, Integer, Netlist, Wire, argmax, pick, total, unbeaten
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
 
 
 @lru_cache(maxsize=128)
-def _netlist(classes: int, width: int) -> Netlist:
-    builder = Builder()
+def _netlist(classes: int, width: int, form: Form) -> Netlist:
+    builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
-    builder.output(argmax([a.wide_add(b) for a, b in zip(left, right, strict=True)]))
+    builder.output(greatest_sum(left, right))
     return builder.build()
+
+
+def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
+    """The index of the greatest left[i] + right[i], unsigned numbers of one width; the lowest among equals."""
+    width, graph = len(left[0]), left[0].graph
+    if graph.form == "size" or not 1 < len(left) <= GROUP:
+        return argmax([a.wide_add(b) for a, b in zip(left, right, strict=True)])
+
+    def less(i: int, j: int) -> Wire:  # by the sign of the difference: no sum is carried out by itself
+        return total([left[i], right[i]], width + 2, minus=[left[j], right[j]])[-1]
+
+    return pick(unbeaten(len(left), less), [Integer.constant(graph, i) for i in range(len(left))])
 
 
 def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]:
@@ -45,5 +58,6 @@ def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int
         raise InputError("a majority needs at least one class")
     if classes == 1:
         return np.zeros(batch, dtype=np.int64)
-    (winner,) = engine.reveal(*engine.run(_netlist(classes, width), *count_inputs(engine, counts, width)))
+    netlist = _netlist(classes, width, engine.form)
+    (winner,) = engine.reveal(*engine.run(netlist, *count_inputs(engine, counts, width)))
     return bitpack.to_words(winner).astype(np.int64)

@@ -2,7 +2,8 @@
 
 Ideal functionality. Inputs: x of party 0, y of party 1, unsigned integers of a public width of up to 64 bits (a
 batch of pairs). Output to both: `strict`, whether x > y; `three_way`, which of x > y, x = y, x < y holds. Leakage:
-the width and the batch size. Cost: 1 AND a bit for `strict`, 2 for `three_way`. Security is that of the engine.
+the width and the batch size. Cost: 1 AND a bit for `strict`, 2 for `three_way`, a level a bit; in the form "depth" less
+than 2.5 and 4 ANDs a bit, log2(width) + 1 levels. Security is that of the engine.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.inputs import Integers, both_inputs, checked
-from smc.circuit import Builder, Netlist
+from smc.circuit import Builder, Form, Netlist
 from smc.engines import Engine
 
 NAMES = ("equal", "party0", "party1")
 
 
 @lru_cache(maxsize=128)
-def comparison(width: int, three_way: bool) -> Netlist:
+def comparison(width: int, three_way: bool, form: Form = "size") -> Netlist:
     """x > y and, if asked for, y > x; two inputs of `width` bits."""
-    builder = Builder()
+    builder = Builder(form)
     x, y = builder.input(width), builder.input(width)
     builder.output([x > y, y > x] if three_way else [x > y])
     return builder.build()
@@ -31,12 +32,14 @@ def comparison(width: int, three_way: bool) -> Netlist:
 def strict(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
     """Whether party 0's value is the greater one, bool[batch]; each party passes its own values."""
     own = checked(values, width, "the value")
-    (result,) = engine.reveal(*engine.run(comparison(width, False), *both_inputs(engine, own, width)))
+    netlist = comparison(width, False, engine.form)
+    (result,) = engine.reveal(*engine.run(netlist, *both_inputs(engine, own, width)))
     return result[0].astype(np.bool_)
 
 
 def three_way(engine: Engine, values: Integers, width: int = 32) -> list[str]:
     """For each pair "party0" or "party1", who has more, or "equal"; each party passes its own values."""
     own = checked(values, width, "the value")
-    (result,) = engine.reveal(*engine.run(comparison(width, True), *both_inputs(engine, own, width)))
+    netlist = comparison(width, True, engine.form)
+    (result,) = engine.reveal(*engine.run(netlist, *both_inputs(engine, own, width)))
     return [NAMES[greater + 2 * less] for greater, less in result.T]

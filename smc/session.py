@@ -7,6 +7,7 @@ enters every key derivation, the meter, and this party's private randomness.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -64,7 +65,7 @@ class Session:
     def receive(self, step: str, dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
         """Receive an array of known dtype and shape (read-only); anything else is a `ProtocolError`."""
         kind = np.dtype(dtype)
-        size = kind.itemsize * int(np.prod(shape, dtype=np.int64))
+        size = kind.itemsize * math.prod(shape)
         payload = self.channel.receive(step, size)
         self.meter.received(size)
         return np.frombuffer(payload, dtype=kind).reshape(shape)

@@ -2,14 +2,29 @@
 
 from smc.circuit.bristol import dump, load, parse, save
 from smc.circuit.builder import Builder
-from smc.circuit.integer import Integer, concatenate, multiply, select
+from smc.circuit.carry_save import product_rows, sum_rows
+from smc.circuit.graph import Form
+from smc.circuit.integer import Integer, concatenate, multiply, select, total
 from smc.circuit.netlist import FIRST_INPUT, Layer, Netlist, evaluate
-from smc.circuit.selection import argmax, argmin, decode, leading_one, maximum, minimum, normalise
+from smc.circuit.selection import (
+    GROUP,
+    argmax,
+    argmin,
+    decode,
+    leading_one,
+    maximum,
+    minimum,
+    normalise,
+    pick,
+    unbeaten,
+)
 from smc.circuit.wire import Wire, all_of, any_of, mux, parity
 
 __all__ = [
     "FIRST_INPUT",
+    "GROUP",
     "Builder",
+    "Form",
     "Integer",
     "Layer",
     "Netlist",
@@ -31,6 +46,11 @@ __all__ = [
     "normalise",
     "parity",
     "parse",
+    "pick",
+    "product_rows",
     "save",
     "select",
+    "sum_rows",
+    "total",
+    "unbeaten",
 ]

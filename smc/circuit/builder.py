@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smc.circuit.compile import compile_graph
-from smc.circuit.graph import Graph
+from smc.circuit.graph import Form, Graph
 from smc.circuit.integer import Integer
 from smc.circuit.netlist import Netlist
 from smc.circuit.wire import Wire
@@ -19,11 +19,12 @@ class Builder:
     b.output(x < y)
     netlist = b.build()
 
-    Constants are folded, equal gates are shared and gates that no output needs are left out.
+    Constants are folded, equal gates are shared and gates that no output needs are left out. `form` says what the
+    arithmetic of integers saves: "size" the AND gates, "depth" the levels of AND gates (rounds, on shared bits).
     """
 
-    def __init__(self) -> None:
-        self.graph = Graph()
+    def __init__(self, form: Form = "size") -> None:
+        self.graph = Graph(form)
         self._inputs: list[list[int]] = []
         self._outputs: list[list[int]] = []
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit.graph import AND, LEAF, ONE, XOR, ZERO, Graph
+from smc.circuit.graph import LEAF, ONE, XOR, ZERO, Graph
 from smc.circuit.netlist import FIRST_INPUT, Layer, Netlist
 
 Schedule = list[tuple[list[int], list[int]]]  # for each layer its XOR nodes and its AND nodes, in order
@@ -54,11 +54,7 @@ def _schedule(graph: Graph, gates: Sequence[int], results: Sequence[int]) -> Sch
     Every gate stands as late as its consumers allow: values come into being shortly before their use, so few are
     alive at a time.
     """
-    level = [0] * len(graph)  # AND gates on the longest way to the node
-    for node in gates:
-        before = max(level[graph.left[node]], level[graph.right[node]])
-        level[node] = before + 1 if graph.kind[node] == AND else before
-    depth = max((level[node] for node in results), default=0)
+    depth = max((graph.depth[node] for node in results), default=0)
     layers: Schedule = [([], []) for _ in range(depth + 1)]
     due = [depth] * len(graph)  # the first layer that reads the node; an output is read after the last
     for node in reversed(gates):

@@ -6,6 +6,10 @@ creation, so the operands of a gate always have smaller numbers than the gate: t
 
 from __future__ import annotations
 
+from typing import Literal
+
+Form = Literal["size", "depth"]  # what arithmetic on the graph saves: AND gates, or levels of AND gates
+
 LEAF, XOR, AND = 0, 1, 2
 ZERO, ONE = 0, 1
 
@@ -13,14 +17,17 @@ ZERO, ONE = 0, 1
 class Graph:
     """XOR and AND gates over nodes; NOT is XOR with the constant one.
 
-    `kind[n]` is LEAF, XOR or AND; `left[n]` and `right[n]` are the operands of a gate. Adding a gate whose value is
-    already known (a constant, an operand, an equal gate) returns that node instead.
+    `kind[n]` is LEAF, XOR or AND; `left[n]` and `right[n]` are the operands of a gate; `depth[n]` is the number of AND
+    gates on the longest way to the node. Adding a gate whose value is already known (a constant, an operand, an equal
+    gate) returns that node instead.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, form: Form = "size") -> None:
+        self.form = form
         self.kind = bytearray((LEAF, LEAF))
         self.left = [ZERO, ONE]
         self.right = [ZERO, ONE]
+        self.depth = [0, 0]
         self._xors: dict[tuple[int, int], int] = {}
         self._ands: dict[tuple[int, int], int] = {}
         self._complement = {ZERO: ONE, ONE: ZERO}
@@ -31,7 +38,7 @@ class Graph:
     def leaf(self) -> int:
         """A new input."""
         node = len(self.kind)
-        return self._add(LEAF, node, node)
+        return self._add(LEAF, node, node, 0)
 
     def xor(self, a: int, b: int) -> int:
         """The node of a ^ b."""
@@ -47,7 +54,7 @@ class Graph:
             return self._complement[b]
         node = self._xors.get((a, b))
         if node is None:
-            node = self._xors[a, b] = self._add(XOR, a, b)
+            node = self._xors[a, b] = self._add(XOR, a, b, max(self.depth[a], self.depth[b]))
             if a == ONE:
                 self._complement[b], self._complement[node] = node, b
         return node
@@ -62,11 +69,12 @@ class Graph:
             return ZERO
         node = self._ands.get((a, b))
         if node is None:
-            node = self._ands[a, b] = self._add(AND, a, b)
+            node = self._ands[a, b] = self._add(AND, a, b, max(self.depth[a], self.depth[b]) + 1)
         return node
 
-    def _add(self, kind: int, left: int, right: int) -> int:
+    def _add(self, kind: int, left: int, right: int, depth: int) -> int:
         self.kind.append(kind)
         self.left.append(left)
         self.right.append(right)
+        self.depth.append(depth)
         return len(self.kind) - 1

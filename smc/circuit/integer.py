@@ -6,7 +6,8 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from smc.circuit import ripple
+from smc.circuit import prefix, ripple
+from smc.circuit.carry_save import product_rows, sum_rows
 from smc.circuit.graph import ONE, ZERO, Graph
 from smc.circuit.wire import Wire, all_of, mux
 
@@ -26,7 +27,9 @@ class Integer:
     its own least width elsewhere.
 
     AND gates for operands of n bits: + and - n - 1, wide_add n, comparison n, equality n - 1, product 2n^2 - n,
-    shift by a k-bit Integer at most kn. The depth of + - < is n, of the product 2n, of equality log n.
+    shift by a k-bit Integer at most kn. The depth of + - < is n, of the product 2n, of equality log n. That is the
+    form "size" of the builder; in the form "depth" (see `prefix` and `carry_save`) + and - have about n log2 n ANDs
+    and depth log2 n, comparison 2.5 n and log2 n + 1, the product 2n^2 + 2n log2 n and 2 log2 n + 2.
     """
 
     def __init__(self, graph: Graph, wires: Sequence[Wire], signed: bool = False) -> None:
@@ -87,11 +90,13 @@ class Integer:
 
     def __add__(self, other: Integer | int) -> Integer:
         a, b = self._modular(other)
-        return Integer(self.graph, ripple.add(a.wires, b.wires, self._zero()), a.signed or b.signed)
+        add = prefix.add if self.graph.form == "depth" else ripple.add
+        return Integer(self.graph, add(a.wires, b.wires, self._zero()), a.signed or b.signed)
 
     def __sub__(self, other: Integer | int) -> Integer:
         a, b = self._modular(other)
-        return Integer(self.graph, ripple.subtract(a.wires, b.wires, self._zero()), a.signed or b.signed)
+        subtract = prefix.subtract if self.graph.form == "depth" else ripple.subtract
+        return Integer(self.graph, subtract(a.wires, b.wires, self._zero()), a.signed or b.signed)
 
     def __rsub__(self, other: int) -> Integer:
         return self._same_width(other) - self
@@ -140,11 +145,12 @@ class Integer:
 
     def __lt__(self, other: Integer | int) -> Wire:
         a, b = self.aligned(other)
+        x, y = a.wires, b.wires
         if a.signed and len(a):
             # The top bit weighs -2^(n-1): as in the unsigned order once the two top bits change places.
-            x, y = (*a.wires[:-1], b[-1]), (*b.wires[:-1], a[-1])
-            return ripple.less(x, y, self._zero())
-        return ripple.less(a.wires, b.wires, self._zero())
+            x, y = (*x[:-1], y[-1]), (*y[:-1], x[-1])
+        less = prefix.less if self.graph.form == "depth" else ripple.less
+        return less(x, y, self._zero())
 
     def __gt__(self, other: Integer | int) -> Wire:
         return self._any_width(other) < self
@@ -196,12 +202,33 @@ class Integer:
         return self.wires[-1] if self.signed and self.wires else self._zero()
 
 
+def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) -> Integer:
+    """The sum of `plus` (at least one) less that of `minus`, modulo 2^width; signed if one of them is.
+
+    In the form "size" one after the other; in "depth" by a carry-save tree, then one adder.
+    """
+    graph, signed = plus[0].graph, any(value.signed for value in (*plus, *minus))
+    if graph.form == "depth":
+        one, other = (Integer(graph, row, signed) for row in sum_rows(graph, plus, minus, width))
+        return one + other
+    result, *more = (value.resize(width) for value in plus)
+    for value in more:
+        result = result + value
+    for value in minus:
+        result = result - value.resize(width)
+    return Integer(graph, result.wires, signed)
+
+
 def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
     """The lowest `width` bits of a * b by the schoolbook method; higher columns are not computed.
 
-    For n x n bits 2n^2 - n ANDs give all 2n bits, n^2 - n + 1 the lower n.
+    For n x n bits 2n^2 - n ANDs give all 2n bits, n^2 - n + 1 the lower n. In the form "depth" the rows are summed as
+    in `total`: the ANDs of about one adder of 2n (or n) bits more, depth about 2 log2 n + 2.
     """
     b = b if isinstance(b, Integer) else Integer.constant(a.graph, b)
+    if a.graph.form == "depth":
+        one, other = (Integer(a.graph, row, a.signed or b.signed) for row in product_rows(a, b, width))
+        return one + other
     secret = [sum(not wire.is_constant for wire in x) for x in (a, b)]
     rows, row = (a, b) if secret[0] < secret[1] else (b, a)  # every row costs an addition, save constant 0 ones
     signed = a.signed or b.signed
@@ -212,9 +239,9 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
         term = Integer(a.graph, [digit & wire for wire in row], row.signed).resize(room)
         negative = rows.signed and i == len(rows) - 1  # the digit of the sign weighs -2^i
         rest = rest.resize(room)
-        total = rest - term if negative else rest + term
-        low.append(total[0])
-        rest = Integer(a.graph, total.wires[1:], row.signed)
+        rest = rest - term if negative else rest + term
+        low.append(rest[0])
+        rest = Integer(a.graph, rest.wires[1:], row.signed)
     return Integer(a.graph, [*low, *rest], signed).resize(width)
 
 

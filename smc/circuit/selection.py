@@ -1,19 +1,33 @@
-"""Choosing and finding: one-hot decoding, the leading bit, normalising shifts, largest and smallest of a list."""
+"""Choosing and finding: one-hot decoding, the leading bit, normalising shifts, largest and smallest of a list.
+
+Each function follows the form of its builder; costs are given for "size", then for "depth".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from smc.circuit.graph import ONE
 from smc.circuit.integer import Integer, concatenate, select
-from smc.circuit.wire import Wire, any_of
+from smc.circuit.prefix import clear_above
+from smc.circuit.wire import Wire, all_of, any_of, parity
+
+Player = tuple[Integer, Integer]  # a value and its index
+Loses = Callable[[Integer, Integer], Wire]  # whether the second value is better than the first
+
+GROUP = 8  # values compared all with all in the form "depth": more would save little depth for many comparisons
 
 
 def decode(index: Integer) -> list[Wire]:
-    """The 2^m wires of which only number `index` is 1, for an index of m bits; 2^m - 2 ANDs, depth m - 1.
+    """The 2^m wires of which only number `index` is 1, for an index of m bits.
 
-    Bit by bit: a wire w of the shorter table becomes the two wires w & bit and w & ~bit = w ^ (w & bit).
+    Size: 2^m - 2 ANDs, depth m - 1, bit by bit: a wire w of the shorter table becomes the two wires w & bit and
+    w & ~bit = w ^ (w & bit). Depth: 2^m - m - 1 ANDs, depth ceil(log2 m), by halves of the index.
     """
+    if index.graph.form == "depth" and len(index) > 1:
+        half = len(index) // 2
+        return _products(decode(index[:half]), decode(index[half:]))
     table = [Wire(index.graph, ONE)]
     for bit in index:
         high = [wire & bit for wire in table]
@@ -21,9 +35,25 @@ def decode(index: Integer) -> list[Wire]:
     return table
 
 
+def _products(low: Sequence[Wire], high: Sequence[Wire]) -> list[Wire]:
+    """All low[i] & high[j], i counting first, of two one-hot tables of at least two wires each.
+
+    A table sums to 1, so what is left of high[j] after the others is its product with the last of `low`, and so on.
+    """
+    table = [[x & y for x in low[:-1]] for y in high[:-1]]
+    table = [[*row, y ^ parity(row)] for y, row in zip(high, table, strict=False)]
+    last = [x ^ parity(column) for x, column in zip(low, zip(*table, strict=True), strict=True)]
+    return [wire for row in (*table, last) for wire in row]
+
+
 def leading_one(x: Integer) -> Integer:
-    """As wide as x, with only the most significant set bit of x left; 0 for 0. n - 1 ANDs, depth n - 1."""
+    """As wide as x, with only the most significant set bit of x left; 0 for 0.
+
+    Size: n - 1 ANDs, depth n - 1. Depth: n/2 log2 n ANDs or less, depth ceil(log2 n), see `prefix.clear_above`.
+    """
     clear = Wire(x.graph, ONE)  # no bit was set so far
+    if x.graph.form == "depth":
+        return Integer(x.graph, [before ^ after for before, after in pairwise(clear_above(x.wires, clear))][::-1])
     found: list[Wire] = []
     for wire in reversed(x.wires):
         found.append(clear & wire)
@@ -34,22 +64,34 @@ def leading_one(x: Integer) -> Integer:
 def normalise(x: Integer) -> tuple[Integer, Integer]:
     """x << s with the smallest s that sets the top bit, and s in ceil(log2 n) bits, for n bits of x.
 
-    For x = 0 the shifted value is 0 and every bit of s is 1. Each step asks whether the top 2^k bits are all zero and
-    if so shifts by 2^k: n + 2^k - 1 ANDs for k = ceil(log2 n) - 1, ..., 0.
+    For x = 0 the shifted value is 0 and every bit of s is 1. Size: each step asks whether the top 2^i bits are all
+    zero and if so shifts by 2^i: n + 2^i - 1 ANDs, i + 1 levels for i = k - 1, ..., 0, where k = ceil(log2 n). Depth:
+    s comes first, then the same shifts: kn + n/2 log2 n ANDs or less, depth 2k - 1.
     """
     x = x.as_unsigned()
-    shift: list[Wire] = []
-    for step in reversed(range(max(len(x) - 1, 0).bit_length())):
-        empty = ~any_of(x.wires[-(1 << step) :])
+    steps = max(len(x) - 1, 0).bit_length()
+    shift = _leading_zeros(x, steps) if x.graph.form == "depth" else None
+    done: list[Wire] = []
+    for step in reversed(range(steps)):
+        empty = shift[step] if shift else ~any_of(x.wires[-(1 << step) :])
         x = select(empty, x << (1 << step), x)
-        shift.append(empty)
-    return x, Integer(x.graph, shift[::-1])
+        done.append(empty)
+    return x, Integer(x.graph, done[::-1])
+
+
+def _leading_zeros(x: Integer, width: int) -> list[Wire]:
+    """The number of leading zeros of x, as if it went on with zeros below, but at most 2^width - 1."""
+    clear = clear_above(x.wires, Wire(x.graph, ONE))
+    # t wires are 0: bit i of t is the parity of how many multiples of 2^i lie in 1 .. t.
+    counts = [range(1 << i, 1 << width, 1 << i) for i in range(width)]
+    return [parity([clear[min(count, len(x))] for count in multiples]) for multiples in counts]
 
 
 def maximum(values: Sequence[Integer]) -> tuple[Integer, Integer]:
     """The largest of n >= 1 values and its index in ceil(log2 n) bits; among equals the lowest index.
 
-    A knock-out tournament: n - 1 comparisons and choices, ceil(log2 n) of them deep.
+    Size: a knock-out tournament, n - 1 comparisons and choices, ceil(log2 n) of them deep. Depth: among up to
+    eight values all n(n - 1)/2 comparisons at once, then one choice; winners of eights meet again.
     """
     return _tournament(values, lambda champion, challenger: champion < challenger)
 
@@ -69,15 +111,58 @@ def argmin(values: Sequence[Integer]) -> Integer:
     return minimum(values)[1]
 
 
-def _tournament(values: Sequence[Integer], loses: Callable[[Integer, Integer], Wire]) -> tuple[Integer, Integer]:
+def unbeaten(count: int, loses: Callable[[int, int], Wire]) -> list[Wire]:
+    """One-hot: the first best of count >= 2, where loses(i, j), asked for i < j, says that j is better than i.
+
+    All count(count - 1)/2 comparisons at once, then (count - 1)(count - 2) ANDs, ceil(log2(count - 1)) deep.
+    """
+    lost = {(i, j): loses(i, j) for j in range(count) for i in range(j)}
+    return [all_of([lost[j, i] for j in range(i)] + [~lost[i, j] for j in range(i + 1, count)]) for i in range(count)]
+
+
+def pick(onehot: Sequence[Wire], values: Sequence[Integer]) -> Integer:
+    """The one of n >= 1 values that the one-hot wires point at; as wide as needed to hold all.
+
+    n - 1 ANDs a bit, one level; none for constants.
+    """
+    widest = values[0]
+    for value in values:
+        widest, _ = widest.aligned(value)
+    first, *others = (widest.aligned(value)[1] for value in values)
+    # The first value, corrected where another one is wanted: its own one-hot wire is never asked for.
+    wires = [
+        parity([bit, *(chosen & (value[i] ^ bit) for chosen, value in zip(onehot[1:], others, strict=True))])
+        for i, bit in enumerate(first)
+    ]
+    return Integer(first.graph, wires, first.signed)
+
+
+def _tournament(values: Sequence[Integer], loses: Loses) -> Player:
     if not values:
         raise ValueError("there is no largest or smallest of no values")
     row = [(value, Integer(value.graph, [])) for value in values]
+    group = GROUP if values[0].graph.form == "depth" else 2
+    match = _play_off if values[0].graph.form == "depth" else _duel
     while len(row) > 1:
-        winners = []
-        for (value, index), (other, other_index) in zip(row[::2], row[1::2], strict=False):
-            beaten = loses(value, other)
-            place = concatenate(select(beaten, other_index, index), beaten)
-            winners.append((select(beaten, other, value), place))
-        row = winners + row[len(row) & ~1 :]  # an odd one out goes on
+        row = [match(row[i : i + group], loses) for i in range(0, len(row), group)]
     return row[0]
+
+
+def _duel(players: Sequence[Player], loses: Loses) -> Player:
+    """The better one of two; an odd one out goes on."""
+    if len(players) == 1:
+        return players[0]
+    (value, index), (other, other_index) = players
+    beaten = loses(value, other)
+    place = concatenate(select(beaten, other_index, index), beaten)
+    return select(beaten, other, value), place
+
+
+def _play_off(players: Sequence[Player], loses: Loses) -> Player:
+    """The best of several, each compared with each; an odd one out goes on."""
+    if len(players) == 1:
+        return players[0]
+    values, indices = zip(*players, strict=True)
+    best = unbeaten(len(values), lambda i, j: loses(values[i], values[j]))
+    numbers = [Integer.constant(values[0].graph, i) for i in range(len(values))]
+    return pick(best, values), concatenate(pick(best, indices), pick(best, numbers))

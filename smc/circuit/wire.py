@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from smc.circuit.graph import ONE, Graph
+
+T = TypeVar("T")
 
 
 class Wire:
@@ -23,6 +26,11 @@ class Wire:
     def is_constant(self) -> bool:
         """Whether the value is already known to be 0 or 1."""
         return self.node <= ONE
+
+    @property
+    def depth(self) -> int:
+        """The most AND gates on a way from an input to here."""
+        return self.graph.depth[self.node]
 
     def __xor__(self, other: Wire | int) -> Wire:
         return Wire(self.graph, self.graph.xor(self.node, self._operand(other)))
@@ -67,7 +75,7 @@ def mux(condition: Wire, if_true: Wire, if_false: Wire) -> Wire:
 
 def all_of(wires: Sequence[Wire]) -> Wire:
     """Whether all of the wires (at least one) are 1; n - 1 ANDs in a balanced tree."""
-    return _tree(Wire.__and__, wires)
+    return balanced(Wire.__and__, wires)
 
 
 def any_of(wires: Sequence[Wire]) -> Wire:
@@ -77,12 +85,13 @@ def any_of(wires: Sequence[Wire]) -> Wire:
 
 def parity(wires: Sequence[Wire]) -> Wire:
     """The XOR of the wires (at least one)."""
-    return _tree(Wire.__xor__, wires)
+    return balanced(Wire.__xor__, wires)
 
 
-def _tree(gate: Callable[[Wire, Wire], Wire], wires: Sequence[Wire]) -> Wire:
-    row = list(wires)
+def balanced(join: Callable[[T, T], T], items: Sequence[T]) -> T:
+    """All of the items (at least one) joined, neighbour with neighbour, in a tree ceil(log2 n) deep."""
+    row = list(items)
     while len(row) > 1:
         odd = row[len(row) & ~1 :]
-        row = [gate(a, b) for a, b in zip(row[::2], row[1::2], strict=False)] + odd
+        row = [join(a, b) for a, b in zip(row[::2], row[1::2], strict=False)] + odd
     return row[0]

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from smc.arithmetic import bits_to_shares, product
-from smc.circuit import Builder, Netlist
+from smc.circuit import Builder, Form, Netlist
 from smc.engines.interface import Bits, Engine
 from smc.engines.words import Choice, Groups, Word, Words
 from smc.ot import Transfers
@@ -16,8 +16,8 @@ from smc.primitives import bits as bitpack
 
 
 @lru_cache(maxsize=64)
-def _adder(width: int) -> Netlist:
-    builder = Builder()
+def _adder(width: int, form: Form) -> Netlist:
+    builder = Builder(form)
     builder.output(builder.input(width) + builder.input(width))
     return builder.build()
 
@@ -64,7 +64,7 @@ class ArithmeticWords(Words):
     def bits(self, word: Word) -> Bits:
         """See `Words.bits`: an adder circuit over the two shares, cut to the width."""
         own = bitpack.from_integers(word.data, word.width)
-        return self._engine.run(_adder(word.width), *self._engine.both(own))[0]
+        return self._engine.run(_adder(word.width, self._engine.form), *self._engine.both(own))[0]
 
 
 def _modular(table: Sequence[int]) -> np.ndarray:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from smc.circuit import Builder, Netlist, multiply, parity
+from smc.circuit import Builder, Form, Netlist, multiply, parity, product_rows, sum_rows, total
 from smc.engines.interface import Bits, Engine
 from smc.engines.words import Choice, Groups, Word, Words
 
 Table = tuple[int, ...]
+Widths = tuple[int, ...]
 
 
 @lru_cache(maxsize=64)
@@ -26,25 +28,45 @@ def _select_netlist(entries: int, tables: tuple[Table, ...], width: int) -> Netl
 
 
 @lru_cache(maxsize=64)
-def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: int) -> Netlist:
-    builder = Builder()
+def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: int, form: Form) -> Netlist:
+    """(factor - offset) * word: one output, in the form "depth" two whose sum it is."""
+    builder = Builder(form)
     factor = builder.input(factor_width).wide_subtract(offset)
     word = builder.input(word_width).as_signed()
-    builder.output(multiply(factor, word, width))
+    if form == "depth":
+        for row in product_rows(factor, word, width):
+            builder.output(row)
+    else:
+        builder.output(multiply(factor, word, width))
     return builder.build()
 
 
 @lru_cache(maxsize=64)
-def _sum_netlist(left_width: int, right_width: int, width: int, minus: bool) -> Netlist:
-    builder = Builder()
-    left = builder.input(left_width).as_signed().resize(width)
-    right = builder.input(right_width).as_signed().resize(width)
-    builder.output(left - right if minus else left + right)
+def _sum_netlist(plus: Widths, minus: Widths, width: int, form: Form) -> Netlist:
+    """The sum of the inputs `plus` less that of the inputs `minus`, all signed."""
+    builder = Builder(form)
+    added, taken = ([builder.input(part, signed=True) for part in widths] for widths in (plus, minus))
+    builder.output(total(added, width, taken))
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def _rows_netlist(plus: Widths, minus: Widths, width: int) -> Netlist:
+    """Two outputs whose sum is that of the inputs `plus` less that of the inputs `minus`, all signed."""
+    builder = Builder("depth")
+    added, taken = ([builder.input(part, signed=True) for part in widths] for widths in (plus, minus))
+    for row in sum_rows(builder.graph, added, taken, width):
+        builder.output(row)
     return builder.build()
 
 
 class CircuitWords(Words):
-    """`Word.data` is `Bits`; works over any Boolean engine."""
+    """`Word.data` are `Bits`, numbers in two's complement that add up to the word modulo 2^width.
+
+    In the form "size" there is one. In the form "depth" sums and products are left as several, which costs no level for
+    a carry, and are carried out where the bits of a word are needed: as they are here, before it is multiplied.
+    Works over any Boolean engine.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -54,55 +76,81 @@ class CircuitWords(Words):
         selected = []
         for choice in choices:
             netlist = _select_netlist(choice.onehot.width, tuple(map(tuple, choice.tables)), width)
-            selected.append([Word(bits, width) for bits in self._engine.run(netlist, choice.onehot)])
+            selected.append([Word((bits,), width) for bits in self._engine.run(netlist, choice.onehot)])
         return selected
 
     def multiply(self, factor: Bits, offset: int, word: Word, width: int) -> Word:
         """See `Words.multiply`."""
-        netlist = _multiply_netlist(factor.width, offset, word.width, width)
-        return Word(self._engine.run(netlist, factor, word.data)[0], width)
+        netlist = _multiply_netlist(factor.width, offset, word.width, width, self._engine.form)
+        return Word(tuple(self._engine.run(netlist, factor, self.bits(word))), width)
 
     def add(self, left: Word, right: Word, width: int) -> Word:
         """See `Words.add`."""
-        return self._sum(left, right, width, minus=False)
+        if self._engine.form == "depth":
+            return Word((*self._parts(left, width), *self._parts(right, width)), width)
+        return Word((self._sum([*left.data, *right.data], (), width),), width)
 
     def subtract(self, left: Word, right: Word, width: int) -> Word:
         """See `Words.subtract`."""
-        return self._sum(left, right, width, minus=True)
-
-    def _sum(self, left: Word, right: Word, width: int, minus: bool) -> Word:
-        netlist = _sum_netlist(left.width, right.width, width, minus)
-        return Word(self._engine.run(netlist, left.data, right.data)[0], width)
+        if self._engine.form == "depth":
+            return self._rows(self._parts(left, width), self._parts(right, width), width)
+        return Word((self._sum(left.data, right.data, width),), width)
 
     def join(self, parts: Sequence[Word]) -> Word:
         """See `Words.join`."""
-        return Word(Bits.join([part.data for part in parts]), parts[0].width)
+        width = parts[0].width
+        if len({_widths(part.data) for part in parts}) > 1:
+            parts = [Word((self.bits(part),), width) for part in parts]
+        return Word(tuple(Bits.join(same) for same in zip(*(part.data for part in parts), strict=True)), width)
 
     def total(self, word: Word, groups: Groups, width: int) -> Word:
-        """See `Words.total`: a tree of adders over the members, log2(members) batches."""
-        zero = self._engine.constant(np.zeros((word.width, 1), dtype=np.uint8))
-        padded = Bits.join([word.data, zero])  # member -1 is the last instance: the zero
-        columns = [Word(padded.take(groups[:, i]), word.width) for i in range(groups.shape[1])]
+        """See `Words.total`: a tree of adders over the members, log2(members) batches; or one carry-save tree."""
+        if self._engine.form == "depth":
+            word = Word(self._parts(word, width), word.width)
+        zeros = [self._engine.constant(np.zeros((part.width, 1), dtype=np.uint8)) for part in word.data]
+        padded = self.join([word, Word(tuple(zeros), word.width)])  # member -1 is the last instance: the zero
+        columns = [_taken(padded, groups[:, i]) for i in range(groups.shape[1])]
         if not columns:
-            columns = [Word(padded.take(np.full(len(groups), -1)), word.width)]
+            columns = [_taken(padded, np.full(len(groups), -1))]
+        if self._engine.form == "depth":
+            return self._rows([part for column in columns for part in column.data], (), width)
         while len(columns) > 1:
             half = len(columns) // 2
             left, right = (self.join(columns[start : start + half]) for start in (0, half))
             wider = min(width, left.width + 1)
             summed = self.add(left, right, wider)
             rest = columns[2 * half :]
-            columns = [
-                Word(summed.data.take(slice(i * len(groups), (i + 1) * len(groups))), wider) for i in range(half)
-            ]
-            columns += [self._resized(column, wider) for column in rest]
-        return self._resized(columns[0], width)
-
-    def _resized(self, word: Word, width: int) -> Word:
-        """The same value in another width: the sign bit repeated, or high bits dropped."""
-        rows = np.minimum(np.arange(width), word.width - 1)
-        return Word(Bits(word.data.data[rows]), width)
+            columns = [_taken(summed, slice(i * len(groups), (i + 1) * len(groups))) for i in range(half)]
+            columns += [_resized(column, wider) for column in rest]
+        return _resized(columns[0], width)
 
     def bits(self, word: Word) -> Bits:
         """See `Words.bits`."""
-        bits: Bits = word.data
-        return bits
+        parts: tuple[Bits, ...] = word.data
+        return parts[0] if len(parts) == 1 else self._sum(parts, (), word.width)
+
+    def _sum(self, plus: Sequence[Bits], minus: Sequence[Bits], width: int) -> Bits:
+        netlist = _sum_netlist(_widths(plus), _widths(minus), width, self._engine.form)
+        return self._engine.run(netlist, *plus, *minus)[0]
+
+    def _rows(self, plus: Sequence[Bits], minus: Sequence[Bits], width: int) -> Word:
+        return Word(tuple(self._engine.run(_rows_netlist(_widths(plus), _widths(minus), width), *plus, *minus)), width)
+
+    def _parts(self, word: Word, width: int) -> tuple[Bits, ...]:
+        """Numbers that add up to the word also modulo 2^width; several do so only up to the word's own width."""
+        parts: tuple[Bits, ...] = word.data
+        return parts if len(parts) == 1 or width <= word.width else (self.bits(word),)
+
+
+def _widths(parts: Sequence[Bits]) -> Widths:
+    return tuple(part.width for part in parts)
+
+
+def _taken(word: Word, instances: NDArray[np.intp] | slice) -> Word:
+    return Word(tuple(part.take(instances) for part in word.data), word.width)
+
+
+def _resized(word: Word, width: int) -> Word:
+    """The same value, of one part, in another width: the sign bit repeated, or high bits dropped."""
+    (bits,) = word.data
+    return Word((Bits(bits.data[np.minimum(np.arange(width), word.width - 1)]),), width)

@@ -11,19 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Netlist
+from smc.circuit import Form, Netlist
 from smc.circuit.netlist import FIRST_INPUT
 from smc.engines.interface import Bits, Engine
 from smc.gmw.gates import AndGates
-from smc.primitives import kernels
+from smc.gmw.rows import PACKED, Rows
 from smc.primitives.bits import BitMatrix
 from smc.session import Session
 
-LIVE_SHARES = 1 << 26  # slots times instances worked on at once: 64 MiB
+LIVE_BYTES = 1 << 26  # of the state worked on at once
+LIVE_TRIPLES = 1 << 25  # in store at once: 12 MiB
 
 
 class GmwEngine(Engine):
     """Cells are XOR shares, uint8 0 or 1."""
+
+    form: Form = "depth"
 
     def __init__(self, session: Session, gates: AndGates) -> None:
         super().__init__(session)
@@ -47,26 +50,30 @@ class GmwEngine(Engine):
     def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
         batch = inputs.shape[1]
         outputs = np.empty((len(netlist.outputs), batch), dtype=np.uint8)
-        size = max(1, LIVE_SHARES // netlist.slots)
+        size = _chunk_size(netlist)
         for start in range(0, batch, size):
             part = slice(start, min(start + size, batch))
             outputs[:, part] = self._chunk(netlist, inputs[:, part])
         return outputs
 
-    def _chunk(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[np.uint8]:
-        batch = inputs.shape[1]
-        self._gates.prepare(netlist.and_count * batch)
-        state = np.zeros((netlist.slots, batch), dtype=np.uint8)
-        state[1] = 1 - self.party
-        state[FIRST_INPUT : FIRST_INPUT + len(inputs)] = inputs
-        for layer in netlist.layers:
-            kernels.xor_rows(state, layer.xors)
-            if len(layer.ands):
-                out, left, right = layer.ands.T
-                state[out] = self._gates.multiply(state[left], state[right])
-        return state[netlist.outputs]
+    def _chunk(self, netlist: Netlist, inputs: NDArray[Any]) -> BitMatrix:
+        rows = Rows(inputs.shape[1])
+        self._gates.prepare(netlist, rows)
+        state = rows.state(netlist.slots)
+        if self.party == 0:
+            rows.put(state, slice(1, 2), np.ones((1, rows.batch), dtype=np.uint8))
+        rows.put(state, slice(FIRST_INPUT, FIRST_INPUT + len(inputs)), inputs)
+        self._gates.run(netlist, state, rows)
+        return rows.get(state, netlist.outputs)
 
     def shares(self, bits: Bits) -> BitMatrix:
         """See `Engine.shares`."""
         shares: BitMatrix = bits.data
         return shares
+
+
+def _chunk_size(netlist: Netlist) -> int:
+    """Instances worked on at once: whole vectors, so that cutting the batch costs nothing on the wire."""
+    by_state = 8 * LIVE_BYTES // netlist.slots
+    by_triples = LIVE_TRIPLES // max(1, netlist.and_count)
+    return max(PACKED, min(by_state, by_triples) // PACKED * PACKED)

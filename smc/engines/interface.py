@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Netlist
+from smc.circuit import Form, Netlist
 from smc.primitives.bits import BitMatrix, pack, unpack
 from smc.session import Session
 
@@ -63,6 +63,7 @@ class Engine(ABC):
     """Secret bits in, secret bits out; see the module's first lines."""
 
     words: Words
+    form: Form = "size"  # the form of circuits that suits: "depth" where every level of AND gates is a round
 
     def __init__(self, session: Session) -> None:
         self.session = session

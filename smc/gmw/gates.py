@@ -1,4 +1,4 @@
-"""AND gates on XOR shares. Two ways, one interface: a batch of gates in, the shares of the products out.
+"""AND gates on XOR shares. Two ways, one interface: all gates of a circuit, on a state of shares.
 
 Goldreich, Micali, Wigderson, "How to Play any Mental Game" (STOC 1987).
 """
@@ -8,28 +8,30 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from smc import kernels
+from smc.circuit import Layer, Netlist
+from smc.gmw.rows import Rows, State
 from smc.gmw.triples import TripleSource
 from smc.ot import Transfers
-from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
 from smc.session import Session
 
-Shares = NDArray[np.uint8]
+_END = Layer(*np.empty((2, 0, 3), dtype=np.int32))  # a layer without gates, to finish the last one
 
 
 class AndGates(Protocol):
-    """Shares of x y from shares of x and y."""
+    """How AND gates are done, and with them a circuit."""
 
-    def prepare(self, count: int) -> None:
-        """Do ahead what can be done ahead for `count` gates."""
+    def prepare(self, netlist: Netlist, rows: Rows) -> None:
+        """Do ahead what can be done ahead for one run."""
 
-    def multiply(self, x: Shares, y: Shares) -> Shares:
-        """uint8[...] shares of the bitwise product."""
+    def run(self, netlist: Netlist, state: State, rows: Rows) -> None:
+        """All gates of the netlist on the state, which holds this party's shares of constants and inputs."""
 
 
 class TripleGates:
-    """From precomputed triples (Beaver, CRYPTO 1991): two bits each way a gate, one round a batch.
+    """From precomputed triples (Beaver, CRYPTO 1991): two bits each way a gate, one round a layer.
 
     The parties open d = x xor a and e = y xor b, uniform and independent of x, y; then
     x y = c xor d b xor e a xor d e.
@@ -39,19 +41,31 @@ class TripleGates:
         self._session = session
         self._source = TripleSource(session, transfers)
 
-    def prepare(self, count: int) -> None:
+    def prepare(self, netlist: Netlist, rows: Rows) -> None:
         """See `AndGates.prepare`."""
-        self._source.reserve(count)
+        self._source.reserve(_triple_bytes(netlist, rows))
 
-    def multiply(self, x: Shares, y: Shares) -> Shares:
-        """See `AndGates.multiply`."""
-        a, b, c = (part.reshape(x.shape) for part in self._source.take(x.size))
-        own = bitpack.pack(np.stack([x ^ a, y ^ b]))
-        self._session.send("gmw.open", own)
-        opened = bitpack.unpack(own ^ self._session.receive("gmw.open", np.uint8, own.shape), 2, *x.shape)
-        d, e = opened
-        product: Shares = c ^ (d & b) ^ (e & a)
-        return product ^ (d & e) if self._session.party == 0 else product
+    def run(self, netlist: Netlist, state: State, rows: Rows) -> None:
+        """See `AndGates.run`."""
+        session = self._session
+        triples, first = self._source.take(_triple_bytes(netlist, rows))
+        message = np.empty(max(rows.message_bytes(len(layer.ands)) for layer in (_END, *netlist.layers)), np.uint8)
+        peer, closing = message[:0], _END.ands
+        for layer in (*netlist.layers, _END):
+            kernels.gmw_step(
+                state, closing, layer.xors, layer.ands,
+                rows.bits(1), rows.packed, triples, first, message, peer, session.party,
+            )  # fmt: skip
+            first += rows.triple_bytes(len(closing))
+            closing = layer.ands
+            if len(closing):
+                own = message[: rows.message_bytes(len(closing))]
+                session.send("gmw.open", own)
+                peer = session.receive("gmw.open", np.uint8, own.shape)
+
+
+def _triple_bytes(netlist: Netlist, rows: Rows) -> int:
+    return sum(rows.triple_bytes(len(layer.ands)) for layer in netlist.layers)
 
 
 class TableGates:
@@ -64,11 +78,19 @@ class TableGates:
         self._session = session
         self._transfers = transfers
 
-    def prepare(self, count: int) -> None:
+    def prepare(self, netlist: Netlist, rows: Rows) -> None:
         """Nothing can be done ahead."""
 
-    def multiply(self, x: Shares, y: Shares) -> Shares:
-        """See `AndGates.multiply`."""
+    def run(self, netlist: Netlist, state: State, rows: Rows) -> None:
+        """See `AndGates.run`."""
+        for layer in netlist.layers:
+            kernels.gmw_xor(state, layer.xors)
+            if len(layer.ands):
+                out, left, right = layer.ands.T
+                rows.put(state, out, self._multiply(rows.get(state, left), rows.get(state, right)))
+
+    def _multiply(self, x: BitMatrix, y: BitMatrix) -> BitMatrix:
+        """Shares of x y from shares of x and y, uint8 of one shape."""
         if self._session.party == 0:
             share = self._session.prg.bits(x.size)
             left, right = x.reshape(-1), y.reshape(-1)

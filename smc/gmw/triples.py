@@ -1,8 +1,9 @@
 """Bit triples: shares of random a, b and a b, two random OTs a triple, made ahead of their use.
 
-Party p draws b_p; the peer's OT pair (m0, m1) gives it a' = m0 xor m1 and p's chosen m_b = m0 xor b_p a': shares of the
-cross product, with nothing sent beyond the OT extension. Source: Asharov, Lindell, Schneider, Zohner,
-"More Efficient Oblivious Transfer and Extensions for Faster Secure Computation" (CCS 2013).
+As a sender a party holds m0 and m1 of each OT and takes a = m0 xor m1; as a receiver it draws b and holds the peer's
+m_b = m0 xor b a'. The two cross products a' b are thereby shared, with nothing sent beyond the OT extension. Source:
+Asharov, Lindell, Schneider, Zohner, "More Efficient Oblivious Transfer and Extensions for Faster Secure Computation"
+(CCS 2013).
 """
 
 from __future__ import annotations
@@ -13,39 +14,41 @@ from numpy.typing import NDArray
 from smc.ot import Transfers
 from smc.session import Session
 
-BitVector = NDArray[np.uint8]
-Triples = tuple[BitVector, BitVector, BitVector]
-
-BATCH = 1 << 17  # triples made at once: 48 bytes each while they are made, 3 bytes in store
+Store = NDArray[np.uint8]
 
 
 class TripleSource:
-    """A store of triples, refilled by the batch."""
+    """A store of triples, eight a byte, refilled on request."""
 
     def __init__(self, session: Session, transfers: Transfers) -> None:
         self._session = session
         self._transfers = transfers
-        self._store: NDArray[np.uint8] = np.zeros((3, 0), dtype=np.uint8)
+        self._store: Store = np.zeros((3, 0), dtype=np.uint8)
+        self._next = 0
 
-    def reserve(self, count: int) -> None:
-        """Make sure that `count` triples are in store; both parties ask for the same number."""
-        missing = count - self._store.shape[1]
-        if missing > 0:
-            with self._session.phase("triples"):
-                made = [self._make(min(BATCH, missing - start)) for start in range(0, missing, BATCH)]
-            self._store = np.concatenate([self._store, *made], axis=1)
+    def reserve(self, size: int) -> None:
+        """Make sure that `size` bytes of triples are in store; both parties ask for the same number."""
+        missing = size - (self._store.shape[1] - self._next)
+        if missing <= 0:
+            return
+        with self._session.phase("triples"):
+            made = self._make((missing + 7) // 8)
+        self._store = np.concatenate([self._store[:, self._next :], made], axis=1)
+        self._next = 0
 
-    def take(self, count: int) -> Triples:
-        """The next `count` triples of those reserved, never given out again."""
-        if count > self._store.shape[1]:
-            raise ValueError(f"{count} triples were asked for, {self._store.shape[1]} are in store")
-        a, b, c = self._store[:, :count]
-        self._store = self._store[:, count:]
-        return a, b, c
+    def take(self, size: int) -> tuple[Store, int]:
+        """The next `size` bytes of those reserved, never given out again: rows a, b, c, and where in them they begin.
 
-    def _make(self, count: int) -> NDArray[np.uint8]:
-        b = self._session.prg.bits(count)
-        own, chosen = self._transfers.random(b)
-        zero, one, mine = ((keys[:, 0] & np.uint64(1)).astype(np.uint8) for keys in (own[0], own[1], chosen))
+        Bit i of c's row is this party's share of the product of those of a and b.
+        """
+        left = self._store.shape[1] - self._next
+        if size > left:
+            raise ValueError(f"{size} bytes of triples were asked for, {left} are in store")
+        first = self._next
+        self._next += size
+        return self._store, first
+
+    def _make(self, words: int) -> Store:
+        zero, one, b, chosen = self._transfers.random_bits(words)
         a = zero ^ one
-        return np.stack([a, b, (a & b) ^ zero ^ mine])
+        return np.stack([a, b, (a & b) ^ zero ^ chosen]).view(np.uint8)

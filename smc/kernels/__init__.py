@@ -15,10 +15,10 @@ evaluate_three = Kernel(
 )
 
 gmw_xor = Kernel("gmw", "xor_rows", "u8[,]", "i32[,]")
-gmw_open_rows = Kernel("gmw", "open_rows", "u8[,]", "i32[,]", "i64", "u8[,]", "i64", "u8[]")
-gmw_close_rows = Kernel("gmw", "close_rows", "u8[,]", "i32[,]", "i64", "u8[,]", "i64", "u8[]", "u8[]", "i64")
-gmw_open_bits = Kernel("gmw", "open_bits", "u8[,]", "i32[,]", "i64", "u8[,]", "i64", "u8[]")
-gmw_close_bits = Kernel("gmw", "close_bits", "u8[,]", "i32[,]", "i64", "u8[,]", "i64", "u8[]", "u8[]", "i64")
+gmw_step = Kernel(
+    "gmw", "step",
+    "u8[,]", "i32[,]", "i32[,]", "i32[,]", "i64", "i64", "u8[,]", "i64", "u8[]", "u8[]", "i64",
+)  # fmt: skip
 
 ot_double = Kernel("ot", "double", "u64[,]", "u64[,]", "u64[]")
 ot_expand = Kernel("ot", "expand_all", "u64[,]", "u64[,]")
@@ -28,3 +28,9 @@ ot_transpose = Kernel("ot", "transpose", "u64[,]", "u64[,]", "u64[,]")
 ot_hash_both = Kernel("ot", "hash_both", "u64[]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
 ot_bits_of_both = Kernel("ot", "bits_of_both", "u64[]", "u64", "u64[]", "u64[,]", "u64[]", "u64[]")
 ot_bits_of_one = Kernel("ot", "bits_of_one", "u64[]", "u64", "u64[,]", "u64[]")
+
+lpn_grow = Kernel("lpn", "grow", "u64[]", "i64", "u64[]", "u64[,]", "u64[]", "u64[]", "i64", "u64[,]", "u64[,,]")
+lpn_grow_punctured = Kernel("lpn", "grow_punctured", "u64[]", "i64", "u64[,,]", "u64[]", "u64[]", "u64[]", "u64[,]")
+lpn_encode = Kernel("lpn", "encode", "u64[]", "i64", "u64[,]", "u32[]", "u64[,]")
+lpn_flip = Kernel("lpn", "flip", "u64[,]", "u8[]", "u64[]")
+lpn_low_bits = Kernel("lpn", "low_bits", "u64[,]", "u8[]")

@@ -29,6 +29,7 @@ import numpy as np
 PACKAGE = __name__.rpartition(".")[0]
 SHARED_SOURCES = ("block", "native")  # what every module of kernels is made with
 DIGEST_BYTES = 32
+C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
 SCALARS = {"i64": np.int64, "u64": np.uint64}
 ITEMS = {"u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
 
@@ -82,7 +83,7 @@ class Kernel:
     def _load(self) -> Callable[..., None]:
         width = sum(1 if array is None else 1 + array[1] for array in self._arrays)
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * width)  # releases the interpreter lock
-        return prototype(_library(self.module).address(self.symbol))
+        return prototype(_library(self.module).addresses[self.symbol])
 
     @property
     def symbol(self) -> str:
@@ -91,15 +92,14 @@ class Kernel:
 
 
 class _Library:
-    """The machine code of one module of kernels."""
+    """The machine code of one module of kernels, and where each of its functions is."""
 
-    def __init__(self, code: bytes) -> None:
+    def __init__(self, code: bytes, symbols: list[str]) -> None:
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
-
-    def address(self, symbol: str) -> int:
-        return int(self._engine.get_function_address(symbol))
+        # Looked up now: LLVM forgets how once numba has compiled something in the same process.
+        self.addresses = {symbol: int(self._engine.get_function_address(symbol)) for symbol in symbols}
 
 
 _libraries: dict[str, _Library] = {}
@@ -111,7 +111,11 @@ def _library(module: str) -> _Library:
         if module not in _libraries:
             llvm.initialize_native_target()
             llvm.initialize_native_asmprinter()
-            _libraries[module] = _Library(_machine_code(module))
+            for name in C_FUNCTIONS:
+                address = ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value
+                llvm.add_symbol(name, address)
+            symbols = [kernel.symbol for kernel in Kernel.registry[module]]
+            _libraries[module] = _Library(_machine_code(module), symbols)
         return _libraries[module]
 
 

@@ -1,9 +1,11 @@
-"""Oblivious transfer: one interface, three protocols, separate sender and receiver roles."""
+"""Oblivious transfer: one interface, several protocols, separate sender and receiver roles."""
 
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
+from smc.ot.iknp import IknpReceiver, IknpSender
 from smc.ot.interface import Receiver, Sender
-from smc.ot.transfers import Kind, Transfers
+from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
+from smc.ot.transfers import Kind, Transfers, make_roles
 from smc.ot.trapdoor import TrapdoorReceiver, TrapdoorSender
 
 __all__ = [
@@ -11,10 +13,15 @@ __all__ = [
     "EllipticSender",
     "ExtensionReceiver",
     "ExtensionSender",
+    "IknpReceiver",
+    "IknpSender",
     "Kind",
     "Receiver",
     "Sender",
+    "SoftSpokenReceiver",
+    "SoftSpokenSender",
     "Transfers",
     "TrapdoorReceiver",
     "TrapdoorSender",
+    "make_roles",
 ]

@@ -4,14 +4,20 @@ Protocol: Chou and Orlandi, "The Simplest Protocol for Oblivious Transfer" (LATI
 
     sender   a random, sends A = a G
     receiver b random, choice c, sends B = b G + c A, key = H(b A)
-    sender   key_i = H(a (B - i A))
+    sender   key_i = H(a (B - i A)) = H(a B - i (a A))
 
-Assumption: computational Diffie-Hellman in the group, SHA-256 a random oracle. The sender sees B, uniform in the group
-whatever c is. Two flights, 32 bytes each way an instance (A is sent once a session). The hash binds session, role
-name, instance index, A and B.
+Ideal functionality: random 1-out-of-n OT (`smc.ot.interface`). Assumptions: computational Diffie-Hellman in the group,
+SHA-256 a random oracle. The sender sees B, uniform in the group whatever c is. The hash binds session, role name,
+instance index, A and B.
+
+Cost: 32 bytes from the sender once a session, then 32 n bytes in one message from the receiver; two flights the first
+time, one flight each later time. One multiplication of any point an OT for either party (a A is kept), and one of
+the base point for the receiver, which it can do ahead (`prepare`), while A is still under way.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from nacl import bindings as sodium
@@ -25,17 +31,22 @@ from smc.session import Session
 
 POINT = 32
 BATCH = 1 << 10  # OTs a message
+WIDE_SCALAR = 64  # random bytes that are reduced to a uniform scalar
 
 
-def _scalar(session: Session) -> bytes:
-    """A uniform scalar modulo the group order (64 random bytes, reduced)."""
-    return bytes(sodium.crypto_core_ed25519_scalar_reduce(session.prg.bytes(64).tobytes()))
+def _scalars(session: Session, count: int) -> list[bytes]:
+    """Uniform scalars modulo the group order."""
+    raw = session.prg.bytes(WIDE_SCALAR * count).tobytes()
+    chunks = (raw[i : i + WIDE_SCALAR] for i in range(0, len(raw), WIDE_SCALAR))
+    return [bytes(sodium.crypto_core_ed25519_scalar_reduce(chunk)) for chunk in chunks]
 
 
-def _checked(point: bytes) -> bytes:
-    if not sodium.crypto_core_ed25519_is_valid_point(point):
-        raise ProtocolError("the peer sent an invalid curve point in oblivious transfer")
-    return point
+def _multiply(scalar: bytes, point: bytes) -> bytes:
+    """scalar * point; a point of the peer that is not of the prime-order group, or is its zero, is refused."""
+    try:
+        return bytes(sodium.crypto_scalarmult_ed25519_noclamp(scalar, point))
+    except CryptoError:
+        raise ProtocolError("the peer sent an invalid curve point in oblivious transfer") from None
 
 
 class _Keys:
@@ -57,14 +68,21 @@ class EllipticSender(Sender):
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self._keys = _Keys(session, name)
-        self._secret = _scalar(session)
+        (self._secret,) = _scalars(session, 1)
         self._public = b""
+        self._square = b""  # a A: what lies between the shared points of two neighbouring choices
 
     def setup(self) -> None:
         """Send A."""
         if not self._public:
             self._public = bytes(sodium.crypto_scalarmult_ed25519_base_noclamp(self._secret))
             self.session.send(f"{self.name}.base.public", np.frombuffer(self._public, dtype=np.uint8))
+            self._square = _multiply(self._secret, self._public)
+
+    def steps(self) -> Iterator[None]:
+        """See `Role.steps`: a sender waits for nothing."""
+        self.setup()
+        yield
 
     def random(self, count: int, choices: int = 2) -> Blocks:
         """See `Sender.random`."""
@@ -74,15 +92,12 @@ class EllipticSender(Sender):
         self.setup()
         points = self.session.receive(f"{self.name}.base.points", np.uint8, (count, POINT))
         for j in range(count):
-            point = _checked(points[j].tobytes())
-            shifted = point
+            point = points[j].tobytes()
+            shared = _multiply(self._secret, point)
             for i in range(choices):
-                try:
-                    shared = sodium.crypto_scalarmult_ed25519_noclamp(self._secret, shifted)
-                except CryptoError:
-                    raise ProtocolError("the peer sent a degenerate point in oblivious transfer") from None
+                if i:
+                    shared = bytes(sodium.crypto_core_ed25519_sub(shared, self._square))
                 keys[i, j] = self._keys.derive(shared, self._public, point)
-                shifted = sodium.crypto_core_ed25519_sub(shifted, self._public)
             self._keys.index += 1
         return keys
 
@@ -96,12 +111,25 @@ class EllipticReceiver(Receiver):
         super().__init__(session, name)
         self._keys = _Keys(session, name)
         self._public = b""
+        self._ahead: list[tuple[bytes, bytes]] = []  # (b, b G)
 
     def setup(self) -> None:
         """Receive A."""
         if not self._public:
-            raw = self.session.receive(f"{self.name}.base.public", np.uint8, (POINT,))
-            self._public = _checked(raw.tobytes())
+            public = self.session.receive(f"{self.name}.base.public", np.uint8, (POINT,)).tobytes()
+            if not sodium.crypto_core_ed25519_is_valid_point(public):
+                raise ProtocolError("the peer sent an invalid curve point in oblivious transfer")
+            self._public = public
+
+    def prepare(self, count: int) -> None:
+        """Do now what the next `count` OTs need before A is here. Sends and receives nothing."""
+        secrets = _scalars(self.session, max(0, count - len(self._ahead)))
+        self._ahead += [(b, bytes(sodium.crypto_scalarmult_ed25519_base_noclamp(b))) for b in secrets]
+
+    def steps(self) -> Iterator[None]:
+        """See `Role.steps`."""
+        yield
+        self.setup()
 
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
         """See `Receiver.random`."""
@@ -109,18 +137,18 @@ class EllipticReceiver(Receiver):
         keys = np.zeros((count, 2), dtype=np.uint64)
         if count == 0:
             return keys
+        self.prepare(count)
         self.setup()
+        pairs, self._ahead = self._ahead[:count], self._ahead[count:]
         candidates = np.empty((choices, count, POINT), dtype=np.uint8)
-        secrets = [_scalar(self.session) for _ in range(count)]
-        for j, secret in enumerate(secrets):
-            point = sodium.crypto_scalarmult_ed25519_base_noclamp(secret)
+        for j, (_, point) in enumerate(pairs):
             for i in range(choices):
+                if i:
+                    point = sodium.crypto_core_ed25519_add(point, self._public)
                 candidates[i, j] = np.frombuffer(point, dtype=np.uint8)
-                point = sodium.crypto_core_ed25519_add(point, self._public)
         points = select(choice, candidates)
         self.session.send(f"{self.name}.base.points", points)
-        for j, secret in enumerate(secrets):
-            shared = sodium.crypto_scalarmult_ed25519_noclamp(secret, self._public)
-            keys[j] = self._keys.derive(shared, self._public, points[j].tobytes())
+        for j, (secret, _) in enumerate(pairs):
+            keys[j] = self._keys.derive(_multiply(secret, self._public), self._public, points[j].tobytes())
             self._keys.index += 1
         return keys

@@ -8,13 +8,18 @@ receiver learns the chosen message and nothing of the others, the sender learns 
 * chosen      the sender's own bits, masked with random keys
 * additive    the parties end with shares of choice * value modulo 2^64 (Gilboa)
 
+What they cost beyond the random OTs, each one message from the sender, for c OTs: correlated 16 c bytes (nothing where
+the protocol is correlated OT itself), chosen bits of n messages ceil(n c / 8), additive 8 c.
+
 Each role object belongs to one session and one direction; both parties make the same calls in the same
-order. A call on an empty batch sends nothing.
+order. A call on an empty batch sends nothing. Packed bits are uint64 words, bit j of word i being OT 64 i + j.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +32,58 @@ Choices = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
 
-class Sender(ABC):
-    """The sending role. `delta` is uint64[2] with its lowest bit set."""
+class Role(ABC):
+    """One end of one direction of oblivious transfer. Party p sends in direction p when both directions are used.
+
+    What the session needs once is exchanged by `steps`; a role whose set-up is one piece defines `setup` itself.
+    """
+
+    ready = False  # becomes True in `steps`
 
     def __init__(self, session: Session, name: str) -> None:
         self.session = session
         self.name = name
+
+    def setup(self) -> None:
+        """Exchange what the session needs once; does nothing the second time. Called on first use at the latest."""
+        if not self.ready:
+            with self.session.phase("base ot"):
+                take_turns(self)
+
+    @abstractmethod
+    def steps(self) -> Iterator[None]:
+        """The set-up in pieces: it yields before it waits for the peer. Does nothing the second time."""
+
+    def reserve(self, count: int) -> None:
+        """Exchange now what the next `count` random correlated OTs need; both parties call it with the same count.
+
+        For protocols that make many at a time. Others do nothing here, and later the receiver is the first to send.
+        """
+        del count
+
+
+def take_turns(*roles: Role) -> None:
+    """Set up roles, in the same order at both parties.
+
+    While one would wait the others work and send: sender and receiver of two directions take the flights of one.
+    """
+    for _ in zip_longest(*(role.steps() for role in roles)):
+        pass
+
+
+class Sender(Role):
+    """The sending role. `delta` is uint64[2] with its lowest bit set."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name)
         self.delta: Blocks = session.prg.words(2)
         self.delta[0] |= np.uint64(1)
 
-    @abstractmethod
-    def setup(self) -> None:
-        """Exchange what the session needs once; does nothing the second time. Called on first use at the latest."""
+    def steps(self) -> Iterator[None]:
+        """See `Role.steps`. This is for a `setup` in one piece: direction 0 goes first."""
+        if self.session.party == 1:
+            yield
+        self.setup()
 
     @abstractmethod
     def random(self, count: int, choices: int = 2) -> Blocks:
@@ -50,6 +95,15 @@ class Sender(ABC):
         if count:
             self.session.send(f"{self.name}.correlation", keys[0] ^ keys[1] ^ self.delta)
         return keys[0]
+
+    def random_correlated(self, count: int) -> Blocks:
+        """As `correlated`, for a receiver that leaves its choices to the protocol."""
+        return self.correlated(count)
+
+    def random_bits(self, words: int) -> tuple[Words, Words]:
+        """The two one-bit keys of 64 * words random OTs, packed uint64[words] each."""
+        zero, one = self.random(64 * words)
+        return pack_lowest(zero), pack_lowest(one)
 
     def chosen_bits(self, messages: NDArray[np.uint8]) -> None:
         """Transfer one of the bits uint8[choices, count] per instance."""
@@ -67,18 +121,20 @@ class Sender(ABC):
         return share
 
 
-class Receiver(ABC):
-    """The receiving role; `choices` are uint8[count]. It sends one message for every `batch` OTs."""
+class Receiver(Role):
+    """The receiving role; `choices` are uint8[count].
+
+    Where both directions are used the parties make `batch` OTs each way before either reads, which bounds what lies in
+    buffers: a few messages.
+    """
 
     batch: int
 
-    def __init__(self, session: Session, name: str) -> None:
-        self.session = session
-        self.name = name
-
-    @abstractmethod
-    def setup(self) -> None:
-        """See `Sender.setup`."""
+    def steps(self) -> Iterator[None]:
+        """See `Sender.steps`."""
+        if self.session.party == 0:
+            yield
+        self.setup()
 
     @abstractmethod
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
@@ -92,6 +148,17 @@ class Receiver(ABC):
             return keys
         correction = self.session.receive(f"{self.name}.correlation", np.uint64, (count, 2))
         return keys ^ (correction & masks(choice)[:, None])
+
+    def random_correlated(self, count: int) -> tuple[Choices, Blocks]:
+        """Uniform choices uint8[count] drawn by the protocol, and message 0 xor choice * delta, uint64[count, 2]."""
+        choice = self.session.prg.bits(count)
+        return choice, self.correlated(choice)
+
+    def random_bits(self, words: int) -> tuple[Words, Words]:
+        """Uniform choices drawn by the protocol and the chosen one-bit keys, packed uint64[words] each."""
+        choice = self.session.prg.words(words)
+        keys = self.random(np.unpackbits(choice.view(np.uint8), bitorder="little"))
+        return choice, pack_lowest(keys)
 
     def chosen_bits(self, choice: Choices, choices: int = 2) -> NDArray[np.uint8]:
         """The chosen bits, uint8[count]."""
@@ -117,6 +184,16 @@ def additive_correction(keys: Blocks, values: Words) -> Words:
     """What turns the receiver's second key into first key + value, modulo 2^64."""
     correction: Words = keys[0, :, 0] + values - keys[1, :, 0]
     return correction
+
+
+def pack_lowest(keys: Blocks) -> Words:
+    """The lowest bits of uint64[64 * words, 2], packed."""
+    return pack_words((keys[:, 0] & np.uint64(1)).astype(np.uint8))
+
+
+def pack_words(bits: Choices) -> Words:
+    """uint8[64 * words] of 0 and 1 as packed bits."""
+    return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
 def masks(choice: Choices) -> Words:

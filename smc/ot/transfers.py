@@ -1,7 +1,7 @@
 """Both directions of oblivious transfer at once, for protocols in which the parties are symmetric.
 
 Each party first acts as receiver, then as sender, so the flights of the two directions cross on the wire and
-cost the latency of one.
+cost the latency of one. What is sent is what two single directions send; `Receiver.batch` OTs each way are one round.
 """
 
 from __future__ import annotations
@@ -11,47 +11,80 @@ from typing import Literal
 import numpy as np
 
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
-from smc.ot.interface import Choices, Receiver, Sender, Words, additive_correction, masks
+from smc.ot.iknp import IknpReceiver, IknpSender
+from smc.ot.interface import Choices, Receiver, Role, Sender, Words, additive_correction, masks, take_turns
+from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
 from smc.ot.trapdoor import TrapdoorReceiver, TrapdoorSender
 from smc.primitives.hash import Blocks
 from smc.session import Session
 
-Kind = Literal["extension", "trapdoor"]
+Kind = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
 
-_ROLES: dict[Kind, tuple[type[Sender], type[Receiver]]] = {
-    "extension": (ExtensionSender, ExtensionReceiver),
-    "trapdoor": (TrapdoorSender, TrapdoorReceiver),
-}
+
+def make_roles(kind: Kind, session: Session, sender: str, receiver: str) -> tuple[Sender, Receiver]:
+    """A sender and a receiver of a kind, by their names in the session."""
+    match kind:
+        case "extension":
+            return ExtensionSender(session, sender), ExtensionReceiver(session, receiver)
+        case "trapdoor":
+            return TrapdoorSender(session, sender), TrapdoorReceiver(session, receiver)
+        case "iknp":
+            return IknpSender(session, sender), IknpReceiver(session, receiver)
+        case "ferret":
+            from smc.ot.ferret import FerretReceiver, FerretSender  # not loaded where it is not used
+
+            return FerretSender(session, sender), FerretReceiver(session, receiver)
+        case _:
+            k = int(kind.removeprefix("softspoken"))
+            return SoftSpokenSender(session, sender, k), SoftSpokenReceiver(session, receiver, k)
 
 
 class Transfers:
     """A sender and a receiver of one kind; party p sends in direction p."""
 
     def __init__(self, session: Session, kind: Kind = "extension") -> None:
-        make_sender, make_receiver = _ROLES[kind]
         self.kind = kind
         self.session = session
-        self.sender = make_sender(session, f"ot{session.party}")
-        self.receiver = make_receiver(session, f"ot{1 - session.party}")
+        self.sender, self.receiver = make_roles(kind, session, f"ot{session.party}", f"ot{1 - session.party}")
+        self._ready = False
 
     def setup(self) -> None:
-        """Set up both directions, in an order in which no party waits for one that waits."""
-        roles: tuple[Sender | Receiver, ...] = (self.sender, self.receiver)
-        for role in roles if self.session.party == 0 else reversed(roles):
-            role.setup()
+        """Set up both directions at once."""
+        if not self._ready:
+            with self.session.phase("base ot"):
+                take_turns(self.sender, self.receiver)
+            self._ready = True
 
     def random(self, choice: Choices) -> tuple[Blocks, Blocks]:
         """Random 1-out-of-2 OTs both ways: all own keys uint64[2, n, 2], and the keys of `choice` uint64[n, 2]."""
-        self.setup()
         count = len(choice)
         own = np.empty((2, count, 2), dtype=np.uint64)
         chosen = np.empty((count, 2), dtype=np.uint64)
-        step = self.receiver.batch  # one message each way before either party reads
-        for start in range(0, count, step):
-            part = choice[start : start + step]
-            chosen[start : start + step] = self.receiver.random(part)
-            own[:, start : start + step] = self.sender.random(len(part))
+        for part in self._batches(count):
+            chosen[part] = self.receiver.random(choice[part])
+            own[:, part] = self.sender.random(part.stop - part.start)
         return own, chosen
+
+    def random_bits(self, words: int) -> tuple[Words, Words, Words, Words]:
+        """Random OTs of bits both ways, with random choices: (zero, one, choice, chosen), packed uint64[words] each.
+
+        `zero` and `one` are this party's two keys as sender, `choice` and `chosen` its bits as receiver; bit j of
+        word i is OT 64 i + j.
+        """
+        zero, one, choice, chosen = np.empty((4, words), dtype=np.uint64)
+        for part in self._batches(words, 64):
+            choice[part], chosen[part] = self.receiver.random_bits(part.stop - part.start)
+            zero[part], one[part] = self.sender.random_bits(part.stop - part.start)
+        return zero, one, choice, chosen
+
+    def _batches(self, count: int, unit: int = 1) -> list[slice]:
+        """Parts of `count` units of OTs, ready to be made; both parties may send for one part before either reads."""
+        self.setup()
+        for direction in (0, 1):  # in turn: in some protocols the sender, in some the receiver begins
+            role: Role = self.sender if direction == self.session.party else self.receiver
+            role.reserve(unit * count)
+        step = self.receiver.batch // unit
+        return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
     def additive(self, values: Words, choice: Choices) -> Words:
         """Shares of choice * value both ways, summed: own values with the peer's choices and the reverse.

@@ -8,10 +8,15 @@ Protocol: Even, Goldreich, Lempel, "A Randomized Protocol for Signing Contracts"
 
 The receiver knows only the preimage of its choice; the sender sees n uniform values. Assumption: RSA is a
 one-way permutation, SHA-256 a random oracle, and the receiver is honest: a cheating one could apply f to all.
-One flight (256 n bytes an OT) after the public key; n private-key operations an OT.
+Ideal functionality: random 1-out-of-n OT (`smc.ot.interface`).
+
+Cost: 256 bytes from the sender once a session; then 256 n bytes an OT from the receiver, in one message for every 256
+OTs, one flight; n private-key operations an OT.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import gmpy2
 import numpy as np
@@ -68,6 +73,11 @@ class TrapdoorSender(Sender):
             modulus = int(self._permutation.modulus).to_bytes(MODULUS_BYTES, "little")
             self.session.send(f"{self.name}.trapdoor.modulus", np.frombuffer(modulus, dtype=np.uint8))
 
+    def steps(self) -> Iterator[None]:
+        """See `Role.steps`: a sender waits for nothing."""
+        self.setup()
+        yield
+
     def random(self, count: int, choices: int = 2) -> Blocks:
         """See `Sender.random`."""
         keys = np.zeros((choices, count, 2), dtype=np.uint64)
@@ -109,6 +119,11 @@ class TrapdoorReceiver(Receiver):
             self._modulus = gmpy2.mpz(int.from_bytes(raw.tobytes(), "little"))
             if self._modulus.bit_length() != MODULUS_BITS or self._modulus % 2 == 0:
                 raise ProtocolError(f"the peer's RSA modulus is not an odd number of {MODULUS_BITS} bits")
+
+    def steps(self) -> Iterator[None]:
+        """See `Role.steps`."""
+        yield
+        self.setup()
 
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
         """See `Receiver.random`."""

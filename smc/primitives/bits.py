@@ -21,8 +21,9 @@ def from_integers(values: Iterable[int] | NDArray[Any], width: int) -> BitMatrix
         rows = np.frombuffer(raw, dtype=np.uint8).reshape(len(array), count)
         return np.ascontiguousarray(np.unpackbits(rows, axis=1, count=width, bitorder="little").T)
     words = array.astype(np.int64).view(np.uint64) if array.dtype.kind == "i" else array.astype(np.uint64)
-    shifts = np.minimum(np.arange(width, dtype=np.uint64), np.uint64(63))[:, None]
-    out = ((words[None, :] >> shifts) & np.uint64(1)).astype(np.uint8)
+    octets = np.ascontiguousarray(words.view(np.uint8).reshape(-1, 8).T)  # byte by byte: little memory moves
+    place = np.minimum(np.arange(width), 63)
+    out = octets[place // 8] >> (place % 8).astype(np.uint8)[:, None] & np.uint8(1)
     if width > 64 and array.dtype.kind == "u":
         out[64:] = 0  # beyond bit 63 unsigned words are zero; signed ones repeat their sign bit
     return out

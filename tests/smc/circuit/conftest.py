@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from smc.circuit import Builder, Integer, Netlist, Wire, evaluate
+from smc.circuit import Builder, Form, Integer, Netlist, Wire, evaluate
 from smc.primitives.bits import from_integers, to_integers
 
 Argument = tuple[int, bool, Sequence[int]]  # width, signed, one value for each instance
@@ -82,8 +82,8 @@ class Computed:
     signed: list[bool]
 
 
-def _compute(program: Callable[..., object], *arguments: Argument) -> Computed:
-    builder = Builder()
+def _compute(program: Callable[..., object], *arguments: Argument, form: Form = "size") -> Computed:
+    builder = Builder(form)
     inputs = [builder.input(width, signed) for width, signed, _ in arguments]
     made = program(*inputs)
     outputs = list(made) if isinstance(made, tuple | list) else [made]

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smc.circuit import Builder, concatenate, multiply, select
+from smc.circuit import Builder, concatenate, multiply, select, total
 
 MODULAR = {"add": operator.add, "sub": operator.sub, "and": operator.and_, "or": operator.or_, "xor": operator.xor}
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+FORMS = ["size", "depth"]
 SIGNS = list(itertools.product((False, True), repeat=2))
 
 
@@ -34,11 +35,11 @@ def binary(a, b):
     ]
 
 
-def check_binary(compute, wrap, a_type, b_type, pairs):
+def check_binary(compute, wrap, form, a_type, b_type, pairs):
     """Compare all functions of `binary` with Python on (x, y) pairs."""
     (wa, sa), (wb, sb) = a_type, b_type
     xs, ys = [x for x, _ in pairs], [y for _, y in pairs]
-    got = compute(binary, (wa, sa, xs), (wb, sb, ys))
+    got = compute(binary, (wa, sa, xs), (wb, sb, ys), form=form)
     results = iter(zip(got.values, got.widths, got.signed, strict=True))
     wide = max(wa, wb)
     for op in MODULAR.values():
@@ -62,41 +63,61 @@ def check_binary(compute, wrap, a_type, b_type, pairs):
     assert next(results)[0] == [x if y & 1 or wb == 0 else y for x, y in pairs]
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("signs", SIGNS)
 @pytest.mark.parametrize("widths", list(itertools.product(range(4), repeat=2)))
-def test_binary_operators_exhaustively(compute, wrap, widths, signs):
+def test_binary_operators_exhaustively(compute, wrap, widths, signs, form):
     a_type, b_type = zip(widths, signs, strict=True)
-    check_binary(compute, wrap, a_type, b_type, list(itertools.product(span(*a_type), span(*b_type))))
+    check_binary(compute, wrap, form, a_type, b_type, list(itertools.product(span(*a_type), span(*b_type))))
 
 
 @st.composite
 def operands(draw):
-    """Two types of 1 to 70 bits and a few pairs of values with extremes among them."""
-    types = [(draw(st.integers(1, 70)), draw(st.booleans())) for _ in range(2)]
+    """Two types of 0 to 70 bits and a few pairs of values with extremes among them."""
+    types = [(draw(st.integers(0, 70)), draw(st.booleans())) for _ in range(2)]
     spans = [span(*kind) for kind in types]
     value = [st.one_of(st.sampled_from((s[0], s[-1], 0)), st.integers(s[0], s[-1])) for s in spans]
     return *types, draw(st.lists(st.tuples(*value), min_size=1, max_size=6))
 
 
+@pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=40, deadline=None)
 @given(operands())
-def test_binary_operators_at_any_width(compute, wrap, case):
-    check_binary(compute, wrap, *case)
+def test_binary_operators_at_any_width(compute, wrap, form, case):
+    check_binary(compute, wrap, form, *case)
 
 
+@pytest.mark.parametrize("form", FORMS)
 @settings(max_examples=60, deadline=None)
 @given(operands(), st.integers(0, 150))
-def test_truncated_product(compute, wrap, case, width):
+def test_truncated_product(compute, wrap, form, case, width):
     (wa, sa), (wb, sb), pairs = case
     xs, ys = zip(*pairs, strict=True)
-    got = compute(lambda a, b: multiply(a, b, width), (wa, sa, xs), (wb, sb, ys))
+    got = compute(lambda a, b: multiply(a, b, width), (wa, sa, xs), (wb, sb, ys), form=form)
     assert got.widths == [width]
     assert got.values[0] == [wrap(x * y, width, sa or sb) for x, y in pairs]
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_sums_of_many(compute, wrap, data):
+    types = data.draw(st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=12))
+    width, plus = data.draw(st.integers(0, 48)), data.draw(st.integers(1, len(types)))
+    spans = [span(*kind) for kind in types]
+    value = [st.one_of(st.sampled_from((s[0], s[-1], 0)), st.integers(s[0], s[-1])) for s in spans]
+    rows = data.draw(st.lists(st.tuples(*value), min_size=1, max_size=4))
+    arguments = [(*kind, column) for kind, column in zip(types, zip(*rows, strict=True), strict=True)]
+    signed = any(sign for _, sign in types)
+    for form in FORMS:
+        got = compute(lambda *v: total(v[:plus], width, v[plus:]), *arguments, form=form)
+        assert (got.widths, got.signed) == ([width], [signed])
+        assert got.values[0] == [wrap(sum(row[:plus]) - sum(row[plus:]), width, signed) for row in rows]
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
-def test_unary_operators_exhaustively(compute, wrap, width, signed):
+def test_unary_operators_exhaustively(compute, wrap, width, signed, form):
     def program(a):
         fixed = [-a, ~a, a.extend(width + 2), a.as_signed(), a.as_unsigned()]
         fixed += [a.resize(w) for w in range(width + 3)]
@@ -105,7 +126,7 @@ def test_unary_operators_exhaustively(compute, wrap, width, signed):
         return fixed
 
     xs = span(width, signed)
-    got = compute(program, (width, signed, xs))
+    got = compute(program, (width, signed, xs), form=form)
     expected = [
         [wrap(-x, width, signed) for x in xs],
         [wrap(~x, width, signed) for x in xs],
@@ -119,8 +140,9 @@ def test_unary_operators_exhaustively(compute, wrap, width, signed):
     assert got.values == expected
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("signed", [False, True])
-def test_python_ints_as_operands(compute, wrap, signed):
+def test_python_ints_as_operands(compute, wrap, signed, form):
     width, xs = 4, span(4, signed)
     fitting = range(-8, 16)
     anything = range(-40, 40, 3)
@@ -139,7 +161,7 @@ def test_python_ints_as_operands(compute, wrap, signed):
         expected += [[int(v) for v in column] for column in zip(*rows, strict=True)]
     expected += [[k if x & 1 else x for x in xs] for k in anything]
     expected += [[k if x & 1 else -k for x in xs] for k in anything]
-    assert compute(program, (width, signed, xs)).values == expected
+    assert compute(program, (width, signed, xs), form=form).values == expected
 
 
 def test_slices_and_concatenation(compute):

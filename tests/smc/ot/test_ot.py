@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,8 +16,12 @@ from smc.ot import (
     EllipticSender,
     ExtensionReceiver,
     ExtensionSender,
+    IknpReceiver,
+    IknpSender,
     Receiver,
     Sender,
+    SoftSpokenReceiver,
+    SoftSpokenSender,
     Transfers,
     TrapdoorReceiver,
     TrapdoorSender,
@@ -23,14 +29,19 @@ from smc.ot import (
 from smc.ot import trapdoor as trapdoor_module
 from smc.session import Session
 
-Roles = tuple[type[Sender], type[Receiver]]
+Roles = tuple[Callable[[Session, str], Sender], Callable[[Session, str], Receiver]]
 EXTENSION: Roles = (ExtensionSender, ExtensionReceiver)
 ROLES: dict[str, Roles] = {
     "elliptic": (EllipticSender, EllipticReceiver),
     "trapdoor": (TrapdoorSender, TrapdoorReceiver),
     "extension": EXTENSION,
+    "iknp": (IknpSender, IknpReceiver),
+    "softspoken2": (partial(SoftSpokenSender, k=2), partial(SoftSpokenReceiver, k=2)),
+    "softspoken4": (partial(SoftSpokenSender, k=4), partial(SoftSpokenReceiver, k=4)),
+    "softspoken8": (partial(SoftSpokenSender, k=8), partial(SoftSpokenReceiver, k=8)),
 }
 SIZES = {"elliptic": (0, 1, 5), "trapdoor": (0, 1, 5), "extension": (0, 1, 127, 128, 129, 1000)}
+SIZES |= {"iknp": (0, 1, 129), "softspoken2": (0, 1, 129), "softspoken4": (1, 129), "softspoken8": (0, 1, 129)}
 CASES = [(name, count) for name, counts in SIZES.items() for count in counts]
 
 
@@ -159,7 +170,18 @@ def test_bad_points_are_refused(point: bytes) -> None:
         run_local(program)
 
 
-@pytest.mark.parametrize(("kind", "count"), [("extension", 0), ("extension", 1000), ("trapdoor", 3)])
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        ("extension", 0),
+        ("extension", 1000),
+        ("trapdoor", 3),
+        ("iknp", 7),
+        ("softspoken2", 7),
+        ("softspoken8", 7),
+        ("ferret", 7),
+    ],
+)
 def test_both_directions_at_once(kind: str, count: int) -> None:
     rng = np.random.default_rng(1)
     values = rng.integers(0, 1 << 64, (2, count), dtype=np.uint64)
@@ -172,7 +194,7 @@ def test_both_directions_at_once(kind: str, count: int) -> None:
     assert np.array_equal(left + right, values[0] * choice[1] + values[1] * choice[0])
 
 
-@pytest.mark.parametrize("name", ["trapdoor", "extension"])
+@pytest.mark.parametrize("name", ["trapdoor", "extension", "iknp", "softspoken2", "softspoken8"])
 @pytest.mark.parametrize("bit", [0, 1])
 def test_what_the_sender_sees_does_not_depend_on_the_choice(name: str, bit: int) -> None:
     # The sender's view: for trapdoor, values uniform in Z_N; for extension, columns masked by a PRG stream it lacks.

@@ -1,0 +1,130 @@
+"""The programs that are compared. Each is prepared for a data set, and is then a function that runs it once."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.peers.processes import RunError, free_ports, run_together
+from benchmarks.peers.samples import Sample, Tree
+from parties import identity, schema
+
+ROOT = Path(__file__).resolve().parents[2]
+REQUIREMENTS = ("mpyc==0.11", "numpy", "gmpy2")
+MPYC_PARTIES = 3
+SPLIT_SEED = 1  # whose row is whose: the same in every benchmark
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: seconds from the start of the first process to the end of the last, payload bytes of all parties."""
+
+    seconds: float
+    bytes: int
+    tree: Tree
+
+
+Program = Callable[[], Run]
+
+
+def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: float) -> Program:
+    """`smc id3` by two processes over gRPC with mutual TLS, each with half of the rows, drawn at random.
+
+    `directory` is empty and gets keys, schema and rows. The public bound on a party's rows is the number of all rows.
+    """
+    _split(sample, directory)
+    for party in (0, 1):
+        identity.create(f"party{party}", ["127.0.0.1"], directory)
+    schema.propose(sample.path, sample.target).schema.save(directory / "schema.toml")
+    job = ["--schema", "schema.toml", "--min-rows", str(sample.min_rows), "--max-rows", str(len(sample.rows))]
+    job += ["--engine", engine] if engine is not None else []
+
+    def run() -> Run:
+        (port,) = free_ports(1)
+        commands = [
+            [
+                *(sys.executable, "-m", "parties.cli", "id3", "--json", *job, "--data", f"rows{party}.csv"),
+                *("--identity", f"party{party}.key", "--certificate", f"party{party}.crt"),
+                *("--peer", f"party{1 - party}.crt", ("--listen", "--connect")[party], f"127.0.0.1:{port}"),
+                *("--report", f"cost{party}.json"),
+            ]
+            for party in (0, 1)
+        ]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        seconds, (printed, _) = run_together(commands, directory, deadline, environment)
+        total = json.loads((directory / "cost0.json").read_text(encoding="utf-8"))["total"]
+        return Run(seconds, total["bytes_sent"] + total["bytes_received"], json.loads(printed)["tree"])
+
+    return run
+
+
+def prepare_mpyc(sample: Sample, directory: Path, python: Path, parallel: bool, deadline: float) -> Program:
+    """`mpyc_id3.py` by three processes on loopback, branches one after the other or in parallel."""
+    script = Path(__file__).with_name("mpyc_id3.py")
+    job = ["--data", str(sample.path.resolve()), "--target", sample.target, "--min-rows", str(sample.min_rows)]
+    job += ["--parallel"] if parallel else []
+    job += ["-L", str(sample.bits)]
+
+    def run() -> Run:
+        addresses = [f"-P127.0.0.1:{port}" for port in free_ports(MPYC_PARTIES)]
+        commands = [
+            [str(python), str(script), *job, "--tree", f"tree{party}.json", "-I", str(party), *addresses]
+            for party in reversed(range(MPYC_PARTIES))  # those that listen first
+        ]
+        seconds, logs = run_together(commands, directory, deadline)
+        tree = json.loads((directory / "tree0.json").read_text(encoding="utf-8"))
+        return Run(seconds, sum(map(bytes_sent, logs)), tree)
+
+    return run
+
+
+def bytes_sent(log: str) -> int:
+    """What one party has sent, payload and MPyC's own framing, as the log's last line says."""
+    found = re.findall(r"\|bytes sent: (\d+)$", log, re.MULTILINE)
+    if len(found) != 1:
+        raise RunError("MPyC did not log once how many bytes it sent")
+    return int(found[0])
+
+
+def install_mpyc(directory: Path) -> Path:
+    """The Python of a virtual environment with MPyC, made in `directory` if it is not there yet.
+
+    `RunError` with the installer's last word if that fails.
+    """
+    python = directory / "bin" / "python"
+    marker = directory / ".installed"
+    wanted = " ".join(REQUIREMENTS)
+    if not marker.is_file() or marker.read_text(encoding="utf-8") != wanted:
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS]
+        for command in ([sys.executable, "-m", "venv", "--clear", str(directory)], pip):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+                raise RunError(f"cannot install {wanted}: {''.join(last)}")
+        marker.write_text(wanted, encoding="utf-8")
+    return python
+
+
+def installed(python: Path) -> dict[str, str]:
+    """The versions of what is installed beside a Python, by package; pip itself left out."""
+    command = [str(python), "-m", "pip", "list", "--format", "json", "--disable-pip-version-check"]
+    listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return {one["name"]: one["version"] for one in listed if one["name"] not in ("pip", "setuptools")}
+
+
+def _split(sample: Sample, directory: Path) -> None:
+    """Write each party's rows: a random half, the same every time."""
+    rows = random.Random(SPLIT_SEED).sample(sample.rows, len(sample.rows))
+    for party in (0, 1):
+        with (directory / f"rows{party}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows[party::2])

@@ -1,0 +1,16 @@
+"""Counting: exact costs of a program under every profile, with no peer, no secrets and no cryptography."""
+
+from smc.counting.engines import Answers, CountingEngine, make_counting_engine
+from smc.counting.forecast import Forecast, Program, cheapest, forecast
+from smc.counting.session import CountingSession
+
+__all__ = [
+    "Answers",
+    "CountingEngine",
+    "CountingSession",
+    "Forecast",
+    "Program",
+    "cheapest",
+    "forecast",
+    "make_counting_engine",
+]

@@ -1,0 +1,51 @@
+"""The cost of a program under a profile, known before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from smc.counting.engines import CountingEngine, make_counting_engine
+from smc.counting.session import CountingSession, Event
+from smc.counting.timing import predicted_seconds
+from smc.engines import Profile
+from smc.link_shape import LinkShape
+from smc.meter import Cost, Meter
+
+Program = Callable[[CountingEngine], object]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What both parties' meters will say, and what it takes to predict the time on a link."""
+
+    profile: Profile
+    meters: tuple[Meter, Meter] = field(repr=False)
+    traces: tuple[list[Event], list[Event]] = field(repr=False)
+
+    @property
+    def costs(self) -> tuple[Cost, Cost]:
+        """Party 0's and party 1's totals; seconds are those of counting."""
+        return self.meters[0].total, self.meters[1].total
+
+    @property
+    def bytes(self) -> int:
+        """Both ways."""
+        return self.costs[0].bytes_sent + self.costs[1].bytes_sent
+
+    def seconds(self, shape: LinkShape) -> float:
+        """Predicted seconds from the first message to the result, on such a link."""
+        return predicted_seconds(self.traces, shape)
+
+
+def forecast(program: Program, profile: Profile) -> Forecast:
+    """Count the program as party 0 and as party 1. It must follow the same public path as in a real run."""
+    sessions = CountingSession(0), CountingSession(1)
+    for session in sessions:
+        program(make_counting_engine(session, profile))
+    return Forecast(profile, (sessions[0].meter, sessions[1].meter), (sessions[0].trace, sessions[1].trace))
+
+
+def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) -> Forecast:
+    """The forecast of least predicted time; of equals the first."""
+    return min((forecast(program, profile) for profile in profiles), key=lambda found: found.seconds(shape))

@@ -1,0 +1,65 @@
+"""A session that counts: the same calls as `smc.session.Session`, no peer, no bytes, no secrets.
+
+What is sent and received only adds up in the meter and in the `trace`; received arrays are zeros. So a program that
+computes nothing between its messages costs next to nothing to count, and its counts are exact: the sizes of all
+messages are public and known ahead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from smc.channel import Buffer, Channel
+from smc.primitives.prg import KEY_BYTES, Prg
+from smc.session import Session
+
+Event = tuple[Literal["send", "receive", "work"], float]  # bytes, or seconds of computing
+
+
+class _NoChannel(Channel):
+    """There is no peer."""
+
+    def send(self, step: str, payload: Buffer) -> None:
+        raise RuntimeError("a counting session has no channel")
+
+    def receive(self, step: str, size: int) -> Buffer:
+        raise RuntimeError("a counting session has no channel")
+
+
+class CountingSession(Session):
+    """One party's side of a run that does not take place. `trace` lists its events in order."""
+
+    def __init__(self, party: int) -> None:
+        super().__init__(party, _NoChannel(), bytes(32), Prg(bytes(KEY_BYTES)))
+        self.trace: list[Event] = []
+
+    def send(self, step: str, array: NDArray[Any]) -> None:
+        """Count a message of the array's size."""
+        self.sent(array.nbytes)
+
+    def receive(self, step: str, dtype: DTypeLike, shape: Sequence[int]) -> NDArray[Any]:
+        """Count a message of that size; zeros that take no memory."""
+        kind = np.dtype(dtype)
+        self.received(kind.itemsize * math.prod(shape))
+        return np.broadcast_to(np.zeros((), dtype=kind), tuple(shape))
+
+    def sent(self, size: int) -> None:
+        """Count an outgoing message of `size` bytes."""
+        self.meter.sent(size)
+        self.trace.append(("send", size))
+
+    def received(self, size: int) -> None:
+        """Count an incoming message of `size` bytes."""
+        self.meter.received(size)
+        self.trace.append(("receive", size))
+
+    def work(self, seconds: float) -> None:
+        """Count computing time."""
+        if self.trace and self.trace[-1][0] == "work":
+            seconds += self.trace.pop()[1]
+        self.trace.append(("work", seconds))

@@ -1,0 +1,52 @@
+"""How long a counted run would take on a link: both parties' traces played against each other.
+
+A message leaves when its sender has got to it and the link is free, takes size / rate to pass, and arrives a delay
+later. A party that receives waits for the arrival. Besides, every message costs each party some computing of its own
+(frames, encryption). Nothing else is assumed: pipelining and waiting come out of the two sequences of events.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from smc.counting.rates import FRAME_BYTES, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE
+from smc.counting.session import Event
+from smc.link_shape import LinkShape
+
+
+def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape) -> float:
+    """Seconds until both parties have come to the end of their traces. ValueError if they do not fit each other."""
+    clock = [0.0, 0.0]
+    link_free = [0.0, 0.0]
+    place = [0, 0]
+    arrivals: tuple[deque[tuple[float, float]], ...] = (deque(), deque())  # to party 0, to party 1: size, time
+    while True:
+        moved = False
+        for party in (0, 1):
+            trace, peer = traces[party], 1 - party
+            while place[party] < len(trace):
+                kind, amount = trace[place[party]]
+                if kind == "work":
+                    clock[party] += amount
+                elif kind == "send":
+                    clock[party] += SECONDS_PER_MESSAGE + amount * SECONDS_PER_BYTE
+                    size = amount + FRAME_BYTES
+                    busy = 0.0 if shape.rate is None else 8 * size / shape.rate
+                    link_free[party] = max(clock[party], link_free[party]) + busy
+                    arrivals[peer].append((amount, link_free[party] + (shape.delay or 0.0)))
+                elif arrivals[party]:
+                    size_, arrival = arrivals[party].popleft()
+                    if size_ != amount:
+                        raise ValueError(f"a message of {size_:g} bytes meets a party that expects {amount:g}")
+                    clock[party] = max(clock[party], arrival) + SECONDS_PER_MESSAGE + amount * SECONDS_PER_BYTE
+                else:
+                    break
+                place[party] += 1
+                moved = True
+        if not moved:
+            break
+    if any(place[party] < len(traces[party]) for party in (0, 1)) or any(arrivals):
+        raise ValueError(
+            "the two traces do not fit each other: a message is awaited that nobody sends, or sent in vain"
+        )
+    return max(clock)

@@ -1,0 +1,65 @@
+"""How the bits of a batch lie in memory and on the wire.
+
+The one rule, public like the batch: from `PACKED` instances on, eight instances share a byte and a gate takes whole
+bytes; smaller batches keep an instance a byte, and on the wire and among the triples their bits follow each other
+without a gap, so that a batch of one does not pay for eight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc.primitives.bits import BitMatrix
+
+PACKED = 64  # from here on whole bytes a gate cost at most an eighth more
+VECTOR_BYTES = 64  # rows are padded to what the kernels take at once
+
+State = NDArray[np.uint8]
+Slots = NDArray[np.int32] | slice
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The layout of a batch: a state is uint8[slots, row], a row whole vectors; what pads it means nothing."""
+
+    batch: int
+
+    @property
+    def packed(self) -> bool:
+        """Whether a byte holds eight instances."""
+        return self.batch >= PACKED
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row that mean something."""
+        return (self.batch + 7) // 8 if self.packed else self.batch
+
+    def bits(self, gates: int) -> int:
+        """Bits, of a message or a triple's part, that so many gates take."""
+        return gates * (8 * self.row_bytes if self.packed else self.batch)
+
+    def triple_bytes(self, gates: int) -> int:
+        """Bytes of each part of the triples that so many gates of one layer take."""
+        return (self.bits(gates) + 7) // 8
+
+    def message_bytes(self, gates: int) -> int:
+        """Bytes of the message that opens both operands of so many gates."""
+        return (2 * self.bits(gates) + 7) // 8
+
+    def state(self, slots: int) -> State:
+        """Shares of 0 everywhere."""
+        return np.zeros((slots, -(-self.row_bytes // VECTOR_BYTES) * VECTOR_BYTES), dtype=np.uint8)
+
+    def put(self, state: State, slots: Slots, bits: BitMatrix) -> None:
+        """Write uint8[n, batch] into some rows."""
+        if self.packed:
+            bits = np.packbits(bits, axis=1, bitorder="little")
+        state[slots, : self.row_bytes] = bits
+
+    def get(self, state: State, slots: Slots) -> BitMatrix:
+        """Some rows as uint8[n, batch]."""
+        rows = state[slots, : self.row_bytes]
+        return np.unpackbits(rows, axis=1, count=self.batch, bitorder="little") if self.packed else rows

@@ -1,0 +1,207 @@
+"""Kernels of Ferret: correlated GGM trees (smc.ot.puncture) and the local linear code (smc.ot.lpn).
+
+A tree of depth d lies in 2^d neighbouring blocks and is grown there level by level: the children of node p of a level
+of m nodes go to p (left) and p + m (right). So the leaf reached by turning right at level i for the bits a_i is number
+sum a_i 2^i. Nothing branches or indexes on a secret: the receiver's secret leaf and its siblings are met by comparing
+every node's number with theirs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from smc.kernels.block import (
+    counters4,
+    encrypt,
+    expand_key,
+    high,
+    load,
+    load4,
+    low,
+    make,
+    make4,
+    same,
+    spread,
+    store,
+    swap,
+)
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+ONES = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+NOWHERE = ONES  # the number of no node
+ROWS = 8  # of the code at once: 80 indices of 32 bits are 20 AES blocks
+
+
+@njit
+def _tree_keys(keys, number, schedule):  # type: ignore[no-untyped-def]
+    """Every tree has a permutation of its own: AES under the key AES_keys(number)."""
+    (key,) = encrypt(keys, (make(np.uint64(number), ZERO),))
+    expand_key(key, schedule)
+
+
+@njit
+def _sigma(x, upper):  # type: ignore[no-untyped-def]
+    """The linear orthomorphism (high, low) -> (high ^ low, high)."""
+    return swap(x) ^ (x & upper)
+
+
+@njit
+def _total(sums, work):  # type: ignore[no-untyped-def]
+    """The sum of four blocks."""
+    store(work, 0, sums)
+    return load(work, 0) ^ load(work, 2) ^ load(work, 4) ^ load(work, 6)
+
+
+@njit
+def _grow(keys, target, base, size, place, fix, work):  # type: ignore[no-untyped-def]
+    """A level of `size` nodes becomes the next one, after `fix` is added to its node number `place`.
+
+    Returns the sum of the level and the sum of all left children.
+    """
+    shift = base + 2 * size
+    whole = size & ~15
+    zero4, upper4 = make4(ZERO, ZERO), make4(ZERO, ONES)
+    place4, fix4 = make4(place, ZERO), make4(low(fix), high(fix))
+    sum4, left4 = zero4, zero4
+    for p in range(0, whole, 16):
+        n, o, q = np.uint64(p), base + 2 * p, shift + 2 * p
+        a = load4(target, o) ^ (same(counters4(n), place4) & fix4)
+        b = load4(target, o + 8) ^ (same(counters4(n + np.uint64(4)), place4) & fix4)
+        c = load4(target, o + 16) ^ (same(counters4(n + np.uint64(8)), place4) & fix4)
+        d = load4(target, o + 24) ^ (same(counters4(n + np.uint64(12)), place4) & fix4)
+        sa, sb, sc, sd = _sigma(a, upper4), _sigma(b, upper4), _sigma(c, upper4), _sigma(d, upper4)
+        ea, eb, ec, ed = encrypt(keys, (sa, sb, sc, sd))
+        la, lb, lc, ld = ea ^ sa, eb ^ sb, ec ^ sc, ed ^ sd
+        store(target, o, la)
+        store(target, o + 8, lb)
+        store(target, o + 16, lc)
+        store(target, o + 24, ld)
+        store(target, q, la ^ a)
+        store(target, q + 8, lb ^ b)
+        store(target, q + 16, lc ^ c)
+        store(target, q + 24, ld ^ d)
+        sum4 = sum4 ^ a ^ b ^ c ^ d
+        left4 = left4 ^ la ^ lb ^ lc ^ ld
+    total, lefts = _total(sum4, work), _total(left4, work)
+    upper, place1 = make(ZERO, ONES), make(place, ZERO)
+    for p in range(whole, size):
+        parent = load(target, base + 2 * p) ^ (same(make(np.uint64(p), ZERO), place1) & fix)
+        source = _sigma(parent, upper)
+        (image,) = encrypt(keys, (source,))
+        left = image ^ source
+        store(target, base + 2 * p, left)
+        store(target, shift + 2 * p, left ^ parent)
+        total = total ^ parent
+        lefts = lefts ^ left
+    return total, lefts
+
+
+@njit
+def _finish(target, base, size, place, fix, noisy, value):  # type: ignore[no-untyped-def]
+    """Leaves with `fix` added at `place`, `value` at `noisy`, and in the lowest bit: is this the noisy one?"""
+    place4, fix4 = make4(place, ZERO), make4(low(fix), high(fix))
+    noisy4, value4 = make4(noisy, ZERO), make4(low(value), high(value))
+    clear4, one4 = make4(ONES ^ ONE, ONES), make4(ONE, ZERO)
+    for p in range(0, size, 4):
+        n = counters4(np.uint64(p))
+        here = same(n, noisy4)
+        leaf = load4(target, base + 2 * p) ^ (same(n, place4) & fix4) ^ (here & value4)
+        store(target, base + 2 * p, (leaf & clear4) ^ (here & one4))
+
+
+def grow(keys, first, delta, roots, schedule, work, stride, target, sums):  # type: ignore[no-untyped-def]
+    """The sender's trees number first, first + 1, ...
+
+    Tree i starts at block i * stride of `target`, u64[, 2]; stride 0 lays them over each other, for who wants only
+    the sums. sums: u64[trees, depth, 2], the sum of the left nodes of each level.
+    """
+    depth = sums.shape[1]
+    zero = make(ZERO, ZERO)
+    for tree in range(roots.shape[0]):
+        base = 2 * tree * stride
+        _tree_keys(keys, first + tree, schedule)
+        root = load(roots, 2 * tree)
+        store(target, base, root)
+        store(target, base + 2, root ^ load(delta, 0))
+        store(sums, 2 * tree * depth, root)
+        for level in range(1, depth):
+            lefts = _grow(schedule, target, base, 1 << level, NOWHERE, zero, work)[1]
+            store(sums, 2 * (tree * depth + level), lefts)
+        _finish(target, base, 1 << depth, NOWHERE, zero, NOWHERE, zero)
+
+
+def grow_punctured(keys, first, known, places, schedule, work, target):  # type: ignore[no-untyped-def]
+    """The receiver's trees: all leaves but number places[i], which becomes the sum of the others.
+
+    known: u64[trees, depth, 2], of each level the sum of the left nodes if the path turns right there, else of the
+    right ones. What is computed from the unknown nodes on the path is wrong in both parties' eyes and takes part in
+    every sum, so it cancels.
+    """
+    depth = known.shape[1]
+    zero = make(ZERO, ZERO)
+    for tree in range(places.shape[0]):
+        base = (2 * tree) << depth
+        _tree_keys(keys, first + tree, schedule)
+        place = places[tree]
+        store(target, base, zero)
+        store(target, base + 2, zero)
+        fix = load(known, 2 * tree * depth)
+        sibling = (place & ONE) ^ ONE
+        total = zero
+        for level in range(1, depth):
+            total, lefts = _grow(schedule, target, base, 1 << level, sibling, fix, work)
+            bit = np.uint64(1 << level)
+            left_path = spread(make(((place >> np.uint64(level)) & ONE) ^ ONE, ZERO))
+            fix = load(known, 2 * (tree * depth + level)) ^ lefts ^ (left_path & total)
+            sibling = (place & (bit + bit - ONE)) ^ bit
+        _finish(target, base, 1 << depth, sibling, fix, place, total ^ fix)
+
+
+def encode(keys, first, table, indices, target):  # type: ignore[no-untyped-def]
+    """target[i] ^= sum of ten rows of `table`, u64[2^l, 2], picked by row number first + i: a multiple of 8 rows.
+
+    `indices`: u32[80] to work in.
+    """
+    # An index is the number of the row's first word, twice the row: an even 32-bit number below 2^(l + 1).
+    even = np.uint64(2 * table.shape[0] - 2)
+    mask = make4(even | (even << np.uint64(32)), even | (even << np.uint64(32)))
+    for row in range(0, target.shape[0], ROWS):
+        n = np.uint64((first + row) // ROWS * 20)
+        a, b, c, d, e = encrypt(
+            keys,
+            (
+                counters4(n),
+                counters4(n + np.uint64(4)),
+                counters4(n + np.uint64(8)),
+                counters4(n + np.uint64(12)),
+                counters4(n + np.uint64(16)),
+            ),
+        )
+        store(indices, 0, a & mask)
+        store(indices, 8, b & mask)
+        store(indices, 16, c & mask)
+        store(indices, 24, d & mask)
+        store(indices, 32, e & mask)
+        for i in range(ROWS):
+            j = 10 * i
+            left = load(table, indices[j]) ^ load(table, indices[j + 1]) ^ load(table, indices[j + 2])
+            left = left ^ load(table, indices[j + 3]) ^ load(table, indices[j + 4])
+            right = load(table, indices[j + 5]) ^ load(table, indices[j + 6]) ^ load(table, indices[j + 7])
+            right = right ^ load(table, indices[j + 8]) ^ load(table, indices[j + 9])
+            o = 2 * (row + i)
+            store(target, o, load(target, o) ^ left ^ right)
+
+
+def flip(blocks, packed, delta):  # type: ignore[no-untyped-def]
+    """blocks[i] ^= delta where bit i of `packed`, u8[], is 1."""
+    correlation = load(delta, 0)
+    for i in range(blocks.shape[0]):
+        bit = np.uint64(packed[i >> 3] >> np.uint8(i & 7))
+        store(blocks, 2 * i, load(blocks, 2 * i) ^ (spread(make(bit, ZERO)) & correlation))
+
+
+def low_bits(blocks, bits):  # type: ignore[no-untyped-def]
+    """bits[i] = the lowest bit of blocks[i]."""
+    for i in range(blocks.shape[0]):
+        bits[i] = blocks[i, 0] & ONE

@@ -1,0 +1,261 @@
+"""Kernels of OT extension: puncturable trees, small-field VOLE, bit-matrix transposition, hashing to keys and bits.
+
+A *tile* is u64[128, 32], scratch memory in the caller's hands: 128 rows of 2048 bits, one column an OT. Bits are in
+little-endian order everywhere. Nothing branches or indexes on a secret.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from smc.kernels.block import (
+    counters4,
+    encrypt,
+    expand_key,
+    load,
+    load4,
+    lowest4,
+    make,
+    make4,
+    shift_left,
+    shift_right,
+    store,
+)
+
+ROWS = 128
+WORDS = 32  # of a row of a tile
+STREAM_BLOCKS = np.uint64(16)  # of a PRG stream in a row of a tile
+ZERO, ONE, FOUR = np.uint64(0), np.uint64(1), np.uint64(4)
+
+
+def double(parents, children, schedule):  # type: ignore[no-untyped-def]
+    """A level of a GGM tree: children[2 i + b] = AES of b under the key parents[i]; `schedule` u64[22] is scratch."""
+    left, right = make(ZERO, ZERO), make(ONE, ZERO)
+    for i in range(parents.shape[0]):
+        expand_key(load(parents, 2 * i), schedule)
+        a, b = encrypt(schedule, (left, right))
+        store(children, 4 * i, a)
+        store(children, 4 * i + 2, b)
+
+
+def expand_all(keys, schedules):  # type: ignore[no-untyped-def]
+    """Round keys schedules[i], u64[n, 22], of AES-128 keys u64[n, 2]."""
+    for i in range(keys.shape[0]):
+        expand_key(load(keys, 2 * i), schedules[i])
+
+
+# Small-field VOLE.
+
+
+@njit
+def _small_field(leaves, first, counter, depth, tile, row):  # type: ignore[no-untyped-def]
+    """tile[row + j] = xor of the streams whose leaf value has bit j; returns the xor of all streams.
+
+    `leaves` u64[2^depth, 22] holds round keys in the order of the Gray code; those before `first` count as zero. The
+    prefix sums of the streams give every row, since bit j of neighbouring values differs in some places only: row j is
+    the xor of the prefix sums up to those places. That is two xors a leaf, whatever the depth.
+    """
+    c0, c1 = counters4(counter), counters4(counter + np.uint64(4))
+    c2, c3 = counters4(counter + np.uint64(8)), counters4(counter + np.uint64(12))
+    zero = make4(ZERO, ZERO)
+    s0, s1, s2, s3 = zero, zero, zero, zero
+    for t in range(leaves.shape[0]):
+        if t >= first:
+            r0, r1, r2, r3 = encrypt(leaves[t], (c0, c1, c2, c3))
+            s0, s1, s2, s3 = s0 ^ r0, s1 ^ r1, s2 ^ r2, s3 ^ r3
+        flip = 0  # the bit in which the next value differs; after the last one comes value 0 again
+        while (t + 1) >> flip & 1 == 0 and flip < depth - 1:
+            flip += 1
+        at = (row + flip) * WORDS
+        if t + 1 == 1 << flip:  # the first time
+            p0, p1, p2, p3 = s0, s1, s2, s3
+        else:
+            p0, p1 = s0 ^ load4(tile, at), s1 ^ load4(tile, at + 8)
+            p2, p3 = s2 ^ load4(tile, at + 16), s3 ^ load4(tile, at + 24)
+        store(tile, at, p0)
+        store(tile, at + 8, p1)
+        store(tile, at + 16, p2)
+        store(tile, at + 24, p3)
+    return s0, s1, s2, s3
+
+
+def extend_receiver(schedules, counter, choices, tile, corrections, out):  # type: ignore[no-untyped-def]
+    """The receiver's part for choices u64[words], 32 words a tile: its message and its blocks u64[64 words, 2].
+
+    `schedules` u64[blocks, 2^k, 22] holds all leaves; corrections u64[blocks, words] = u xor choices. The streams are
+    read from block `counter` on, 16 blocks a tile.
+    """
+    blocks, words = schedules.shape[0], choices.shape[0]
+    depth = ROWS // blocks
+    for start in range(0, words, WORDS):
+        for i in range(blocks):
+            u0, u1, u2, u3 = _small_field(schedules[i], 0, counter, depth, tile, i * depth)
+            at = i * words + start
+            store(corrections, at, u0 ^ load4(choices, start))
+            store(corrections, at + 8, u1 ^ load4(choices, start + 8))
+            store(corrections, at + 16, u2 ^ load4(choices, start + 16))
+            store(corrections, at + 24, u3 ^ load4(choices, start + 24))
+        _transpose_tile(tile, out, 64 * start)
+        counter += STREAM_BLOCKS
+
+
+def extend_sender(schedules, counter, delta, corrections, tile, out):  # type: ignore[no-untyped-def]
+    """The sender's part: its zero messages u64[64 words, 2], from the receiver's message.
+
+    Leaf 0 of each tree is the one it lacks: values are relative to delta, u64[128], all ones where its bit is 1.
+    """
+    blocks, words = schedules.shape[0], corrections.shape[1]
+    depth = ROWS // blocks
+    for start in range(0, words, WORDS):
+        for i in range(blocks):
+            _small_field(schedules[i], 1, counter, depth, tile, i * depth)
+            for row in range(i * depth, (i + 1) * depth):
+                mask = make4(delta[row], delta[row])
+                for j in range(0, WORDS, 8):
+                    at = row * WORDS + j
+                    store(tile, at, load4(tile, at) ^ (mask & load4(corrections, i * words + start + j)))
+        _transpose_tile(tile, out, 64 * start)
+        counter += STREAM_BLOCKS
+
+
+# Transposition.
+
+
+@njit
+def _exchange(upper, lower, distance, mask):  # type: ignore[no-untyped-def]
+    """Exchange the high bit groups of `upper` with the low ones of `lower`; `mask` has the low groups."""
+    flipped = (shift_right(upper, distance) ^ lower) & mask
+    return upper ^ shift_left(flipped, distance), lower ^ flipped
+
+
+@njit
+def _exchange8(tile, at, step, distance, masks):  # type: ignore[no-untyped-def]
+    """Three levels of the transposition of 64 x 64 bits, on eight rows `step` apart and eight words of each."""
+    four, two, one = masks
+    step = step * WORDS
+    r0, r1, r2, r3 = load4(tile, at), load4(tile, at + step), load4(tile, at + 2 * step), load4(tile, at + 3 * step)
+    at4 = at + 4 * step
+    r4, r5, r6, r7 = load4(tile, at4), load4(tile, at4 + step), load4(tile, at4 + 2 * step), load4(tile, at4 + 3 * step)
+    r0, r4 = _exchange(r0, r4, 4 * distance, four)
+    r1, r5 = _exchange(r1, r5, 4 * distance, four)
+    r2, r6 = _exchange(r2, r6, 4 * distance, four)
+    r3, r7 = _exchange(r3, r7, 4 * distance, four)
+    r0, r2 = _exchange(r0, r2, 2 * distance, two)
+    r1, r3 = _exchange(r1, r3, 2 * distance, two)
+    r4, r6 = _exchange(r4, r6, 2 * distance, two)
+    r5, r7 = _exchange(r5, r7, 2 * distance, two)
+    r0, r1 = _exchange(r0, r1, distance, one)
+    r2, r3 = _exchange(r2, r3, distance, one)
+    r4, r5 = _exchange(r4, r5, distance, one)
+    r6, r7 = _exchange(r6, r7, distance, one)
+    store(tile, at, r0)
+    store(tile, at + step, r1)
+    store(tile, at + 2 * step, r2)
+    store(tile, at + 3 * step, r3)
+    store(tile, at4, r4)
+    store(tile, at4 + step, r5)
+    store(tile, at4 + 2 * step, r6)
+    store(tile, at4 + 3 * step, r7)
+
+
+@njit
+def _transpose_tile(tile, out, first):  # type: ignore[no-untyped-def]
+    """out[first + j] = column j of the tile. Spoils the tile.
+
+    The two 64 x 64 bit matrices of a word column are transposed in place, by exchanging ever smaller groups (Warren,
+    Hacker's Delight, 7-3); row i and row 64 + i then hold the halves of block i of each column.
+    """
+    coarse = (
+        make4(np.uint64(0x00000000FFFFFFFF), np.uint64(0x00000000FFFFFFFF)),
+        make4(np.uint64(0x0000FFFF0000FFFF), np.uint64(0x0000FFFF0000FFFF)),
+        make4(np.uint64(0x00FF00FF00FF00FF), np.uint64(0x00FF00FF00FF00FF)),
+    )
+    fine = (
+        make4(np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0F0F0F0F0F0F0F0F)),
+        make4(np.uint64(0x3333333333333333), np.uint64(0x3333333333333333)),
+        make4(np.uint64(0x5555555555555555), np.uint64(0x5555555555555555)),
+    )
+    for half in range(0, ROWS, 64):
+        for column in range(0, WORDS, 8):
+            for row in range(half, half + 8):
+                _exchange8(tile, row * WORDS + column, 8, 8, coarse)
+            for row in range(half, half + 64, 8):
+                _exchange8(tile, row * WORDS + column, 1, 1, fine)
+    for word in range(WORDS):
+        for row in range(64):
+            store(out, 2 * (first + 64 * word + row), make(tile[row, word], tile[64 + row, word]))
+
+
+def transpose(rows, tile, out):  # type: ignore[no-untyped-def]
+    """Bit-matrix transpose: rows u64[128, words] to blocks u64[64 words, 2], words a multiple of 32."""
+    words = rows.shape[1]
+    for start in range(0, words, WORDS):
+        for row in range(ROWS):
+            for j in range(0, WORDS, 8):
+                store(tile, row * WORDS + j, load4(rows, row * words + start + j))
+        _transpose_tile(tile, out, 64 * start)
+
+
+# Hashing: H(x, i) = pi(pi(x) ^ i) ^ pi(x), as in `labels`.
+
+
+@njit
+def _hash_two(keys, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
+    a, b = encrypt(keys, (x, y))
+    c, d = encrypt(keys, (a ^ tweak, b ^ tweak2))
+    return a ^ c, b ^ d
+
+
+@njit
+def _hash_four(keys, delta, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
+    """H of x, x ^ delta, y, y ^ delta."""
+    a, b, c, d = encrypt(keys, (x, x ^ delta, y, y ^ delta))
+    e, f, g, h = encrypt(keys, (a ^ tweak, b ^ tweak, c ^ tweak2, d ^ tweak2))
+    return a ^ e, b ^ f, c ^ g, d ^ h
+
+
+def hash_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped-def]
+    """zero[i] = H(source[i], first + i) and one[i] = H(source[i] ^ delta, first + i), u64[n, 2] each."""
+    count = source.shape[0]
+    whole = count & ~7
+    delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
+    for i in range(0, whole, 8):
+        tweak, tweak2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
+        h0, h1, g0, g1 = _hash_four(keys, delta4, load4(source, 2 * i), load4(source, 2 * i + 8), tweak, tweak2)
+        store(zero, 2 * i, h0)
+        store(zero, 2 * i + 8, g0)
+        store(one, 2 * i, h1)
+        store(one, 2 * i + 8, g1)
+    for i in range(whole, count):
+        x, last = load(source, 2 * i), make(first + np.uint64(i), ZERO)
+        y0, y1 = _hash_two(keys, x, x ^ delta1, last, last)
+        store(zero, 2 * i, y0)
+        store(one, 2 * i, y1)
+
+
+def bits_of_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped-def]
+    """The lowest bits of the same hashes, packed: zero, one u64[n / 64] of source u64[n, 2]."""
+    delta4 = make4(delta[0], delta[1])
+    for word in range(zero.shape[0]):
+        low, high = ZERO, ZERO
+        for j in range(0, 64, 8):
+            i = 64 * word + j
+            tweak, tweak2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
+            h0, h1, g0, g1 = _hash_four(keys, delta4, load4(source, 2 * i), load4(source, 2 * i + 8), tweak, tweak2)
+            low |= (lowest4(h0) | lowest4(g0) << FOUR) << np.uint64(j)
+            high |= (lowest4(h1) | lowest4(g1) << FOUR) << np.uint64(j)
+        zero[word] = low
+        one[word] = high
+
+
+def bits_of_one(keys, first, source, bits):  # type: ignore[no-untyped-def]
+    """The lowest bits of H(source[i], first + i), packed: u64[n / 64] of source u64[n, 2]."""
+    for word in range(bits.shape[0]):
+        found = ZERO
+        for j in range(0, 64, 8):
+            i = 64 * word + j
+            tweak, tweak2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
+            h, g = _hash_two(keys, load4(source, 2 * i), load4(source, 2 * i + 8), tweak, tweak2)
+            found |= (lowest4(h) | lowest4(g) << FOUR) << np.uint64(j)
+        bits[word] = found

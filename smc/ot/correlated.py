@@ -1,0 +1,145 @@
+"""What every OT built on correlated OT shares: keys of random OTs, made from correlated blocks by hashing.
+
+A protocol implements `setup` and `correlated`; everything else follows from them here. 1-out-of-2 keys are
+key_0 = H(q_j, j) and key_1 = H(q_j xor delta, j) for the sender's zero message q_j; the receiver, who holds one of the
+two blocks, computes one of the two keys. Source: Ishai, Kilian, Nissim, Petrank (CRYPTO 2003). Assumption: H
+(smc.primitives.hash) is correlation robust. Nothing is sent beyond the correlated OTs: log2(m) for a 1-out-of-m OT.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+from smc import kernels
+from smc.ot.interface import Choices, Receiver, Sender, Words, pack_words, select
+from smc.primitives.hash import GATES_PER_KEY, Blocks, KeySchedule, LabelHash
+from smc.session import Session
+
+
+class _ManyHashes:
+    """Hashes for 1-out-of-2^l OT from l correlated OTs: key_v = xor over l of H_{v,l}(block of bit l of v).
+
+    A separate hash key for every (v, l) makes the n keys independent; one shared key would let the receiver cancel
+    them against each other.
+    """
+
+    def __init__(self, session: Session, name: str) -> None:
+        self._session = session
+        self._name = name
+        self._hashes: dict[tuple[int, int, int], LabelHash] = {}
+
+    def get(self, choices: int, value: int, level: int) -> LabelHash:
+        """H_{value, level} of 1-out-of-`choices` OT."""
+        key = (choices, value, level)
+        if key not in self._hashes:
+            self._hashes[key] = LabelHash(self._session, f"{self._name} 1-of-{choices} {value} {level}")
+        return self._hashes[key]
+
+
+def _levels(choices: int) -> int:
+    levels = choices.bit_length() - 1
+    if choices < 2 or choices != 1 << levels:
+        raise ValueError(f"1-out-of-{choices} OT by extension needs a power of two")
+    return levels
+
+
+def _batches(count: int) -> Iterator[slice]:
+    """Parts of at most `GATES_PER_KEY`: one hash key a part, and its blocks stay in the second-level cache."""
+    for start in range(0, count, GATES_PER_KEY):
+        yield slice(start, min(start + GATES_PER_KEY, count))
+
+
+class CorrelatedSender(Sender):
+    """A sender whose protocol is correlated OT."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name)
+        self._keys = KeySchedule(session, f"{name} random")
+        self._bit_keys = KeySchedule(session, f"{name} bits")
+        self._many = _ManyHashes(session, name)
+
+    @abstractmethod
+    def correlated(self, count: int) -> Blocks:
+        """See `Sender.correlated`."""
+
+    def random(self, count: int, choices: int = 2) -> Blocks:
+        """See `Sender.random`."""
+        levels = _levels(choices)
+        if choices > 2:
+            return self._random_many(count, choices, levels)
+        out = np.empty((2, count, 2), dtype=np.uint64)
+        for part in _batches(count):
+            keys, first = self._keys.take(part.stop - part.start)
+            blocks = self.correlated(part.stop - part.start)
+            kernels.ot_hash_both(keys, first, self.delta, blocks, out[0, part], out[1, part])
+        return out
+
+    def _random_many(self, count: int, choices: int, levels: int) -> Blocks:
+        blocks = self.correlated(levels * count)
+        keys = np.zeros((choices, count, 2), dtype=np.uint64)
+        for level in range(levels):
+            part = blocks[level * count : (level + 1) * count]
+            for value in range(choices):
+                block = part ^ self.delta if value >> level & 1 else part  # value is public: the sender hashes all
+                keys[value] ^= self._many.get(choices, value, level)(block)[0]
+        return keys
+
+    def random_bits(self, words: int) -> tuple[Words, Words]:
+        """See `Sender.random_bits`."""
+        zero, one = np.empty((2, words), dtype=np.uint64)
+        for part in _batches(64 * words):
+            keys, first = self._bit_keys.take(part.stop - part.start)
+            blocks = self.random_correlated(part.stop - part.start)
+            place = slice(part.start // 64, part.stop // 64)
+            kernels.ot_bits_of_both(keys, first, self.delta, blocks, zero[place], one[place])
+        return zero, one
+
+
+class CorrelatedReceiver(Receiver):
+    """A receiver whose protocol is correlated OT."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name)
+        self._keys = KeySchedule(session, f"{name} random")
+        self._bit_keys = KeySchedule(session, f"{name} bits")
+        self._many = _ManyHashes(session, name)
+
+    @abstractmethod
+    def correlated(self, choice: Choices) -> Blocks:
+        """See `Receiver.correlated`."""
+
+    def random(self, choice: Choices, choices: int = 2) -> Blocks:
+        """See `Receiver.random`."""
+        levels = _levels(choices)
+        if choices > 2:
+            return self._random_many(choice, choices, levels)
+        out = np.empty((len(choice), 2), dtype=np.uint64)
+        for part in _batches(len(choice)):
+            keys, first = self._keys.take(part.stop - part.start)
+            kernels.hash_blocks(keys, first, self.correlated(choice[part]), out[part])
+        return out
+
+    def _random_many(self, choice: Choices, choices: int, levels: int) -> Blocks:
+        count = len(choice)
+        blocks = self.correlated(np.concatenate([choice >> level & 1 for level in range(levels)]))
+        keys = np.zeros((choices, count, 2), dtype=np.uint64)
+        for level in range(levels):
+            part = blocks[level * count : (level + 1) * count]
+            for value in range(choices):
+                keys[value] ^= self._many.get(choices, value, level)(part)[0]
+        # Hashes for every value are computed and one is selected by mask: no branch on the choice.
+        return select(choice, keys.view(np.uint8).reshape(choices, count, 16)).view(np.uint64)
+
+    def random_bits(self, words: int) -> tuple[Words, Words]:
+        """See `Receiver.random_bits`."""
+        choice, chosen = np.empty((2, words), dtype=np.uint64)
+        for part in _batches(64 * words):
+            keys, first = self._bit_keys.take(part.stop - part.start)
+            drawn, blocks = self.random_correlated(part.stop - part.start)
+            place = slice(part.start // 64, part.stop // 64)
+            choice[place] = pack_words(drawn)
+            kernels.ot_bits_of_one(keys, first, blocks, chosen[place])
+        return choice, chosen

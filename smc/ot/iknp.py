@@ -1,0 +1,118 @@
+"""IKNP: OT extension in its plainest form, the reference to read and to compare the faster ones with.
+
+Protocol: Ishai, Kilian, Nissim, Petrank, "Extending Oblivious Transfers Efficiently" (CRYPTO 2003), semi-honest,
+with the column trick of Asharov, Lindell, Schneider, Zohner (CCS 2013).
+
+    base     the extension *sender* chooses delta (128 bits) and gets seed_i[delta_i]; the receiver holds both seeds
+    receiver t_i = PRG(seed_i[0]); sends u_i = t_i xor PRG(seed_i[1]) xor choices       (column i of 128)
+    sender   q_i = PRG(seed_i[delta_i]) xor delta_i u_i, so that row j: q_j = t_j xor choice_j delta
+
+Ideal functionality: correlated OT with one delta a session (`smc.ot.interface`); q and t *are* its outputs.
+Assumptions: AES is a PRF, the base OT is secure. The lowest bit of delta is 1 (half-gates point-and-permute), which
+leaves 127 secret bits.
+
+Cost of n OTs: 128 ceil(n / 8) bytes from the receiver, in one message for every 2^16 OTs, one flight; nothing from the
+sender. Once a session: 128 base OTs, that is 32 bytes from the receiver and 4096 from the sender, two flights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc import kernels
+from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
+from smc.ot.elliptic import EllipticReceiver, EllipticSender
+from smc.ot.interface import Choices
+from smc.primitives.hash import Blocks
+from smc.primitives.prg import Prg
+from smc.session import Session
+
+KAPPA = 128
+BATCH = 1 << 16  # OTs a message: 1 MiB
+AHEAD = 4  # messages that both parties may send before either reads: what fills a line with long delays
+TILE_WORDS = 32  # the transposition works on this many columns of 64 OTs
+
+
+def _batches(count: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, count, BATCH):
+        yield start, min(BATCH, count - start)
+
+
+def _columns(streams: list[Prg], size: int) -> NDArray[np.uint8]:
+    """The next `size` bytes of each stream, uint8[KAPPA, size]. Streams only move forward."""
+    return np.stack([stream.bytes(size) for stream in streams])
+
+
+def _rows(columns: NDArray[np.uint8], count: int) -> Blocks:
+    """Transpose packed columns uint8[KAPPA, ceil(count / 8)] to uint64[count, 2]."""
+    words = -(-count // (64 * TILE_WORDS)) * TILE_WORDS
+    padded = np.zeros((KAPPA, 8 * words), dtype=np.uint8)
+    padded[:, : columns.shape[1]] = columns
+    out = np.empty((64 * words, 2), dtype=np.uint64)
+    kernels.ot_transpose(padded.view(np.uint64), np.empty((KAPPA, TILE_WORDS), dtype=np.uint64), out)
+    return out[:count]
+
+
+class IknpSender(CorrelatedSender):
+    """Sender of IKNP; runs the base OTs, as their receiver, on first use."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name)
+        self._streams: list[Prg] = []
+        self._delta_bits = np.unpackbits(self.delta.view(np.uint8), bitorder="little")
+
+    def steps(self) -> Iterator[None]:
+        """See `Role.steps`."""
+        if self.ready:
+            return
+        base = EllipticReceiver(self.session, f"{self.name}.base")
+        yield
+        base.prepare(KAPPA)
+        self._streams = [Prg(seed.tobytes()) for seed in base.random(self._delta_bits)]
+        self.ready = True
+
+    def correlated(self, count: int) -> Blocks:
+        """See `Sender.correlated`."""
+        out = np.empty((count, 2), dtype=np.uint64)
+        mask = (np.uint8(0) - self._delta_bits)[:, None]
+        for start, here in _batches(count):
+            self.setup()
+            size = (here + 7) // 8
+            received = self.session.receive(f"{self.name}.matrix", np.uint8, (KAPPA, size))
+            out[start : start + here] = _rows(_columns(self._streams, size) ^ (received & mask), here)
+        return out
+
+
+class IknpReceiver(CorrelatedReceiver):
+    """Receiver of IKNP; runs the base OTs, as their sender, on first use."""
+
+    batch = AHEAD * BATCH
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name)
+        self._zero: list[Prg] = []
+        self._one: list[Prg] = []
+
+    def steps(self) -> Iterator[None]:
+        """See `Role.steps`."""
+        if self.ready:
+            return
+        base = EllipticSender(self.session, f"{self.name}.base")
+        base.setup()
+        yield
+        self._zero, self._one = ([Prg(seed.tobytes()) for seed in side] for side in base.random(KAPPA))
+        self.ready = True
+
+    def correlated(self, choice: Choices) -> Blocks:
+        """See `Receiver.correlated`."""
+        out = np.empty((len(choice), 2), dtype=np.uint64)
+        for start, here in _batches(len(choice)):
+            self.setup()
+            packed = np.packbits(choice[start : start + here], bitorder="little")
+            columns = _columns(self._zero, len(packed))
+            self.session.send(f"{self.name}.matrix", columns ^ _columns(self._one, len(packed)) ^ packed)
+            out[start : start + here] = _rows(columns, here)
+        return out

@@ -1,0 +1,93 @@
+"""Single-point correlated OT from punctured trees, many at once.
+
+The sender ends with leaves v_j, the receiver with w_j = v_j but at one uniform place a, unknown to the sender, where
+w_a = v_a xor delta. Protocol: Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, "Half-Tree: Halving the Cost of Tree Expansion in
+COT and DPF" (EUROCRYPT 2023), semi-honest. The tree is correlated:
+
+    level 1  k and k xor delta, k uniform
+    below    left child = H(node), right child = H(node) xor node,     H(x) = pi(s(x)) xor s(x)
+
+so that each level sums to delta. Let L_i be the sum of the left nodes of level i, and (q_i; r_i, q_i xor r_i delta) a
+random correlated OT for each level. The sender sends q_i xor L_i. The receiver gets L_i xor r_i delta, the sum of one
+side, and goes to the other: a_i = 1 - r_i. It knows all nodes of a level but the one on its path; this sum
+then yields the sibling of the next one. The unknown leaf is the sum of all others xor delta, which is w_a. One
+message of `depth` blocks a tree, one AES call for two nodes, nothing from the receiver.
+
+s(high, low) = (high xor low, high) makes H circular correlation robust for an ideal cipher pi (Guo, Katz, Wang, Weng,
+Yu, S&P 2020). pi is AES under a key of its own for each tree, derived from a public key of session and iteration, so
+that work on one tree does not serve for others. The places are the receiver's secret: its kernel neither branches nor
+indexes on them.
+
+The lowest bits of base blocks and leaves carry the choice: 0 for the sender, 1 at the receiver's place, else 0.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc import kernels
+from smc.primitives.hash import Blocks, round_keys
+
+
+class Trees(Protocol):
+    """One party's trees."""
+
+    def grow(self, first: int, target: Blocks) -> None:
+        """Leaves of whole trees from number `first` on, uint64[trees << depth, 2]."""
+
+
+class _Scratch:
+    def __init__(self, key: bytes) -> None:
+        self.keys = round_keys(key)
+        self.schedule = np.empty(22, dtype=np.uint64)
+        self.work = np.empty(8, dtype=np.uint64)
+
+
+class SenderTrees:
+    """The sender's trees from uniform `roots`, uint64[trees, 2]. Both parties give the same public `key`, 16 bytes.
+
+    `sums`: L_i of every tree, uint64[trees, depth, 2].
+    """
+
+    def __init__(self, key: bytes, delta: Blocks, roots: Blocks, depth: int) -> None:
+        self._scratch = _Scratch(key)
+        self._delta = delta
+        self._roots = roots
+        self._depth = depth
+        self.sums = np.empty((len(roots), depth, 2), dtype=np.uint64)
+        # Grown once for the sums, over each other, and again when the leaves are wanted: cheaper than keeping them.
+        self._grow(0, roots, 0, np.empty((1 << depth, 2), dtype=np.uint64), self.sums)
+
+    def _grow(self, first: int, roots: Blocks, stride: int, target: Blocks, sums: Blocks) -> None:
+        scratch = self._scratch
+        kernels.lpn_grow(scratch.keys, first, self._delta, roots, scratch.schedule, scratch.work, stride, target, sums)
+
+    def grow(self, first: int, target: Blocks) -> None:
+        """See `Trees.grow`."""
+        roots = self._roots[first : first + (len(target) >> self._depth)]
+        self._grow(first, roots, 1 << self._depth, target, np.empty((len(roots), self._depth, 2), dtype=np.uint64))
+
+
+class ReceiverTrees:
+    """The receiver's trees from the sums it knows, uint64[trees, depth, 2], and its choices r, uint8[trees, depth].
+
+    `places`: the punctured leaf of every tree, uint64[trees].
+    """
+
+    def __init__(self, key: bytes, known: Blocks, choices: NDArray[np.uint8]) -> None:
+        self._scratch = _Scratch(key)
+        self._known = known
+        self._depth = known.shape[1]
+        path = (choices ^ np.uint8(1)).astype(np.uint64)
+        self.places: NDArray[np.uint64] = (path << np.arange(self._depth, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
+
+    def grow(self, first: int, target: Blocks) -> None:
+        """See `Trees.grow`."""
+        trees = slice(first, first + (len(target) >> self._depth))
+        scratch = self._scratch
+        kernels.lpn_grow_punctured(
+            scratch.keys, first, self._known[trees], self.places[trees], scratch.schedule, scratch.work, target
+        )

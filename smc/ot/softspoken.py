@@ -1,0 +1,164 @@
+"""SoftSpoken: OT extension that trades cheap computation for communication, k = 2, 4 or 8 times less than IKNP's.
+
+Protocol: Roy, "SoftSpokenOT: Quieter OT Extension from Small-Field Silent VOLE in the Minicrypt Model" (CRYPTO 2022),
+semi-honest: subspace VOLE over F_{2^k} with the repetition code, without consistency checks.
+
+    base     delta is cut into 128 / k values d_i of k bits; for each, by k base OTs and a GGM tree (`punctured`), the
+             receiver holds 2^k PRG streams r_x and the extension *sender* all of them but r_{d_i}
+    receiver u_i = xor_x r_x;  bit j of v_i = xor of the r_x with bit j of x set;  sends c_i = u_i xor choices
+    sender   bit j of w_i = xor of the r_x with bit j of x xor d_i set  = (v_i)_j xor (d_i)_j u_i: r_{d_i} drops out
+             (q_i)_j = (w_i)_j xor (d_i)_j c_i = (v_i)_j xor (d_i)_j choices
+
+Transposed, row by row: q_j = v_j xor choice_j delta. Ideal functionality: correlated OT with one delta a session
+(`smc.ot.interface`); q and v are its outputs. The sender sees c_i, masked by a stream that it lacks. Assumptions: AES
+is a PRF, the base OT is secure. The lowest bit of delta is 1, which leaves 127 secret bits.
+
+Cost of n OTs: (128 / k) ceil(n / 8) bytes from the receiver, in one message for every 2^16 OTs, one flight; nothing
+from the sender. An OT costs either party 2^k / k AES blocks. Once a session: 128 base OTs (32 bytes from the receiver,
+4096 from the sender, two flights) and (128 / k) (k - 1) 32 bytes from the receiver, together with its first message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc import kernels
+from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
+from smc.ot.elliptic import EllipticReceiver, EllipticSender
+from smc.ot.interface import Choices
+from smc.ot.punctured import full_trees, punctured_trees
+from smc.primitives.hash import Blocks
+from smc.session import Session
+
+KAPPA = 128
+BATCH = 1 << 16  # OTs a message: 1 MiB / k
+AHEAD = 4  # messages that both parties may send before either reads: what fills a line with long delays
+TILE = 1 << 11  # OTs that the kernels make at a time
+DEFAULT = 4
+
+
+class _Streams:
+    """The PRG streams of one party: AES-128 in counter mode under every leaf, read forward only."""
+
+    def __init__(self, leaves: Blocks) -> None:
+        blocks, count, _ = leaves.shape
+        gray = np.arange(count) ^ np.arange(count) >> 1  # the order in which the kernels add leaves up
+        keys = np.ascontiguousarray(leaves[:, gray])
+        schedules = np.empty((blocks * count, 22), dtype=np.uint64)
+        kernels.ot_expand(keys.reshape(-1, 2), schedules)
+        self.schedules = schedules.reshape(blocks, count, 22)
+        self.blocks = blocks
+        self.tile = np.empty((KAPPA, TILE // 64), dtype=np.uint64)
+        self._counter = 0
+
+    def advance(self, count: int) -> int:
+        """The first stream block for the next `count` OTs, whole tiles."""
+        first = self._counter
+        self._counter += count // 128
+        return first
+
+
+def _padded(count: int) -> int:
+    return -(-count // TILE) * TILE
+
+
+def _batches(count: int) -> Iterator[tuple[int, int]]:
+    """The first OT and the number of OTs of each message."""
+    for start in range(0, count, BATCH):
+        yield start, min(BATCH, count - start)
+
+
+class SoftSpokenSender(CorrelatedSender):
+    """Sender of SoftSpoken over F_{2^k}; runs the base OTs, as their receiver, on first use."""
+
+    def __init__(self, session: Session, name: str, k: int = DEFAULT) -> None:
+        super().__init__(session, name)
+        self._k = k
+        self._streams: _Streams | None = None
+        self._delta_bits = np.unpackbits(self.delta.view(np.uint8), bitorder="little")
+        self._delta_masks = np.uint64(0) - self._delta_bits.astype(np.uint64)
+
+    def steps(self) -> Iterator[None]:
+        """See `Role.steps`."""
+        if self.ready:
+            return
+        base = EllipticReceiver(self.session, f"{self.name}.base")
+        yield
+        base.prepare(KAPPA)
+        points = np.ascontiguousarray(self._delta_bits.reshape(-1, self._k)[:, ::-1])
+        keys = base.random((points ^ np.uint8(1)).reshape(-1)).reshape(*points.shape, 2)
+        yield
+        offers = self.session.receive(f"{self.name}.trees", np.uint64, (len(points), self._k - 1, 2, 2))
+        self._streams = _Streams(punctured_trees(keys, points, offers))
+        self.ready = True
+
+    def correlated(self, count: int) -> Blocks:
+        """See `Sender.correlated`."""
+        out = np.empty((_padded(count), 2), dtype=np.uint64)
+        for start, here in _batches(count):
+            self.setup()
+            assert self._streams is not None
+            streams, whole = self._streams, _padded(here)
+            received = self.session.receive(f"{self.name}.matrix", np.uint8, (streams.blocks, (here + 7) // 8))
+            corrections: NDArray[np.uint8] = received
+            if whole != here:
+                corrections = np.zeros((streams.blocks, whole // 8), dtype=np.uint8)
+                corrections[:, : received.shape[1]] = received
+            kernels.ot_extend_sender(
+                streams.schedules,
+                streams.advance(whole),
+                self._delta_masks,
+                corrections.view(np.uint64),
+                streams.tile,
+                out[start : start + whole],
+            )
+        return out[:count]
+
+
+class SoftSpokenReceiver(CorrelatedReceiver):
+    """Receiver of SoftSpoken over F_{2^k}; runs the base OTs, as their sender, on first use."""
+
+    batch = AHEAD * BATCH
+
+    def __init__(self, session: Session, name: str, k: int = DEFAULT) -> None:
+        super().__init__(session, name)
+        self._k = k
+        self._streams: _Streams | None = None
+
+    def steps(self) -> Iterator[None]:
+        """See `Role.steps`."""
+        if self.ready:
+            return
+        base = EllipticSender(self.session, f"{self.name}.base")
+        base.setup()
+        yield
+        leaves, offers = full_trees(base.random(KAPPA).reshape(2, -1, self._k, 2))
+        self.session.send(f"{self.name}.trees", offers)
+        self._streams = _Streams(leaves)
+        self.ready = True
+
+    def correlated(self, choice: Choices) -> Blocks:
+        """See `Receiver.correlated`."""
+        count = len(choice)
+        out = np.empty((_padded(count), 2), dtype=np.uint64)
+        for start, here in _batches(count):
+            self.setup()
+            assert self._streams is not None
+            streams, whole = self._streams, _padded(here)
+            packed = np.zeros(whole // 8, dtype=np.uint8)
+            size = (here + 7) // 8
+            packed[:size] = np.packbits(choice[start : start + here], bitorder="little")
+            corrections = np.empty((streams.blocks, whole // 64), dtype=np.uint64)
+            kernels.ot_extend_receiver(
+                streams.schedules,
+                streams.advance(whole),
+                packed.view(np.uint64),
+                streams.tile,
+                corrections,
+                out[start : start + whole],
+            )
+            self.session.send(f"{self.name}.matrix", corrections.view(np.uint8)[:, :size])
+        return out[:count]

@@ -1,0 +1,92 @@
+"""An ID3 counted beforehand: exact for its tree, a bound for any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from protocols.foresight import at_most, with_tree
+from protocols.id3 import Leaf, Problem, Tree, id3
+from smc.counting import forecast
+from smc.engines import Profile, engine_of
+from smc.local import run_local
+from smc.meter import Cost, Meter
+from smc.session import Session
+
+PROFILES = [Profile("yao"), Profile("mixed", garbling="three-halves"), Profile("lean", "ferret"), Profile("gmw")]
+
+
+def public(cost: Cost) -> dict[str, Any]:
+    fields: dict[str, Any] = cost.as_dict()
+    del fields["seconds"]
+    return fields
+
+
+def run(problem: Problem, rows: int, seed: int, profile: Profile) -> tuple[Tree, dict[int, Meter]]:
+    rng = np.random.default_rng(seed)
+    meters: dict[int, Meter] = {}
+    data = [
+        (
+            np.stack([rng.integers(0, size, rows) for size in problem.domains], axis=1)
+            if problem.domains
+            else np.zeros((rows, 0), dtype=np.int64),
+            rng.integers(0, problem.classes, rows),
+        )
+        for _ in (0, 1)
+    ]
+
+    def both(session: Session) -> Tree:
+        meters[session.party] = session.meter
+        return id3(engine_of(session, profile), problem, *data[session.party])
+
+    tree, same = run_local(both)
+    assert tree == same
+    return tree, meters
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=str)
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem((3, 2, 4), 3, 20, delta=0.05),
+        Problem((2, 2, 2), 2, 20, delta=0.05, min_rows=6),
+        Problem((3, 3), 2, 20, delta=0.05, max_depth=1),
+        Problem((3,), 2, 20, delta=0.05),
+        Problem((), 2, 20, delta=0.05),
+        Problem((2, 2), 1, 20, delta=0.05),
+    ],
+    ids=str,
+)
+def test_costs_are_foreseen(profile: Profile, problem: Problem) -> None:
+    tree, meters = run(problem, 20, 5, profile)
+    exact = forecast(lambda engine: with_tree(engine, problem, tree), profile)
+    bound = forecast(lambda engine: at_most(engine, problem), profile)
+    for party in (0, 1):
+        real = public(meters[party].total)
+        assert public(exact.costs[party]) == real
+        assert {path: public(cost) for path, cost in exact.meters[party].phases.items()} == {
+            path: public(cost) for path, cost in meters[party].phases.items()
+        }
+        for name, value in public(bound.costs[party]).items():
+            assert value >= real[name]
+
+
+def test_the_bound_knows_how_many_nodes_can_split() -> None:
+    """With few rows, or nodes that must have many, hardly any level can be full."""
+    free = Problem((4,) * 5, 2, 1000, delta=0.05)
+    costs = [
+        forecast(lambda engine, problem=problem: at_most(engine, problem), Profile("yao")).bytes  # type: ignore[misc]
+        for problem in (free, Problem((4,) * 5, 2, 1000, delta=0.05, min_rows=900), Problem((4,) * 5, 2, 4, 0.05))
+    ]
+    assert costs[0] > 2 * costs[1] > 0
+    assert costs[0] > 2 * costs[2] > 0
+
+
+def test_a_single_leaf_is_foreseen() -> None:
+    problem = Problem((2, 2), 2, 8, delta=0.05, min_rows=100)
+    tree, meters = run(problem, 8, 1, Profile("yao"))
+    assert isinstance(tree, Leaf)
+    found = forecast(lambda engine: with_tree(engine, problem, tree), Profile("yao"))
+    assert public(found.costs[0]) == public(meters[0].total)

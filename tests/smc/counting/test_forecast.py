@@ -1,0 +1,146 @@
+"""What is counted beforehand is what a run then measures: bytes, messages, rounds, AND gates, of both parties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from protocols.circuit import evaluate
+from protocols.equality import equal
+from protocols.logarithm import open_logarithm
+from protocols.majority import majority
+from protocols.millionaires import strict, three_way
+from smc.circuit import Builder
+from smc.counting import CountingSession, cheapest, forecast
+from smc.counting.timing import predicted_seconds
+from smc.engines import Engine, Profile, engine_of
+from smc.link_shape import LinkShape
+from smc.local import run_local
+from smc.meter import Cost, Meter
+from smc.session import Session
+
+EXTENSIONS = ("iknp", "softspoken2", "softspoken4", "softspoken8", "extension", "ferret")
+PROFILES = [
+    *(Profile("yao", ot) for ot in EXTENSIONS),
+    Profile("yao", garbling="three-halves"),
+    *(Profile("gmw", ot) for ot in EXTENSIONS),
+    Profile("gmw", form="size"),
+    Profile("gmw", table_gates=True),
+    Profile("gmw", "ferret", table_gates=True),
+    Profile("mixed"),
+    Profile("mixed", "ferret", "three-halves"),
+    Profile("lean"),
+    Profile("lean", "ferret", form="size"),
+]
+Program = Callable[[Engine], Any]
+
+
+def zeros(*shape: int) -> np.ndarray:
+    return np.zeros(shape, dtype=np.uint64)
+
+
+PROGRAMS: dict[str, Program] = {
+    "nothing": lambda engine: engine.reveal(),
+    "millionaires": lambda engine: three_way(engine, zeros(1), 32),
+    "comparisons": lambda engine: strict(engine, zeros(3000), 20),
+    "empty batch": lambda engine: strict(engine, zeros(0), 20),
+    "equality": lambda engine: equal(engine, zeros(65), 9),
+    "majority": lambda engine: majority(engine, zeros(3, 129), 7),
+    "logarithms": lambda engine: open_logarithm(engine, zeros(70), 1000, 0.01, times_x=True),
+    "two in a row": lambda engine: [strict(engine, zeros(5), 8), open_logarithm(engine, zeros(2), 100, 0.05)],
+}
+
+
+def measured(program: Program, profile: Profile) -> tuple[Meter, Meter]:
+    meters: dict[int, Meter] = {}
+
+    def both(session: Session) -> None:
+        meters[session.party] = session.meter
+        program(engine_of(session, profile))
+
+    run_local(both)
+    return meters[0], meters[1]
+
+
+def public(cost: Cost) -> dict[str, float]:
+    fields = cost.as_dict()
+    del fields["seconds"]
+    return fields
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=str)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_forecast_is_exact(profile: Profile, name: str) -> None:
+    found = forecast(PROGRAMS[name], profile)
+    for counted, real in zip(found.meters, measured(PROGRAMS[name], profile), strict=True):
+        assert public(counted.total) == public(real.total)
+        assert {path: public(cost) for path, cost in counted.phases.items()} == {
+            path: public(cost) for path, cost in real.phases.items()
+        }
+    assert found.seconds(LinkShape()) >= 0  # and the two traces fit each other
+
+
+@pytest.mark.parametrize("engine", ["yao", "gmw"])
+def test_the_forecast_is_exact_with_the_trapdoor(engine: Any) -> None:
+    program: Program = lambda engine: three_way(engine, zeros(2), 3)  # noqa: E731
+    found = forecast(program, Profile(engine, "trapdoor"))
+    for counted, real in zip(found.meters, measured(program, Profile(engine, "trapdoor")), strict=True):
+        assert public(counted.total) == public(real.total)
+
+
+@pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw"), Profile("gmw", "ferret")], ids=str)
+def test_the_forecast_is_exact_where_batches_are_cut(profile: Profile) -> None:
+    """More OTs than a message holds, more labels than a chunk, more triples than one iteration of Ferret."""
+    program: Program = lambda engine: strict(engine, zeros(40_000), 20)  # noqa: E731
+    found = forecast(program, profile)
+    for counted, real in zip(found.meters, measured(program, profile), strict=True):
+        assert public(counted.total) == public(real.total)
+
+
+def test_a_circuit_with_one_input() -> None:
+    builder = Builder()
+    x = builder.input(6)
+    builder.output(x * x)
+    netlist = builder.build()
+
+    def program(engine: Engine) -> Any:
+        return evaluate(engine, netlist, np.zeros((6, 1), dtype=np.uint8) if engine.party == 0 else None)
+
+    for profile in (Profile("yao"), Profile("gmw")):
+        found = forecast(program, profile)
+        assert public(found.costs[1]) == public(measured(program, profile)[1].total)
+
+
+def test_the_time_is_that_of_the_slower_way() -> None:
+    """One megabyte there and an answer: rate, two delays, and the work in between."""
+    one, two = CountingSession(0), CountingSession(1)
+    one.sent(1_000_000)
+    one.received(0)
+    two.received(1_000_000)
+    two.work(2.0)
+    two.sent(0)
+    seconds = predicted_seconds((one.trace, two.trace), LinkShape(8e6, 0.25))
+    assert seconds == pytest.approx(1.0 + 2.0 + 2 * 0.25, abs=0.01)
+    fast = predicted_seconds((one.trace, two.trace), LinkShape())
+    assert fast == pytest.approx(2.0, abs=0.01)
+
+
+def test_traces_that_do_not_fit_are_refused() -> None:
+    one, two = CountingSession(0), CountingSession(1)
+    one.sent(10)
+    two.received(11)
+    with pytest.raises(ValueError, match="10 bytes meets a party that expects 11"):
+        predicted_seconds((one.trace, two.trace), LinkShape())
+    two.trace.clear()
+    with pytest.raises(ValueError, match="sent in vain"):
+        predicted_seconds((one.trace, two.trace), LinkShape())
+
+
+def test_slow_answers_favour_garbled_circuits_and_slow_lines_shares() -> None:
+    program: Program = lambda engine: strict(engine, zeros(20_000), 32)  # noqa: E731
+    candidates = [Profile("gmw", form="size"), Profile("yao")]
+    assert cheapest(program, candidates, LinkShape(None, 1.0)).profile.engine == "yao"
+    assert cheapest(program, candidates, LinkShape(1e6, 0.001)).profile.engine == "gmw"

@@ -1,0 +1,247 @@
+"""OT extensions: correlation at every size, exact messages, streams that never repeat, choices hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smc.local import run_local
+from smc.meter import Cost
+from smc.ot import Kind, Receiver, Sender, Transfers, make_roles
+from smc.session import Session
+
+ROWS: dict[Kind, int] = {"iknp": 128, "softspoken2": 64, "softspoken4": 32, "softspoken8": 16}  # bits an OT
+KINDS = list(ROWS)
+BATCH = 1 << 16
+
+
+def transfer(kind: Kind, sender: Callable[[Sender], Any], receiver: Callable[[Receiver], Any]) -> Any:
+    """sender(role) as party 0 against receiver(role) as party 1."""
+
+    def program(session: Session) -> Any:
+        roles = make_roles(kind, session, "ot", "ot")
+        return sender(roles[0]) if session.party == 0 else receiver(roles[1])
+
+    return run_local(program)
+
+
+def correlate(kind: Kind, *choices: np.ndarray) -> tuple[list[np.ndarray], np.ndarray, list[np.ndarray]]:
+    """Zero messages, delta and the receiver's blocks of several calls in one session."""
+    (zero, delta), got = transfer(
+        kind,
+        lambda s: ([s.correlated(len(choice)) for choice in choices], s.delta),
+        lambda r: [r.correlated(choice) for choice in choices],
+    )
+    return zero, delta, got
+
+
+def bits(count: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 2, count).astype(np.uint8)
+
+
+def expected(zero: np.ndarray, delta: np.ndarray, choice: np.ndarray) -> np.ndarray:
+    return np.where(choice[:, None] == 1, zero ^ delta, zero)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_correlation_holds_at_every_size(kind: Kind) -> None:
+    choices = [bits(count, count) for count in (0, 1, 127, 128, 129, 1000, 2048, 100_001, 1)]
+    zero, delta, got = correlate(kind, *choices)
+    assert delta[0] & 1
+    for mine, theirs, choice in zip(zero, got, choices, strict=True):
+        assert mine.shape == theirs.shape == (len(choice), 2)
+        assert np.array_equal(theirs, expected(mine, delta, choice))
+    everything = np.concatenate(zero)
+    assert len(np.unique(everything, axis=0)) == len(everything)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.sampled_from(KINDS), st.lists(st.integers(0, 4500), max_size=4), st.integers(0, 2**32))
+def test_any_sequence_of_calls(kind: Kind, counts: list[int], seed: int) -> None:
+    choices = [bits(count, seed + i) for i, count in enumerate(counts)]
+    zero, delta, got = correlate(kind, *choices)
+    for mine, theirs, choice in zip(zero, got, choices, strict=True):
+        assert np.array_equal(theirs, expected(mine, delta, choice))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_receiver_may_leave_its_choices_to_the_protocol(kind: Kind) -> None:
+    (zero, delta), (choice, got) = transfer(
+        kind, lambda s: (s.random_correlated(3000), s.delta), lambda r: r.random_correlated(3000)
+    )
+    assert choice.dtype == np.uint8
+    assert 1300 < choice.sum() < 1700
+    assert np.array_equal(got, expected(zero, delta, choice))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_keys_across_batches(kind: Kind) -> None:
+    choice = bits(BATCH + 70)
+    keys, got = transfer(kind, lambda s: s.random(len(choice)), lambda r: r.random(choice))
+    assert np.array_equal(got, keys[choice, np.arange(len(choice))])
+    assert len(np.unique(keys.reshape(-1, 2), axis=0)) == 2 * len(choice)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_sessions_share_nothing(kind: Kind) -> None:
+    runs = [correlate(kind, np.zeros(500, np.uint8)) for _ in range(2)]
+    assert not np.array_equal(runs[0][1], runs[1][1])
+    blocks = [{block.tobytes() for block in zero} for (zero,), _, _ in runs]
+    assert not blocks[0] & blocks[1]
+
+
+# Messages.
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [1, 127, 128, 2049, BATCH, BATCH + 9])
+def test_messages_have_the_stated_sizes(kind: Kind, count: int) -> None:
+    def program(session: Session) -> tuple[Cost, Cost]:
+        sender, receiver = make_roles(kind, session, "ot", "ot")
+        with session.phase("once") as once:
+            (sender if session.party == 0 else receiver).setup()
+        with session.phase("each") as each:
+            if session.party == 0:
+                sender.correlated(count)
+            else:
+                receiver.correlated(bits(count))
+        return once, each
+
+    (_, _), (once, each) = run_local(program)
+    trees = 0 if kind == "iknp" else ROWS[kind] * (128 // ROWS[kind] - 1) * 32
+    assert (once.bytes_sent, once.bytes_received) == (32 + trees, 128 * 32)
+    whole, rest = divmod(count, BATCH)
+    assert (each.bytes_sent, each.bytes_received) == (ROWS[kind] * (whole * BATCH // 8 + -(-rest // 8)), 0)
+    assert each.messages == whole + (rest > 0)
+    assert each.rounds == 0  # the receiver never waits
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_both_directions_are_set_up_in_the_rounds_of_one(kind: Kind) -> None:
+    def program(session: Session) -> Cost:
+        transfers = Transfers(session, kind)
+        with session.phase("both") as cost:
+            transfers.setup()
+            transfers.setup()
+        return cost
+
+    one, other = run_local(program)
+    flights = 2 if kind == "iknp" else 3
+    for cost in (one, other):
+        assert cost.messages == 2 * flights
+        assert cost.rounds <= flights
+        assert cost.bytes_sent == cost.bytes_received
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_several_messages_cross_in_one_round(kind: Kind) -> None:
+    def program(session: Session) -> Cost:
+        transfers = Transfers(session, kind)
+        transfers.setup()
+        with session.phase("bits") as cost:
+            transfers.random_bits(5 * BATCH // 64 + 1)
+        return cost
+
+    for cost in run_local(program):
+        assert cost.bytes_sent == cost.bytes_received == ROWS[kind] * (5 * BATCH + 64) // 8
+        assert cost.messages == 2 * 6
+        assert cost.rounds == 2
+
+
+# What the sender sees.
+
+
+def matrices(kind: Kind, *choices: np.ndarray) -> list[np.ndarray]:
+    """The receiver's messages for several calls."""
+    seen: list[np.ndarray] = []
+
+    def receive(receiver: Receiver) -> None:
+        receiver.setup()
+        send = receiver.session.send
+
+        def watched(step: str, array: np.ndarray) -> None:
+            seen.append(np.array(array))
+            send(step, array)
+
+        receiver.session.send = watched  # type: ignore[method-assign]
+        for choice in choices:
+            receiver.correlated(choice)
+
+    transfer(kind, lambda s: [s.correlated(len(choice)) for choice in choices], receive)
+    return seen
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bit", [0, 1])
+def test_the_message_looks_uniform_whatever_the_choices(kind: Kind, bit: int) -> None:
+    (matrix,) = matrices(kind, np.full(60_000, bit, np.uint8))
+    counts = np.bincount(matrix.reshape(-1), minlength=256)
+    mean = matrix.size / 256
+    chi_square = ((counts - mean) ** 2 / mean).sum()
+    assert chi_square < 255 + 6 * np.sqrt(2 * 255)
+    columns = np.unpackbits(matrix, axis=1).mean(axis=0)  # no OT stands out
+    assert abs(columns.mean() - 0.5) * 2 * np.sqrt(8 * matrix.size) < 5
+    assert len(np.unique(matrix, axis=0)) == ROWS[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_streams_only_move_forward(kind: Kind) -> None:
+    """A rewound stream would give the sender choices1 xor choices2."""
+    first, second = np.zeros(2048, np.uint8), bits(2048)
+    one, two = matrices(kind, first, second)
+    leaked = np.packbits(first ^ second, bitorder="little")
+    assert not (one ^ two == leaked).all(axis=1).any()
+    rows = np.concatenate([one, two])
+    assert len(np.unique(rows[:, :128], axis=0)) == len(np.unique(rows[:, 128:], axis=0)) == len(rows)
+
+
+# One-bit keys, for AND triples.
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [(kind, words) for kind in [*KINDS, "extension", "ferret"] for words in (0, 1, 1000)] + [("trapdoor", 1)],
+)
+def test_random_bits_both_ways(kind: Kind, words: int) -> None:
+    def program(session: Session) -> Any:
+        transfers = Transfers(session, kind)
+        return transfers.random_bits(words), transfers.random_bits(words)
+
+    left, right = run_local(program)
+    seen = set()
+    for one, other in zip(left, right, strict=True):
+        for (zero, one_, _, _), (_, _, choice, chosen) in ((one, other), (other, one)):
+            assert np.array_equal(chosen, (choice & one_) | (~choice & zero))
+        for array in (*one, *other):
+            assert array.dtype == np.uint64
+            assert array.shape == (words,)
+        for zero, one_, choice, _ in (one, other):
+            seen |= {array.tobytes() for array in (zero, one_, choice)}
+            if words > 100:
+                for array in (zero, one_, choice, zero ^ one_):
+                    ones = int(np.bitwise_count(array).sum())
+                    assert abs(ones - 32 * words) < 5 * np.sqrt(16 * words)
+    assert len(seen) == (12 if words else 1)  # nothing comes twice
+
+
+def test_random_bits_are_the_lowest_bits_of_hashed_blocks() -> None:
+    """Against the hash that random keys come from, under the purpose of bits."""
+    from smc.primitives.hash import LabelHash
+
+    def send(sender: Sender) -> Any:
+        blocks: list[np.ndarray] = []
+        make = sender.random_correlated
+        sender.random_correlated = lambda count: blocks.append(make(count)) or blocks[-1]  # type: ignore
+        found = sender.random_bits(1100)
+        both = LabelHash(sender.session, "ot bits")
+        keys = [both(part, part ^ sender.delta) for part in blocks]
+        return found, [np.concatenate(side) for side in zip(*keys, strict=True)]
+
+    (found, keys), _ = transfer("extension", send, lambda r: r.random_bits(1100))
+    for packed, key in zip(found, keys, strict=True):
+        assert np.array_equal(np.unpackbits(packed.view(np.uint8), bitorder="little"), key[:, 0] & 1)

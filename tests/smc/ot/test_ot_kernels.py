@@ -1,0 +1,99 @@
+"""The parts of OT extension, each against a plain way to compute the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from smc import kernels
+from smc.ot.punctured import full_trees, punctured_trees
+from smc.ot.softspoken import _Streams
+from smc.primitives.hash import round_keys
+from smc.primitives.prg import Prg
+
+TILE = np.empty((128, 32), dtype=np.uint64)
+
+
+def random_words(*shape: int, seed: int = 0) -> np.ndarray:
+    return Prg(bytes([seed]) * 16).words(*shape)
+
+
+def aes(key: bytes, first: int, count: int) -> bytes:
+    """AES of `count` little-endian counters."""
+    encryptor = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+    return encryptor.update(b"".join((first + i).to_bytes(16, "little") for i in range(count)))
+
+
+@pytest.mark.parametrize("words", [0, 32, 64, 320])
+def test_transposition(words: int) -> None:
+    rows = random_words(128, words)
+    plain = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").T
+    out = np.empty((64 * words, 2), dtype=np.uint64)
+    kernels.ot_transpose(rows, TILE, out)
+    assert np.array_equal(np.unpackbits(out.view(np.uint8), axis=1, bitorder="little").reshape(plain.shape), plain)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 64, 199])
+def test_hashing_of_both_blocks(count: int) -> None:
+    keys, delta, source = round_keys(bytes(range(16))), random_words(2, seed=1), random_words(count, 2)
+    zero, one, expected = np.empty((3, count, 2), dtype=np.uint64)
+    kernels.ot_hash_both(keys, 5, delta, source, zero, one)
+    for found, blocks in ((zero, source), (one, source ^ delta)):
+        kernels.hash_blocks(keys, 5, blocks, expected)
+        assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 8])
+def test_punctured_trees(depth: int) -> None:
+    trees = 6
+    keys = random_words(2, trees, depth, 2)
+    leaves, offers = full_trees(keys)
+    assert leaves.shape == (trees, 1 << depth, 2)
+    assert offers.shape == (trees, depth - 1, 2, 2)
+    assert len(np.unique(leaves.reshape(-1, 2), axis=0)) == trees << depth
+
+    for value in {0, 1, (1 << depth) - 1}:  # each leaf by its path from the root
+        node = keys[value >> (depth - 1), 2, 0].tobytes()
+        for level in range(1, depth):
+            node = aes(node, value >> (depth - 1 - level) & 1, 1)
+        assert leaves[2, value].tobytes() == node
+
+    points = Prg(bytes(16)).bits(trees, depth)
+    points[0], points[1] = 0, 1
+    chosen = np.where(points[..., None] == 1, keys[0], keys[1])
+    found = punctured_trees(chosen, points, offers)
+    for tree in range(trees):
+        value = int("".join(map(str, points[tree])), 2)
+        order = np.arange(1 << depth) ^ value
+        assert np.array_equal(found[tree, 1:], leaves[tree, order[1:]])
+        assert not found[tree, 0].any()
+
+
+@pytest.mark.parametrize("k", [2, 4, 8])
+def test_small_field_extension(k: int) -> None:
+    """Both kernels against u = sum of r_x and v = sum of x r_x, from streams made by OpenSSL."""
+    blocks, words, counter = 128 // k, 64, 48
+    leaves = random_words(blocks, 1 << k, 2, seed=k)
+    streams = np.array([[np.frombuffer(aes(r.tobytes(), counter, words // 2), np.uint64) for r in b] for b in leaves])
+    u = np.bitwise_xor.reduce(streams, axis=1)
+    values = np.arange(1 << k)
+    v = np.stack([np.bitwise_xor.reduce(streams[:, values >> j & 1 == 1], axis=1) for j in range(k)], axis=1)
+    choices = random_words(words, seed=9)
+
+    corrections = np.empty((blocks, words), dtype=np.uint64)
+    out, expected = np.empty((2, 64 * words, 2), dtype=np.uint64)
+    kernels.ot_extend_receiver(_Streams(leaves).schedules, counter, choices, TILE, corrections, out)
+    assert np.array_equal(corrections, u ^ choices)
+    kernels.ot_transpose(v.reshape(128, words), TILE, expected)
+    assert np.array_equal(out, expected)
+
+    delta = random_words(2, seed=8)
+    bits = np.unpackbits(delta.view(np.uint8), bitorder="little")
+    points = (bits.reshape(blocks, k) << np.arange(k)).sum(axis=1)
+    lacking = np.stack([leaves[i, values ^ points[i]] for i in range(blocks)])
+    lacking[:, 0] = 77  # must not matter
+    masks = np.uint64(0) - bits.astype(np.uint64)
+    kernels.ot_extend_sender(_Streams(lacking).schedules, counter, masks, corrections, TILE, out)
+    chosen = np.unpackbits(choices.view(np.uint8), bitorder="little")
+    assert np.array_equal(out, np.where(chosen[:, None] == 1, expected ^ delta, expected))
