@@ -2,102 +2,257 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from parties import config, jobs, schema, tables, trees
-from protocols.equality import equal
-from protocols.id3 import id3
-from protocols.logarithm import open_logarithm
-from protocols.majority import majority
-from protocols.millionaires import three_way
-from smc.engines import Engine, Name
-from smc.ot import Kind
+from parties import config, jobs, planner, schema, tables
+from protocols import equality, id3, logarithm, majority, millionaires, precision
+from protocols.circuit import evaluate
+from protocols.inputs import both_inputs, checked
+from smc.circuit import Builder, Form, Netlist, multiply
+from smc.circuit import evaluate as plain
+from smc.circuit.library import aes128
+from smc.counting import Forecast, forecast
+from smc.engines import Engine, Profile, make_engine
+from smc.link_shape import LinkShape
+from smc.local import run_local
+from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
 
+WIDTH = 32  # of compared integers
 LOG_BOUND = 1 << 20
+LOG_DELTA = 2.7e-6  # the logarithm is right to delta / 4 < 1e-6 ln 2, and so to 1e-6 of itself from ln 2 on
 SEED = 20020301  # of the public test inputs; the protocols' own randomness is the system's
+ANY, UNLIMITED = (0.0, math.inf), (math.inf, math.inf)  # rates of links, bits per second
+FAST, SLOW, LIMITED = (500e6, math.inf), (0.0, 499e6), (500e6, 1e15)
+LONGEST_SECONDS = 30.0  # of one run, by forecast
+
+Result = Any
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A program with its inputs: `play` is this party's side, `right` judges the result.
+
+    `count` is the same conversation for a counting engine; None if that can be `play` itself.
+    """
+
+    name: str
+    play: Callable[[Engine, int], Result]
+    right: Callable[[Result, int], bool]
+    count: Callable[[Any, int], object] | None = None
 
 
 @dataclass(frozen=True)
 class Case:
-    """A protocol on an engine: `run` plays this party's side and raises `RuntimeError` on a wrong result."""
+    """A workload on a profile, measured on links whose rate in bits per second is in the range `rates`."""
 
-    protocol: str
-    engine: Name
-    ot: Kind
+    workload: Workload
+    profile: Profile
     batch: int
-    run: Callable[[Engine, int], None]
+    rates: tuple[float, float] = ANY
 
     @property
     def title(self) -> str:
         """A unique name."""
-        return f"{self.protocol}, {self.engine}, {self.ot}, batch {self.batch}"
+        return f"{self.workload.name}, {self.profile}, batch {self.batch}"
+
+    def suits(self, shape: LinkShape) -> bool:
+        """Whether to measure it on such a link."""
+        low, high = self.rates
+        return low <= (shape.rate or math.inf) <= high
+
+    def forecast(self) -> Forecast:
+        """Exact costs of one run, and its time on any link."""
+        count = self.workload.count or self.workload.play
+        return forecast(lambda engine: count(engine, self.batch), self.profile)
+
+    def play(self, engine: Engine) -> Result:
+        """This party's side of one run."""
+        return self.workload.play(engine, self.batch)
+
+    def check(self, result: Result) -> None:
+        """`RuntimeError` if a run's result is wrong."""
+        if not self.workload.right(result, self.batch):
+            raise RuntimeError(f"wrong result in the bench: {self.title}")
 
 
-def _require(right: bool) -> None:
-    if not right:
-        raise RuntimeError("a protocol gave a wrong result in the bench")
+@lru_cache(maxsize=8)
+def _integers(below: int, *shape: int) -> NDArray[np.uint64]:
+    """The parties' public test inputs, uint64[2, ...]."""
+    return np.random.default_rng(SEED).integers(0, below, (2, *shape), dtype=np.uint64)
 
 
-def _rng() -> np.random.Generator:
-    return np.random.default_rng(SEED)
+def _more(engine: Engine, batch: int) -> Result:
+    return millionaires.strict(engine, _integers(1 << WIDTH, batch)[engine.party], WIDTH)
 
 
-def _millionaires(engine: Engine, batch: int) -> None:
-    values = _rng().integers(0, 1 << 32, (2, batch), dtype=np.uint64)
-    truth = np.where(values[0] > values[1], "party0", np.where(values[0] < values[1], "party1", "equal"))
-    _require(three_way(engine, values[engine.party], 32) == truth.tolist())
+def _more_is_right(result: Result, batch: int) -> bool:
+    values = _integers(1 << WIDTH, batch)
+    return np.array_equal(result, values[0] > values[1])
 
 
-def _equality(engine: Engine, batch: int) -> None:
-    values = _rng().integers(0, 4, (2, batch), dtype=np.uint64)
-    _require(np.array_equal(equal(engine, values[engine.party], 32), values[0] == values[1]))
+def _equal(engine: Engine, batch: int) -> Result:
+    return equality.equal(engine, _integers(4, batch)[engine.party], WIDTH)
 
 
-def _majority(engine: Engine, batch: int) -> None:
-    counts = _rng().integers(0, 1 << 15, (2, 4, batch), dtype=np.uint64)
-    _require(np.array_equal(majority(engine, counts[engine.party], 16), counts.sum(axis=0).argmax(axis=0)))
+def _equal_is_right(result: Result, batch: int) -> bool:
+    values = _integers(4, batch)
+    return np.array_equal(result, values[0] == values[1])
 
 
-def _x_log_x(engine: Engine, batch: int) -> None:
-    counts = _rng().integers(0, LOG_BOUND // 2, (2, batch), dtype=np.uint64)
-    x = counts.sum(axis=0).astype(np.float64)
-    found = open_logarithm(engine, counts[engine.party], LOG_BOUND, 0.001, times_x=True)
-    _require(bool((np.abs(found - x * np.log(np.maximum(x, 1))) <= x * 0.001 / 4 + 1e-6).all()))
+def _majority(engine: Engine, batch: int) -> Result:
+    return majority.majority(engine, _integers(1 << 15, 4, batch)[engine.party], 16)
 
 
-def _tennis(engine: Engine, batch: int) -> None:
-    del batch
+def _majority_is_right(result: Result, batch: int) -> bool:
+    return np.array_equal(result, _integers(1 << 15, 4, batch).sum(axis=0).argmax(axis=0))
+
+
+@lru_cache
+def multiplication(width: int, form: Form) -> Netlist:
+    """The product of two integers, cut to their width."""
+    builder = Builder(form)
+    builder.output(multiply(builder.input(width), builder.input(width), width))
+    return builder.build()
+
+
+@lru_cache
+def _aes(form: Form) -> Netlist:
+    del form  # its S-boxes are as they are
+    return aes128()
+
+
+def _circuit(name: str, make: Callable[[Form], Netlist]) -> Workload:
+    """A netlist of two inputs of one width, on random ones."""
+
+    @lru_cache(maxsize=2)
+    def inputs(batch: int) -> list[BitMatrix]:
+        bits = np.random.default_rng(SEED).integers(0, 2, (2, make("size").input_widths[0], batch), dtype=np.uint8)
+        return list(bits)
+
+    @lru_cache(maxsize=2)
+    def truth(batch: int) -> list[BitMatrix]:
+        return plain(make("size"), inputs(batch))
+
+    return Workload(
+        name,
+        lambda engine, batch: evaluate(engine, make(engine.form), inputs(batch)[engine.party]),
+        lambda result, batch: np.array_equal(np.concatenate(result), np.concatenate(truth(batch))),
+    )
+
+
+def _x_log_x(engine: Engine, batch: int) -> Result:
+    """As `logarithm.open_logarithm`, in named phases; the opened bits and how many of them are a fraction."""
+    parameters = precision.derive(LOG_DELTA, LOG_BOUND, prices=engine.words.prices)
+    width = parameters.count_width
+    own = checked(_integers(LOG_BOUND // 2, batch)[engine.party], width, "the count")
+    with engine.session.phase("inputs"):
+        left, right = both_inputs(engine, own, width)
+    with engine.session.phase("logarithm"):
+        x, log = logarithm.logarithm(engine, parameters, left, right)
+    with engine.session.phase("times x"):
+        word = engine.words.multiply(x, 0, log, parameters.sum_width)
+    with engine.session.phase("opening"):
+        return engine.reveal(engine.words.bits(word))[0], parameters.fraction
+
+
+def _x_log_x_is_right(result: Result, batch: int) -> bool:
+    opened, fraction = result
+    x = _integers(LOG_BOUND // 2, batch).sum(axis=0).astype(np.float64)
+    found = np.array(bitpack.to_integers(opened, signed=True), dtype=np.float64) / (1 << fraction)
+    return bool((np.abs(found - x * np.log(np.maximum(x, 1))) <= x * LOG_DELTA / 4 + 1e-8).all())
+
+
+@lru_cache
+def _tables() -> tuple[id3.Problem, list[tables.Table]]:
     demo, settings = tables.demo(), config.Id3Settings()
     agreed = schema.load(demo.schema)
     target = agreed.choose_target()
-    table = tables.load((demo.clinic_a, demo.clinic_b)[engine.party], agreed, target, settings.max_rows)
-    found = jobs.named(id3(engine, jobs.problem(settings, agreed, target), table.rows, table.classes), agreed, target)
-    asked = {place.node.attribute for place in trees.places(found) if isinstance(place.node, trees.Split)}
-    _require(asked == {"outlook", "humidity", "wind"})
+    halves = [tables.load(path, agreed, target, settings.max_rows) for path in (demo.clinic_a, demo.clinic_b)]
+    return jobs.problem(settings, agreed, target), halves
 
 
-def chosen_cases(only: str) -> list[Case]:
-    """The cases whose title contains `only`."""
-    return [case for case in all_cases() if only in case.title]
+def _tree(engine: Engine, batch: int) -> id3.Tree:
+    del batch
+    problem, halves = _tables()
+    own = halves[engine.party]
+    return id3.id3(engine, problem, own.rows, own.classes)
 
 
-def all_cases() -> list[Case]:
-    """The table's rows, in order."""
-    millionaires = "millionaires 32"
-    circuits: tuple[Name, ...] = ("yao", "gmw")
-    kinds: tuple[Kind, ...] = ("extension", "trapdoor")
-    cases = [Case(millionaires, engine, kind, 1, _millionaires) for engine in circuits for kind in kinds]
-    for engine in circuits:
-        cases += [
-            Case(millionaires, engine, "extension", 10_000, _millionaires),
-            Case("equality 32", engine, "extension", 10_000, _equality),
-            Case("majority of 4", engine, "extension", 1000, _majority),
-        ]
-    everything: tuple[Name, ...] = ("mixed", *circuits)
-    for engine in everything:
-        cases.append(Case("x ln x, 2^20", engine, "extension", 1000, _x_log_x))
-        cases.append(Case("ID3, tennis", engine, "extension", 1, _tennis))
-    return cases
+@lru_cache
+def _clear_tree() -> id3.Tree:
+    """What the clear engine finds."""
+    return run_local(lambda session: _tree(make_engine(session, "clear"), 1))[0]
+
+
+def _count_tree(engine: Any, batch: int) -> object:
+    del batch
+    return planner.id3_program(_tables()[0], _clear_tree())(engine)
+
+
+MORE = Workload(f"millionaires {WIDTH}", _more, _more_is_right)
+EQUAL = Workload(f"equality {WIDTH}", _equal, _equal_is_right)
+MAJORITY = Workload("majority of 4", _majority, _majority_is_right)
+AES = _circuit("AES-128", _aes)
+PRODUCT = _circuit("multiplication 64", lambda form: multiplication(64, form))
+LOGARITHM = Workload("x ln x, 2^20, 1e-6", _x_log_x, _x_log_x_is_right)
+TREE = Workload("ID3, tennis", _tree, lambda result, batch: result == _clear_tree(), _count_tree)
+
+YAO, THREE_HALVES = Profile("yao"), Profile("yao", garbling="three-halves")
+GMW, GMW_SIZE = Profile("gmw", form="depth"), Profile("gmw", form="size")
+SILENT, SILENT_SIZE = Profile("gmw", "ferret", form="depth"), Profile("gmw", "ferret", form="size")
+MIXED, LEAN = Profile("mixed"), Profile("lean", form="depth")
+BOOLEAN = (YAO, THREE_HALVES, GMW, SILENT)
+INTEGER = (MIXED, Profile("mixed", "ferret", "three-halves"), LEAN, Profile("lean", "ferret", form="depth"))
+
+
+def default_cases() -> list[Case]:
+    """The rows of the tables, in order."""
+    circuits = (*BOOLEAN, GMW_SIZE, SILENT_SIZE)
+    trapdoor = (Profile("yao", "trapdoor"), Profile("gmw", "trapdoor", form="size"))
+    return [
+        *_cases(MORE, (*BOOLEAN, *trapdoor), 1),
+        *_cases(MORE, circuits, 10_000),
+        *_cases(MORE, BOOLEAN, 1_000_000, UNLIMITED),
+        *_cases(EQUAL, BOOLEAN, 10_000),
+        *_cases(MAJORITY, BOOLEAN, 1000),
+        *_cases(AES, BOOLEAN, 256, FAST),
+        *_cases(AES, BOOLEAN, 32, SLOW),
+        *_cases(PRODUCT, circuits, 1000, FAST),
+        *_cases(PRODUCT, circuits, 100, SLOW),
+        *_cases(LOGARITHM, INTEGER, 10_000, FAST),
+        *_cases(LOGARITHM, (YAO, SILENT), 10_000, UNLIMITED),
+        *_cases(LOGARITHM, (YAO, SILENT), 1000, LIMITED),
+        *_cases(LOGARITHM, INTEGER, 1000, SLOW),
+        *_cases(LOGARITHM, (YAO, SILENT), 100, SLOW),
+        *_cases(TREE, (*INTEGER, *BOOLEAN), 1),
+    ]
+
+
+def batch_cases() -> list[Case]:
+    """What the picture of costs against the batch is drawn from."""
+    return [Case(MORE, profile, 10**power) for power in range(6) for profile in BOOLEAN]
+
+
+def crossover_cases() -> list[Case]:
+    """What the picture of time against the round trip is drawn from."""
+    return _cases(AES, BOOLEAN, 256)
+
+
+def find(title: str) -> Case:
+    """The case of that title."""
+    every = (*default_cases(), *batch_cases(), *crossover_cases())
+    return next(case for case in every if case.title == title)
+
+
+def _cases(
+    workload: Workload, profiles: tuple[Profile, ...], batch: int, rates: tuple[float, float] = ANY
+) -> list[Case]:
+    return [Case(workload, profile, batch, rates) for profile in profiles]

@@ -35,6 +35,7 @@ from pydantic import (
 from parties import files
 from parties.address import parse_address
 from smc.errors import InputError
+from smc.link_shape import LinkShape
 
 WAIT_SECONDS = 60.0  # for the peer to come
 TIMEOUT_SECONDS = 120.0  # of silence in a session
@@ -69,9 +70,19 @@ Here: TypeAlias = Annotated[str, _address(lowest_port=0)]  # port 0: any free on
 There: TypeAlias = Annotated[str, _address(lowest_port=1)]
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
 Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
-TwoEngines: TypeAlias = Literal["yao", "gmw"]
-ThreeEngines: TypeAlias = Literal["yao", "gmw", "mixed"]
-Ot: TypeAlias = Literal["extension", "trapdoor"]
+BooleanEngine: TypeAlias = Literal["auto", "yao", "gmw"]
+AnyEngine: TypeAlias = Literal["auto", "yao", "gmw", "mixed", "lean"]
+Ot: TypeAlias = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
+Garbling: TypeAlias = Literal["half", "three-halves"]
+Form: TypeAlias = Literal["size", "depth"]
+
+
+def _shape(value: str) -> str:
+    """A check that a string is a link's shape."""
+    try:
+        return str(LinkShape.parse(value))
+    except InputError as error:
+        raise ValueError(str(error)) from None
 
 
 class Settings(BaseModel):
@@ -91,6 +102,7 @@ class LinkSettings(Settings):
     connect: There | None = None
     wait: Seconds = WAIT_SECONDS
     timeout: Seconds = TIMEOUT_SECONDS
+    emulate: Annotated[str, AfterValidator(_shape)] | None = None
     exclusive = ("listen", "connect")
 
     @model_validator(mode="after")
@@ -100,7 +112,23 @@ class LinkSettings(Settings):
         return self
 
 
-class Id3Settings(Settings):
+class EngineSettings(Settings):
+    """How circuits and integers are computed; `auto` measures the link and chooses all of it."""
+
+    engine: AnyEngine
+    ot: Ot = "extension"
+    garbling: Garbling = "half"
+    form: Form | None = None
+
+    @model_validator(mode="after")
+    def _auto_chooses(self) -> EngineSettings:
+        given = self.model_fields_set & {"ot", "garbling", "form"}
+        if self.engine == "auto" and given:
+            raise ValueError(f"engine auto chooses {' and '.join(sorted(given))} by itself: leave it out")
+        return self
+
+
+class Id3Settings(EngineSettings):
     """`smc id3`. `max_rows` is public: no party has more rows than that."""
 
     data: LocalPath | None = None
@@ -110,30 +138,27 @@ class Id3Settings(Settings):
     min_rows: Count = 0
     max_depth: Count | None = None
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
-    engine: ThreeEngines = "mixed"
-    ot: Ot = "extension"
+    engine: AnyEngine = "mixed"
     out: LocalPath | None = None
     report: LocalPath | None = None
     dot: LocalPath | None = None
     svg: LocalPath | None = None
 
 
-class MillionairesSettings(Settings):
+class MillionairesSettings(EngineSettings):
     """`smc millionaires`: a private number of at most `bits` bits."""
 
     value: Count | None = None
     bits: Annotated[int, Field(strict=True, ge=1, le=64)] = 32
-    engine: TwoEngines = "yao"
-    ot: Ot = "extension"
+    engine: BooleanEngine = "yao"
 
 
-class CircuitSettings(Settings):
+class CircuitSettings(EngineSettings):
     """`smc circuit`: a circuit file in Bristol format and this party's input to it."""
 
     file: LocalPath | None = None
     input: str | None = None
-    engine: TwoEngines = "yao"
-    ot: Ot = "extension"
+    engine: BooleanEngine = "yao"
 
 
 class PartyFile(BaseModel):
@@ -200,6 +225,7 @@ class Link:
     connect: str | None
     wait: float
     timeout: float
+    emulate: LinkShape | None
 
 
 def require_link(settings: LinkSettings) -> Link:
@@ -217,6 +243,7 @@ def require_link(settings: LinkSettings) -> Link:
         connect=settings.connect,
         wait=settings.wait,
         timeout=settings.timeout,
+        emulate=None if settings.emulate is None else LinkShape.parse(settings.emulate),
     )
 
 

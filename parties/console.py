@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.measure import Measurement
-from rich.status import Status
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
+    from rich.table import Table
 
-# Text is shown as it is: rich would read [x] as markup and turn the :CD: of a fingerprint into a picture.
-out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
+    out: Console
+    err: Console
+
+
+@cache
+def _screen(name: str) -> Console:
+    """Standard output or error through rich, loaded on first use: a run without a terminal may never need it."""
+    from rich.console import Console
+
+    # Text is shown as it is: rich would read [x] as markup and turn the :CD: of a fingerprint into a picture.
+    return Console(stderr=name == "err", highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def __getattr__(name: str) -> Console:
+    if name in ("out", "err"):
+        return _screen(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
@@ -24,23 +40,34 @@ STEPS = ("bytes", "KB", "MB", "GB", "TB")
 class Progress:
     """A line that tells what is going on; on a terminal it is animated, elsewhere only `say` writes."""
 
-    def __init__(self, status: Status) -> None:
+    def __init__(self, status: Status | None) -> None:
         self._status = status
         self._start = time.monotonic()
 
     def doing(self, what: str) -> None:
         """Show the present step, and how long the command has been running."""
-        self._status.update(Text.assemble(what, (f"  ({time.monotonic() - self._start:.0f} s)", "dim")))
+        if self._status is not None:
+            from rich.text import Text
+
+            self._status.update(Text.assemble(what, (f"  ({time.monotonic() - self._start:.0f} s)", "dim")))
 
     def say(self, what: str) -> None:
         """Write a line that stays."""
-        err.print(what)
+        if self._status is not None:
+            self._status.console.print(what)
+        elif sys.stderr is not None:
+            print(what, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Progress]:
     """A spinner with the present step and the seconds so far."""
-    with err.status(Text(what)) as status:
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield Progress(None)
+        return
+    from rich.text import Text
+
+    with _screen("err").status(Text(what)) as status:
         yield Progress(status)
 
 
@@ -49,8 +76,11 @@ def print_json(value: object) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def show(table: Table, screen: Console = out) -> None:
-    """Print a table with no cell cut, however narrow the terminal."""
+def show(table: Table, screen: Console | None = None) -> None:
+    """Print a table, on standard output unless told otherwise, with no cell cut, however narrow the terminal."""
+    from rich.measure import Measurement
+
+    screen = screen or _screen("out")
     needed = Measurement.get(screen, screen.options.update(max_width=10_000), table).maximum
     screen.width = max(screen.width, needed)  # only tables heed it: all else is left to the terminal to wrap
     screen.print(table, crop=False)
@@ -67,6 +97,8 @@ def size(count: float) -> str:
 
 def cost_table(report: Mapping[str, Any], depth: int = 2) -> Table:
     """The cost report as a table, phases to the given depth."""
+    from rich.table import Table
+
     table = Table(title="cost of the conversation", title_justify="left", box=None, padding=(0, 1))
     table.add_column("phase")
     for name in ("sent", "received", "messages", "rounds", "AND gates", "seconds"):

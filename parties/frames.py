@@ -16,10 +16,10 @@ MAX_STEP_CHARACTERS = 200
 
 
 class FrameWriter:
-    """Numbers and serialises the frames of one direction."""
+    """Numbers and serialises the frames of one direction, from number `first` on."""
 
-    def __init__(self) -> None:
-        self._sequence = 0
+    def __init__(self, first: int = 0) -> None:
+        self._sequence = first
 
     def write(self, kind: Kind, step: str, payload: bytes = b"", more: bool = False) -> bytes:
         """One frame."""

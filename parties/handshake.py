@@ -15,7 +15,6 @@ from typing import Any
 from parties.files import quoted
 from proto.exchange_pb2 import Hello
 from smc.errors import InputError, JobMismatchError, ProtocolError
-from smc.session import derive
 
 WIRE_VERSION = 1
 NONCE_BYTES = 16
@@ -36,19 +35,20 @@ def job_digest(job: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(job).encode()).hexdigest()
 
 
-def make_hello(party: int, job: Mapping[str, Any]) -> Hello:
-    """This party's first message, with a fresh nonce."""
+def make_hello(party: int, job: Mapping[str, Any], measure: bool = False) -> Hello:
+    """This party's first message, with a fresh nonce; `measure` asks for a measurement of the link."""
     text = canonical(job)
     if len(text) > MAX_JOB_BYTES:
         raise InputError(f"the job has {len(text)} bytes, more than the {MAX_JOB_BYTES} that a session can carry")
-    return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=secrets.token_bytes(NONCE_BYTES))
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=nonce, measure=measure)
 
 
 def agree(ours: Hello, theirs: Hello) -> bytes:
     """The session identifier, 32 bytes: SHA-256 over wire version, both nonces in party order, and the job.
 
-    Raises `JobMismatchError` naming both values if version or job differ, `ProtocolError` if the peer's hello
-    is one that no honest party sends.
+    Raises `JobMismatchError` naming both values if version, job or the wish to measure differ, `ProtocolError` if
+    the peer's hello is one that no honest party sends.
     """
     if theirs.wire_version != ours.wire_version:
         raise JobMismatchError(
@@ -63,6 +63,12 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
         if not shown:
             raise ProtocolError("the peer's job is not in canonical form")
         raise JobMismatchError("the two parties want to run different jobs: " + "; ".join(shown))
+    if theirs.measure != ours.measure:
+        raise JobMismatchError(
+            f"measuring the link: ours {_wish(ours)}, peer's {_wish(theirs)}; both parties must ask for it, or neither"
+        )
+    from smc.session import derive  # loads numpy: not before the peer has been called
+
     nonces = ours.nonce + theirs.nonce if ours.party == 0 else theirs.nonce + ours.nonce
     return derive(nonces, "smc.exchange", ours.wire_version, ours.job, size=32)
 
@@ -90,6 +96,10 @@ def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
     elif _show(ours) != _show(theirs):  # as text: Python's 1 == 1.0 == True are three values here
         left, right = _shortened(_show(ours), _show(theirs))
         yield f"{path or 'job'}: ours {left}, peer's {right}"
+
+
+def _wish(hello: Hello) -> str:
+    return "yes" if hello.measure else "no"
 
 
 class _Absent:

@@ -6,21 +6,28 @@ a secret is touched. Files, private values and addresses are not part of it.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from parties import config
 from parties.console import Progress
 from parties.identity import Identity, load_certificate, load_identity, short_fingerprint
-from parties.schema import Schema
-from parties.trees import MAX_DEPTH, Leaf, Node, Split
-from protocols import id3
-from smc.circuit import Netlist
-from smc.engines import Engine, make_engine
-from smc.errors import InputError
+from smc.errors import InputError, ProtocolError
+
+if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
+    from parties.link import Link
+    from parties.schema import Schema
+    from parties.trees import Node
+    from protocols import id3
+    from smc.circuit import Netlist
+    from smc.counting import Program
+    from smc.engines import Engine, Profile
 
 Result = TypeVar("Result")
 Report = dict[str, Any]
+
+PROFILE = {"engine": None, "ot": "extension", "garbling": "half", "form": None}
 
 
 def id3_specification(settings: config.Id3Settings, schema: Schema, target: str) -> Report:
@@ -33,19 +40,26 @@ def id3_specification(settings: config.Id3Settings, schema: Schema, target: str)
         "min_rows": settings.min_rows,
         "max_depth": settings.max_depth,
         "max_rows": settings.max_rows,
-        "engine": settings.engine,
-        "ot": settings.ot,
+        **_engine(settings),
     }
 
 
 def millionaires_specification(settings: config.MillionairesSettings) -> Report:
     """The public job of `smc millionaires`."""
-    return {"protocol": "millionaires", "bits": settings.bits, "engine": settings.engine, "ot": settings.ot}
+    return {"protocol": "millionaires", "bits": settings.bits, **_engine(settings)}
 
 
 def circuit_specification(settings: config.CircuitSettings, netlist: Netlist) -> Report:
     """The public job of `smc circuit`."""
-    return {"protocol": "circuit", "circuit": netlist.digest(), "engine": settings.engine, "ot": settings.ot}
+    return {"protocol": "circuit", "circuit": netlist.digest(), **_engine(settings)}
+
+
+def _engine(settings: config.EngineSettings) -> Report:
+    """What of the profile is agreed on beforehand; all of it is chosen later if the engine is "auto"."""
+    if settings.engine == "auto":
+        return {"engine": "auto"}
+    fields = {"engine": settings.engine, "ot": settings.ot, "garbling": settings.garbling, "form": settings.form}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def problem(settings: config.Id3Settings, schema: Schema, target: str) -> id3.Problem:
@@ -53,6 +67,9 @@ def problem(settings: config.Id3Settings, schema: Schema, target: str) -> id3.Pr
 
     So it is for a tree that could be deeper than `MAX_DEPTH`: it could be written but not be read back.
     """
+    from parties.trees import MAX_DEPTH
+    from protocols import id3
+
     deepest = len(schema.features(target)) if settings.max_depth is None else settings.max_depth
     if deepest > MAX_DEPTH:
         raise InputError(f"the tree could have {deepest} levels: give --max-depth N with at most {MAX_DEPTH}")
@@ -64,17 +81,36 @@ def problem(settings: config.Id3Settings, schema: Schema, target: str) -> id3.Pr
         min_rows=settings.min_rows,
         max_depth=settings.max_depth,
     )
-    _ = found.precision  # refused here rather than in the middle of the run
+    found.precision()  # refused here rather than in the middle of the run
     return found
 
 
 def named(tree: id3.Tree, schema: Schema, target: str) -> Node:
     """The protocol's tree of indices with the schema's names."""
+    from parties.trees import Leaf, Split
+    from protocols import id3
+
     if isinstance(tree, id3.Leaf):
         return Leaf(schema.attributes[target][tree.label])
     attribute = schema.features(target)[tree.attribute]
     values = schema.attributes[attribute]
     return Split(attribute, {v: named(child, schema, target) for v, child in zip(values, tree.children, strict=True)})
+
+
+def indexed(tree: Node, schema: Schema, target: str) -> id3.Tree:
+    """The inverse of `named`. `InputError` for a name that the schema does not have."""
+    from parties.trees import Leaf
+    from protocols import id3
+
+    features = schema.features(target)
+    try:
+        if isinstance(tree, Leaf):
+            return id3.Leaf(schema.attributes[target].index(tree.label))
+        values = schema.attributes[tree.attribute]
+        children = tuple(indexed(tree.branches[value], schema, target) for value in values)
+        return id3.Split(features.index(tree.attribute), children)
+    except (ValueError, KeyError):
+        raise InputError("the tree does not fit the schema") from None
 
 
 class Connection:
@@ -95,13 +131,16 @@ class Connection:
         specification: Mapping[str, Any],
         program: Callable[[Engine], Result],
         progress: Progress,
+        forecast: Callable[[], Program],
     ) -> tuple[Result, Report]:
         """Reach the peer, agree on the job, run the program on its engine; the result and the cost report.
 
-        The specification names engine and ot. Raises `LinkError`, `JobMismatchError`.
+        The specification names the profile, or the engine "auto"; then the link is measured, and the quickest profile
+        for what `forecast` counts is taken. Raises `LinkError`, `JobMismatchError`.
         """
-        from parties.link import LinkOptions, open_link  # gRPC takes its time to load
+        from parties.link import LinkOptions, open_link
 
+        auto = specification["engine"] == "auto"
         options = LinkOptions(
             self._identity,
             self._peer,
@@ -109,12 +148,38 @@ class Connection:
             connect=self._link.connect,
             wait=self._link.wait,
             timeout=self._link.timeout,
+            shape=self._link.emulate,
+            measure=auto,
             on_listening=lambda address: progress.say(f"listening on {address}"),
+            meanwhile=lambda: importlib.import_module("smc.engines"),
         )
         progress.doing(f"waiting for the peer with certificate {short_fingerprint(self._peer)}")
         with open_link(options, specification) as link:
+            from smc.engines import Profile, engine_of
+
+            if auto:
+                progress.doing("choosing the engine")
+                profile = _agree_on_profile(link, forecast())
+                progress.say(f"engine auto, on {link.measured}: {profile}")
+            else:
+                profile = Profile(**{name: specification.get(name, default) for name, default in PROFILE.items()})
             progress.doing("computing")
             session = link.session()
-            result = program(make_engine(session, specification["engine"], specification["ot"]))
-            report = session.meter.report()
+            result = program(engine_of(session, profile))
+            report = {"profile": str(profile), **session.meter.report()}
         return result, report
+
+
+def _agree_on_profile(link: Link, program: Program) -> Profile:
+    """The quickest profile on the measured link. Both parties count for themselves and compare what they chose."""
+    from parties import planner
+
+    assert link.measured is not None
+    chosen = planner.choose(program, planner.CANDIDATES, link.measured)
+    own = planner.CANDIDATES.index(chosen)
+    link.channel.send("profile", bytes([own]))
+    peers = bytes(link.channel.receive("profile", 1))[0]
+    if peers != own:
+        theirs = planner.CANDIDATES[peers] if peers < len(planner.CANDIDATES) else "another"
+        raise ProtocolError(f"engine auto: ours chose {chosen}, the peer's {theirs}; name an engine on both sides")
+    return chosen

@@ -5,31 +5,38 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cryptography import x509
 from google.protobuf.message import DecodeError
 
-from parties.address import parse_address
+from parties.address import Address, parse_address
 from parties.config import TIMEOUT_SECONDS, WAIT_SECONDS
+from parties.emulation import Line
 from parties.frames import FrameReader, FrameWriter, assemble
 from parties.handshake import agree, make_hello
 from parties.identity import Identity, common_name, short_fingerprint
-from parties.outbox import OutboxClosedError, OutboxStuckError
+from parties.measurement import measure
+from parties.outbox import Outbox, OutboxClosedError, OutboxStuckError
 from parties.preflight import await_peer
 from parties.transport import Listener, Stream, dial, one_line
 from parties.watchdog import Watchdog
 from proto.exchange_pb2 import ABORT, GOODBYE, HELLO, Frame, Hello, Kind
 from smc.channel import Buffer, Channel
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
-from smc.session import Session
+from smc.link_shape import LinkShape
+
+if TYPE_CHECKING:
+    from smc.session import Session
 
 KEEPALIVE_SECONDS = 10.0
 GOODBYE_SECONDS = 20.0
 BUFFER_BYTES = 8 * 1024 * 1024
 MAX_REASON_CHARACTERS = 300
+ANSWER_SECONDS = 1.0  # for the answer to a call, even if loading took all the time there was to wait
+HELLO_STEP = "hello"
 GRACE_SECONDS = 1.0  # for the last frame to leave before the stream is cut
 
 
@@ -40,7 +47,10 @@ class LinkOptions:
     `wait`: seconds until the peer must have come; `timeout`: seconds of silence in the middle of a session
     that are an error; `keepalive`: half the seconds until a frozen or vanished peer is noticed, even while it
     may be silent; `goodbye`: seconds to wait for the peer's goodbye; `buffer`: bytes that may wait to be sent.
-    `on_listening` is told the address once the port is open.
+    `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
+    find out how fast the link is before the session starts; both parties must want it, or neither.
+    `on_listening` is told the address once the port is open. `meanwhile` is called once, while the connection is
+    being made: the place to load what the session will need.
     """
 
     identity: Identity
@@ -52,7 +62,10 @@ class LinkOptions:
     keepalive: float = KEEPALIVE_SECONDS
     goodbye: float = GOODBYE_SECONDS
     buffer: int = BUFFER_BYTES
+    shape: LinkShape | None = None
+    measure: bool = False
     on_listening: Callable[[str], None] | None = None
+    meanwhile: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
         if (self.listen is None) == (self.connect is None):
@@ -65,16 +78,19 @@ class LinkOptions:
 
 
 class GrpcChannel(Channel):
-    """A channel over one end of the stream; both ends use this class. Not for several threads at once."""
+    """A channel over one end of the stream; both ends use this class. Not for several threads at once.
 
-    def __init__(self, stream: Stream, peer: str, timeout: float) -> None:
+    `written` is how many frames, all of the handshake, are in the stream's outbox already.
+    """
+
+    def __init__(self, stream: Stream, peer: str, timeout: float, written: int = 0) -> None:
         self._stream = stream
         self._peer = peer
         self._timeout = timeout
         self._limit = timeout  # of the present wait
         self._reader = FrameReader()
-        self._writer = FrameWriter()
-        self._step = "hello"
+        self._writer = FrameWriter(written)
+        self._step = HELLO_STEP
         self._last_word = threading.Lock()  # taken, for good, by whoever says goodbye or aborts
         self._watchdog = Watchdog(lambda: stream.outbox.last_taken, self._expire)
 
@@ -96,9 +112,8 @@ class GrpcChannel(Channel):
         self._step = step
         return assemble(step, size, self._next_frame)
 
-    def exchange_hello(self, ours: Hello) -> Hello:
-        """Send the first frame and return the peer's."""
-        self._say(HELLO, ours.SerializeToString())
+    def hear_hello(self) -> Hello:
+        """The peer's first frame."""
         frame = self._next_frame()
         if frame.kind != HELLO:
             raise ProtocolError(f"the peer's first frame is {Kind.Name(frame.kind)}, expected HELLO")
@@ -164,12 +179,20 @@ class GrpcChannel(Channel):
 
 
 class Link:
-    """A ready link: the peer is the pinned one and wants the same job."""
+    """A ready link: the peer is the pinned one and wants the same job.
 
-    def __init__(self, party: int, channel: GrpcChannel, identifier: bytes, goodbye: float) -> None:
+    `measured` is the link's speed if that was asked for: the same numbers on both sides.
+    """
+
+    def __init__(
+        self, party: int, channel: GrpcChannel, identifier: bytes, goodbye: float, measured: LinkShape | None
+    ) -> None:
         self.party = party
         self.channel = channel
         self.identifier = identifier
+        self.measured = measured
+        from smc.session import Session  # loads numpy: not before the peer has been called
+
         self._goodbye = goodbye
         self._finished = False
         self._session = Session(party, channel, identifier)
@@ -193,12 +216,13 @@ def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
     `LinkError` if the peer does not come, is not the pinned one, does not trust us, or is lost.
     """
     party = 0 if options.listen is not None else 1
-    hello = make_hello(party, job)
-    with _open_stream(options) as stream:
-        channel = GrpcChannel(stream, common_name(options.peer), options.timeout)
+    hello = make_hello(party, job, options.measure)
+    with _open_stream(options, hello) as stream:
+        channel = GrpcChannel(stream, common_name(options.peer), options.timeout, written=1)
         try:
             identifier = _shake_hands(channel, hello, options.goodbye)
-            link = Link(party, channel, identifier, options.goodbye)
+            measured = measure(channel, party) if options.measure else None
+            link = Link(party, channel, identifier, options.goodbye, measured)
             yield link
             link.finish()
         except BaseException as error:
@@ -209,19 +233,19 @@ def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
 
 
 @contextmanager
-def _open_stream(options: LinkOptions) -> Iterator[Stream]:
-    """The stream to the pinned peer: dialled, or accepted on our port."""
+def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
+    """The stream to the pinned peer, dialled or accepted on our port; our hello is on its way already."""
     if options.connect is not None:
-        address = parse_address(options.connect)
-        await_peer(address, options.identity, options.peer, options.wait)
-        with dial(address, options.identity, options.peer, options.keepalive, options.buffer) as stream:
+        with _dialled(options, parse_address(options.connect), hello) as stream:
             yield stream
         return
     address = parse_address(options.listen or "", lowest_port=0)
-    listener = Listener(address, options.identity, options.peer, options.keepalive, options.buffer)
+    listener = Listener(address, options.identity, options.peer, options.keepalive, _outbox(options, hello))
     try:
         if options.on_listening is not None:
             options.on_listening(str(listener.address))
+        if options.meanwhile is not None:
+            options.meanwhile()
         accepted = listener.accept(options.wait)
         if accepted is None:
             raise LinkError(
@@ -233,9 +257,39 @@ def _open_stream(options: LinkOptions) -> Iterator[Stream]:
         listener.close()
 
 
+@contextmanager
+def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[Stream]:
+    """The stream to the peer at `address`: dialled at once, as it is there as a rule, and else when it is.
+
+    Only if the first call fails is the peer examined, waited for and dialled again.
+    """
+
+    def call() -> AbstractContextManager[Stream]:
+        outbox = _outbox(options, hello)
+        return dial(address, options.identity, options.peer, options.keepalive, outbox, options.wait)
+
+    deadline = time.monotonic() + options.wait
+    with call() as stream:
+        if options.meanwhile is not None:
+            options.meanwhile()
+        if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
+            yield stream
+            return
+    await_peer(address, options.identity, options.peer, options.wait, deadline)
+    with call() as stream:
+        yield stream
+
+
+def _outbox(options: LinkOptions, hello: Hello) -> Outbox:
+    """An outbox with our hello in it: it leaves as soon as there is a connection."""
+    outbox = Outbox(options.buffer, Line(options.shape) if options.shape is not None else None)
+    outbox.append(FrameWriter().write(HELLO, HELLO_STEP, hello.SerializeToString()))
+    return outbox
+
+
 def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> bytes:
-    """Exchange hellos and return the session identifier."""
-    theirs = channel.exchange_hello(hello)
+    """Hear the peer's hello and return the session identifier."""
+    theirs = channel.hear_hello()
     try:
         return agree(hello, theirs)
     except JobMismatchError:

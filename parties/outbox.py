@@ -6,6 +6,8 @@ import queue
 import threading
 import time
 
+from parties.emulation import Line
+
 
 class OutboxClosedError(Exception):
     """The stream is over; nothing can be sent any more."""
@@ -20,14 +22,18 @@ class Outbox:
 
     A message is admitted whole as soon as fewer than `limit` bytes are waiting. So memory is bounded by `limit`
     and one message, and two parties that both send one message, of any size, before they receive never block.
+
+    With a `line` each frame is held back until that would have carried it; the bytes on the line come on top of
+    the limit. gRPC sees frames that come late, and its windows are not strained.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()  # None: nothing more will come
+    def __init__(self, limit: int, line: Line | None = None) -> None:
+        self._line = line
+        self._limit = limit + (line.capacity if line is not None else 0)
+        self._frames: queue.SimpleQueue[tuple[bytes, float] | None] = queue.SimpleQueue()  # None: no more will come
         self._waiting = 0  # bytes in _frames
         self._closed = False
-        self._discarded = False
+        self._discarded = threading.Event()
         self._changed = threading.Condition()
         self.last_taken = time.monotonic()  # when gRPC last took a frame: progress, seen from this side
 
@@ -47,22 +53,27 @@ class Outbox:
         """Queue a frame of an admitted message. After `close` it goes nowhere."""
         with self._changed:
             self._waiting += len(frame)
-        self._frames.put(frame)
+            due = self._line.carry(len(frame)) if self._line is not None else 0.0
+        self._frames.put((frame, due))
 
     def close(self, discard: bool = False) -> None:
         """End the stream after the frames that wait already, or now."""
         with self._changed:
             self._closed = True
-            self._discarded = self._discarded or discard
             self._changed.notify_all()
+        if discard:
+            self._discarded.set()
         self._frames.put(None)
 
     def __iter__(self) -> Outbox:
         return self
 
     def __next__(self) -> bytes:
-        frame = self._frames.get()
-        if frame is None or self._discarded:
+        item = self._frames.get()
+        if item is None:
+            raise StopIteration
+        frame, due = item
+        if self._discarded.wait(due - time.monotonic()) if due else self._discarded.is_set():
             raise StopIteration
         with self._changed:
             self._waiting -= len(frame)

@@ -34,9 +34,12 @@ INTEGER = (
 )
 
 
+CANDIDATES = INTEGER + BOOLEAN
+
+
 def profiles(integers: bool) -> tuple[Profile, ...]:
     """What is compared: with arithmetic shares only where a job computes with integers."""
-    return INTEGER + BOOLEAN if integers else BOOLEAN
+    return CANDIDATES if integers else BOOLEAN
 
 
 def millionaires_program(bits: int, batch: int = 1) -> Program:

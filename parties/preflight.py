@@ -1,7 +1,7 @@
 """Wait until the peer answers, and find out in plain words why it does not.
 
-gRPC reports every failed handshake alike. So the dialling party first makes one TLS connection with Python's
-`ssl`, looks at it, and drops it. This is diagnosis only: gRPC verifies the pins again on its own connection.
+gRPC reports every failed handshake alike. So when its connection failed, the dialling party makes one with Python's
+`ssl`, looks at it, and drops it. This is diagnosis only: gRPC verifies the pins itself, before this and after it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from parties.identity import Identity, common_name, short_fingerprint
 from smc.errors import LinkError
 
 ATTEMPT_SECONDS = 5.0
-PAUSE_SECONDS = (0.05, 1.0)  # between attempts: the first pause, doubled each time, and the longest
+PAUSE_SECONDS = (0.005, 0.25)  # between attempts: the first pause, doubled each time, and the longest
 
 
 class _NoAnswerError(Exception):
     """The peer may not be up yet; says why."""
 
 
-def await_peer(address: Address, identity: Identity, peer: x509.Certificate, wait: float) -> None:
+def await_peer(address: Address, identity: Identity, peer: x509.Certificate, wait: float, deadline: float) -> None:
     """Return once the pinned peer answers at `address` and accepts our certificate.
 
-    Tries again for `wait` seconds while nobody answers, so the parties may start in any order. Raises
-    `LinkError` after that, or at once if somebody answers who is not the peer or does not trust us.
+    Tries again until `deadline` (of `time.monotonic`, `wait` seconds after the start) while nobody answers, so the
+    parties may start in any order. Raises `LinkError` after that, or at once if somebody answers who is not the
+    peer or does not trust us.
     """
-    deadline = time.monotonic() + wait
     pause, longest = PAUSE_SECONDS
     while True:
         left = deadline - time.monotonic()

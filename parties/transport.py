@@ -35,6 +35,7 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 SERVICE = DESCRIPTOR.services_by_name["Party"].full_name
 METHOD = f"/{SERVICE}/Exchange"
 WINDOW_BYTES = 1024 * 1024  # under way to a party and not taken by it yet
+CONNECT_SECONDS = 5.0  # for one attempt to connect
 
 
 @dataclass
@@ -57,6 +58,18 @@ class Stream:
             if isinstance(error, grpc.Call):  # the dialling end is told why
                 self.cause = one_line(error.details()) or self.cause
             return None
+
+    def reached(self, wait: float) -> bool:
+        """Whether the peer was found, for the dialling end. Blocks until that is known, `wait` seconds at most."""
+        call = cast("grpc.Call", self.incoming)
+        timer = threading.Timer(wait, self.cancel)
+        timer.daemon = True
+        timer.start()
+        try:
+            call.initial_metadata()  # the listening end sends it at once, and it comes too if the call has failed
+        finally:
+            timer.cancel()
+        return call.is_active() or call.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
     def end(self) -> None:
         """Note that the stream is over, and wake whoever waits to send."""
@@ -94,17 +107,24 @@ def options(keepalive: float) -> list[tuple[str, Any]]:
 
 @contextmanager
 def dial(
-    address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, buffer: int
+    address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, outbox: Outbox, wait: float
 ) -> Iterator[Stream]:
-    """Open the stream to the party that listens at `address`."""
+    """Begin to open the stream to the party that listens at `address`; returns before it is there.
+
+    `Stream.reached` tells how that ended. What the outbox holds already leaves with the first packets. An attempt
+    to connect takes `wait` seconds at most.
+    """
     credentials = grpc.ssl_channel_credentials(
         root_certificates=peer.public_bytes(Encoding.PEM),
         private_key=identity.key_pem,
         certificate_chain=identity.certificate.public_bytes(Encoding.PEM),
     )
-    name = ("grpc.ssl_target_name_override", tls_name(peer))
-    with grpc.secure_channel(f"dns:///{address}", credentials, [name, *options(keepalive)]) as channel:
-        outbox = Outbox(buffer)
+    own_options = [
+        ("grpc.ssl_target_name_override", tls_name(peer)),
+        ("grpc.min_reconnect_backoff_ms", round(1000 * min(wait, CONNECT_SECONDS))),  # in truth: the longest attempt
+        ("grpc.use_local_subchannel_pool", 1),  # or a second dialling would sit out the first one's back-off
+    ]
+    with grpc.secure_channel(f"dns:///{address}", credentials, [*own_options, *options(keepalive)]) as channel:
         try:
             open_stream: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
             call = open_stream(outbox)
@@ -120,10 +140,10 @@ class Listener:
     """The listening end: accepts the first stream of the pinned peer, and no other."""
 
     def __init__(
-        self, address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, buffer: int
+        self, address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, outbox: Outbox
     ) -> None:
         self._peer = peer
-        self._buffer = buffer
+        self._outbox = outbox
         self._lock = threading.Lock()
         self._stream: Stream | None = None
         self._accepted: queue.Queue[Stream] = queue.Queue()
@@ -153,8 +173,7 @@ class Listener:
 
     def close(self) -> None:
         """Stop serving and free the port."""
-        if self._stream is not None:
-            self._stream.outbox.close(discard=True)
+        self._outbox.close(discard=True)
         self._server.stop(None)
         self._threads.shutdown(wait=False)
 
@@ -167,7 +186,8 @@ class Listener:
         with self._lock:
             if self._stream is not None:
                 context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "the listening party is in a session already")
-            stream = self._stream = Stream(incoming, Outbox(self._buffer), context.cancel)
+            stream = self._stream = Stream(incoming, self._outbox, context.cancel)
+        context.send_initial_metadata(())  # tells the dialling end that it has arrived
         if not context.add_callback(stream.end):
             stream.end()
         self._accepted.put(stream)

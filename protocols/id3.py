@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from protocols.inputs import both_inputs
 from protocols.logarithm import x_log_x
 from protocols.majority import count_inputs, greatest_sum
-from protocols.precision import Precision, derive
+from protocols.precision import Precision, count_width, derive
 from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, argmin, maximum, select, total
-from smc.engines import Bits, Engine, Word
+from smc.engines import GARBLED, Bits, Engine, Prices, Word
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
 
@@ -57,10 +57,14 @@ class Problem:
         if self.min_rows < 0 or (self.max_depth is not None and self.max_depth < 0):
             raise InputError("the minimum of rows and the maximum depth cannot be negative")
 
+    def precision(self, prices: Prices = GARBLED) -> Precision:
+        """Parameters of the logarithm for counts up to the greatest size of the union, cheapest at those prices."""
+        return derive(self.delta, 2 * self.max_rows, prices=prices)
+
     @property
-    def precision(self) -> Precision:
-        """Parameters of the logarithm for counts up to the greatest size of the union."""
-        return derive(self.delta, 2 * self.max_rows)
+    def count_width(self) -> int:
+        """Bits of a count of the union."""
+        return count_width(2 * self.max_rows)
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,7 @@ def _leaves(
 ) -> tuple[Indices, Bits]:
     """Decide which nodes are leaves; return the positions of the others and every node's (secret) majority."""
     own = _counts(node_of_row, len(level), (classes, problem.classes)).T
-    width = problem.precision.count_width
+    width = problem.count_width
     # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
     min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
     netlist = leaf_netlist(problem.classes, width, min_rows, engine.form)
@@ -280,7 +284,8 @@ def _entropies(
 
 def _scores(engine: Engine, problem: Problem, counts: list[Indices], sizes: Indices) -> Word:
     """The entropies of some candidates, from this party's counts and the number of values of each."""
-    precision, words = problem.precision, engine.words
+    words = engine.words
+    precision = problem.precision(words.prices)
     own = np.concatenate(counts).astype(np.uint64)
     logs = x_log_x(engine, precision, *both_inputs(engine, own, precision.count_width))
     lengths = np.array([len(part) for part in counts])

@@ -87,7 +87,7 @@ def open_logarithm(
 
     Opening ln x opens x: this is a harness for tests and benchmarks, not a private protocol by itself.
     """
-    precision = derive(delta, bound)
+    precision = derive(delta, bound, prices=engine.words.prices)
     own = checked(counts, precision.count_width, "the count")
     left, right = both_inputs(engine, own, precision.count_width)
     if times_x:

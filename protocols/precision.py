@@ -34,12 +34,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from smc.engines.words import MAX_WIDTH
+from smc.engines.words import GARBLED, MAX_WIDTH, Prices
 from smc.errors import InputError
 
 MAX_TERMS = 16
 MAX_CELLS = 10  # m; more cells never pay
-LABEL_BYTES, SHARE_BYTES = 32, 24  # an AND gate; a bit turned into an additive share
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Precision:
     @property
     def count_width(self) -> int:
         """N: bits of a count; at least 2, so that there is a fraction bit to cut."""
-        return _count_width(self.bound)
+        return count_width(self.bound)
 
     @property
     def scales(self) -> tuple[int, ...]:
@@ -90,15 +89,16 @@ class Precision:
         top = Fraction(math.log(self.bound) + 1e-9) + 2 * self.error
         return math.ceil(self.bound * top * (1 << self.fraction)).bit_length() + 1
 
-    @property
-    def cost(self) -> int:
+    def cost(self, prices: Prices) -> float:
         """Bytes one x ln x needs, roughly: only for choosing between parameters that are all precise enough."""
-        table = (1 << self.cells) * (LABEL_BYTES + SHARE_BYTES)
-        products = sum(q - self.cells for q in self.digits) * 2 * SHARE_BYTES
-        return table + products
+        table = (1 << self.cells) * (prices.and_gate + prices.selected_bit)
+        digits = sum(q - self.cells for q in self.digits)
+        per_digit = prices.factor_bit if prices.factor_bit else 2 * self.log_width * prices.and_gate
+        return table + digits * per_digit
 
 
-def _count_width(bound: int) -> int:
+def count_width(bound: int) -> int:
+    """N for a bound."""
     return max(2, bound.bit_length())
 
 
@@ -108,13 +108,13 @@ def _truncation(cells: int, terms: int) -> Fraction:
     return ratio ** (terms + 1) / ((terms + 1) * (1 - ratio))
 
 
-def _rounding(cells: int, digits: tuple[int, ...], scales: tuple[int, ...], count_width: int) -> Fraction:
+def _rounding(cells: int, digits: tuple[int, ...], scales: tuple[int, ...], width: int) -> Fraction:
     radius = Fraction(1, 2 << cells)
     terms = len(digits)
     error = Fraction(1, 2 << scales[terms])
     partial = Fraction(1, terms)  # G_j
     for j in range(terms - 1, -1, -1):
-        cut = Fraction(0) if digits[j] == count_width - 1 else Fraction(1, 1 << digits[j])
+        cut = Fraction(0) if digits[j] == width - 1 else Fraction(1, 1 << digits[j])
         error = Fraction(1, 2 << scales[j]) + radius * error + cut * partial
         if j:
             partial = Fraction(1, j) + radius * partial
@@ -122,7 +122,7 @@ def _rounding(cells: int, digits: tuple[int, ...], scales: tuple[int, ...], coun
 
 
 @lru_cache(maxsize=256)
-def derive(delta: float, bound: int, terms: int | None = None) -> Precision:
+def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = GARBLED) -> Precision:
     """The cheapest parameters found with error <= delta / 4 for counts up to `bound`; `terms` forces k.
 
     Raises `InputError` when no choice fits 64-bit words.
@@ -132,23 +132,23 @@ def derive(delta: float, bound: int, terms: int | None = None) -> Precision:
             f"delta is {delta} and the bound on the rows {bound}; need 0 < delta <= 1 and a positive bound"
         )
     target = Fraction(delta) / 4
-    count_width = _count_width(bound)
+    width = count_width(bound)
     wanted = range(1, MAX_TERMS + 1) if terms is None else (terms,)
     found = [
         candidate
-        for cells in range(min(count_width - 1, MAX_CELLS + 1))
+        for cells in range(min(width - 1, MAX_CELLS + 1))
         for k in wanted
-        if (candidate := _refine(bound, count_width, cells, k, target)) is not None
+        if (candidate := _refine(bound, width, cells, k, target)) is not None
     ]
     if not found:
         raise InputError(
             f"delta {delta:g} with up to {bound} rows in all does not fit {MAX_WIDTH}-bit words: "
             "choose a greater --delta or a smaller --max-rows"
         )
-    return min(found, key=lambda precision: (precision.cost, precision.sum_width))
+    return min(found, key=lambda precision: (precision.cost(prices), precision.sum_width))
 
 
-def _refine(bound: int, count_width: int, cells: int, terms: int, target: Fraction) -> Precision | None:
+def _refine(bound: int, width: int, cells: int, terms: int, target: Fraction) -> Precision | None:
     """The fewest digits and the smallest scale that keep the error within the target, or None."""
     room = target - _truncation(cells, terms)
     if room <= 0:
@@ -158,7 +158,7 @@ def _refine(bound: int, count_width: int, cells: int, terms: int, target: Fracti
     for j in range(1, terms + 1):
         allowed = room / (2 * terms) * j * (1 - radius) / radius ** (j - 1)
         fewest = max(cells + 1, math.ceil(-math.log2(allowed)))
-        digits.append(min(fewest, count_width - 1))
+        digits.append(min(fewest, width - 1))
     for scale in range(MAX_WIDTH):
         precision = Precision(bound, cells, tuple(digits), scale)
         if precision.sum_width > MAX_WIDTH:

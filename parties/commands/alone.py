@@ -12,11 +12,7 @@ from parties import console, files, schema, tables, trees
 from parties.commands.options import FILE, json_option
 
 
-@click.command(
-    "schema",
-    short_help="Propose a schema from one's own file.",
-    epilog="Example:  smc schema --data mine.csv --target play --out schema.toml",
-)
+@click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
 @click.option("--data", type=FILE, required=True, help="Own rows, a CSV file.")
 @click.option("--target", metavar="COLUMN", help="The class column.")
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
@@ -34,10 +30,7 @@ def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out
     console.out.print(f"{out}: {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}")
 
 
-@click.command(
-    short_help="Classify rows on this machine.",
-    epilog="Example:  smc predict --tree tree.json --data rows.csv",
-)
+@click.command(epilog="Example:  smc predict --tree tree.json --data rows.csv")
 @click.option("--tree", "tree_file", type=FILE, required=True, help="A tree that `smc id3 --out` wrote.")
 @click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV file.")
 @json_option

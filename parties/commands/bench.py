@@ -1,62 +1,98 @@
-"""`smc bench`: what each protocol costs on each engine and link."""
+"""`smc bench`: what each protocol costs on each profile and link."""
 
 from __future__ import annotations
 
-import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
 
-from parties import console
-from parties.bench import Measurement, run_all
-from parties.cases import chosen_cases
+from parties import console, survey
+from parties.cases import LONGEST_SECONDS, default_cases
 from parties.commands.options import json_option
 from smc.errors import InputError
 
 
-@click.command(short_help="Measure what each protocol costs.", epilog="Example:  smc bench --json > costs.json")
+@click.command(
+    short_help="Measure what each protocol costs.",
+    epilog="Example:  smc bench --only millionaires --links 'lan;50mbit,80ms'",
+)
 @click.option("--only", default="", metavar="TEXT", help="Only cases with TEXT in their title, such as 'gmw'.")
+@click.option(
+    "--links",
+    default="loopback,lan,wan",
+    metavar="LINKS",
+    help="Presets, or RATE,ROUND-TRIP between semicolons  [loopback,lan,wan]",
+)
+@click.option("--repeats", type=click.IntRange(1, 100), default=3, help="Runs of each case  [3]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write bench.json, bench.csv and pictures to this directory; measures more for the pictures.",
+)
 @json_option
-def bench(only: str, as_json: bool) -> None:
-    """Measure each protocol and engine, in memory and over gRPC with mutual TLS on loopback.
+def bench(only: str, links: str, repeats: int, out: Path | None, as_json: bool) -> None:
+    """Measure each protocol and profile between two processes of this machine, over gRPC with mutual TLS.
 
-    Setting up (base OT, RSA keys) is included; the start of the processes is not. Median of three runs.
+    The link is emulated: loopback as it is, lan 1 Gbit/s and 0.5 ms there and back, wan 100 Mbit/s and 40 ms. Setting
+    up (base OT, RSA keys) is included; the start of the processes is not. Results are checked against the plain
+    computation; bytes, messages and rounds against the forecast, which `smc estimate` prints without running anything.
     """
-    if not chosen_cases(only):
-        titles = "; ".join(case.title for case in chosen_cases(""))
+    shapes = survey.parse_links(links)
+    cases = [case for case in default_cases() if only in case.title]
+    if not cases:
+        titles = "; ".join(case.title for case in default_cases())
         raise InputError(f"--only: no case has {only!r} in its title; there are: {titles}")
-    rows: list[Measurement] = []
-    with console.progress("warming up") as progress:
-
-        def told(row: Measurement) -> None:
-            rows.append(row)
-            progress.doing(f"{row.protocol}, {row.engine}, {row.ot}, {row.link}")
-
-        run_all(told, only)
+    if out is not None:
+        survey.prepare(out)
+    with console.progress("starting") as progress:
+        document = survey.survey(shapes, cases, repeats, out is not None and not only, progress.doing)
+        if out is not None:
+            progress.doing("drawing")
+            for path in survey.write(document, out):
+                progress.say(f"wrote {path}")
     if as_json:
-        machine = {"processor": platform.processor() or platform.machine(), "python": platform.python_version()}
-        console.print_json({"machine": machine, "rows": [row.as_dict() for row in rows]})
+        console.print_json(document)
         return
-    console.show(_table(rows))
+    for name, shape in document["links"].items():
+        title = name if name == shape else f"{name} ({shape})"
+        console.show(_table(f"{title}: median of {repeats}", _of(document["rows"], name)))
+        for one in _of(document["skipped"], name):
+            console.out.print(
+                f" left out: {one['protocol']}, {one['profile']}, batch {one['batch']:,}: it would take "
+                f"{one['predicted_seconds']:.0f} s a run, more than {LONGEST_SECONDS:.0f}"
+            )
+        console.out.print()
 
 
-def _table(rows: list[Measurement]) -> Table:
-    """One line a case: bytes, rounds and gates are the same on both links."""
-    table = Table(box=None, padding=(0, 1))
-    for name in ("protocol", "engine", "OT"):
+def _of(rows: Sequence[Mapping[str, Any]], link: str) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row["link"] == link]
+
+
+def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """One line a case; sent and received as party 0 sees them."""
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
+    for name in ("protocol", "profile"):
         table.add_column(name, no_wrap=True)
-    for name in ("batch", "memory s", "gRPC s", "both ways", "rounds", "AND gates"):
+    for name in ("batch", "seconds", "least .. most", "predicted", "sent", "received", "messages", "rounds"):
         table.add_column(name, justify="right", no_wrap=True)
-    for memory, grpc in zip(rows[::2], rows[1::2], strict=True):
+    for name in ("AND gates", "AND/s"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
         table.add_row(
-            memory.protocol,
-            memory.engine,
-            memory.ot,
-            f"{memory.batch:,}",
-            f"{memory.seconds:.3f}",
-            f"{grpc.seconds:.3f}",
-            console.size(memory.bytes),
-            f"{memory.rounds:,}",
-            f"{memory.and_gates:,}",
+            row["protocol"],
+            row["profile"],
+            f"{row['batch']:,}",
+            f"{row['seconds']:.3f}",
+            f"{row['seconds_min']:.3f} .. {row['seconds_max']:.3f}",
+            f"{row['predicted_seconds']:.3f}",
+            console.size(row["bytes_sent"]),
+            console.size(row["bytes_received"]),
+            f"{row['messages']:,}",
+            f"{row['rounds']:,}",
+            f"{row['and_gates']:,}",
+            f"{row['and_gates_per_second']:,}",
         )
     return table

@@ -18,13 +18,10 @@ DEADLINE = 3600.0  # RSA for every gate of every circuit takes long; the parties
 ANNOUNCEMENT = "listening on "
 
 
-@click.command(
-    short_help="Two parties on this machine learn a tree from bundled data.",
-    epilog="Example:  smc demo --svg tree.svg",
-)
-@engine_options("yao", "gmw", "mixed")
+@click.command(epilog="Example:  smc demo --svg tree.svg")
+@engine_options("mixed", "lean", "yao", "gmw")
 @click.option("--svg", type=FILE, help="Draw the tree.")
-def demo(engine: str | None, ot: str | None, svg: Path | None) -> None:
+def demo(svg: Path | None, **flags: str | None) -> None:
     """Two clinics learn one decision tree: fresh identities, mutual TLS on loopback, bundled data.
 
     Each clinic is a process of its own that reads its own seven rows; this command only starts them.
@@ -38,8 +35,8 @@ def demo(engine: str | None, ot: str | None, svg: Path | None) -> None:
             shown = identity.short_fingerprint(made.certificate)
             console.err.print(f"{clinic}: new key and certificate, fingerprint {shown}")
         job = ["--schema", str(bundled.schema)]
-        for flag, value in (("--engine", engine), ("--ot", ot)):
-            job += [flag, value] if value is not None else []
+        for name, value in flags.items():
+            job += [f"--{name}", value] if value is not None else []
         outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
         outputs += ["--svg", str(svg)] if svg is not None else []
         first = [*job, *outputs, "--listen", "127.0.0.1:0"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,10 +12,12 @@ from parties import config, console, files, jobs, schema, tables, trees
 from parties.commands.options import FILE, engine_options, json_option, link_options, settings
 from protocols.id3 import id3 as run_id3
 
+if TYPE_CHECKING:
+    from smc.counting import Program
+
 
 @click.command(
     "id3",
-    short_help="Learn the decision tree of both parties' rows.",
     epilog="Example:  smc id3 --data mine.csv --schema schema.toml --target play --out tree.json --config party.toml",
 )
 @click.option("--data", type=FILE, help="Own rows, a CSV file; private.")
@@ -25,7 +27,7 @@ from protocols.id3 import id3 as run_id3
 @click.option("--min-rows", type=int, help="Nodes with at most so many rows become leaves  [0]")
 @click.option("--max-depth", type=int, help="Deepest level of the tree  [no limit]")
 @click.option("--max-rows", type=int, help="Public bound: no party has more rows  [65535]")
-@engine_options("yao", "gmw", "mixed")
+@engine_options("mixed", "lean", "yao", "gmw")
 @click.option("--out", type=FILE, help="Write the tree as JSON.")
 @click.option("--report", type=FILE, help="Write the cost report as JSON.")
 @click.option("--dot", type=FILE, help="Write the tree in Graphviz's DOT.")
@@ -44,6 +46,12 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
     connection = jobs.Connection(link)
     if table.ignored:
         console.err.print(f"not in the schema, ignored: {files.listed(table.ignored)}")
+
+    def forecast() -> Program:
+        from parties import planner
+
+        return planner.id3_program(problem, splits=planner.TYPICAL_SPLITS)
+
     with console.progress("starting") as progress:
         indices, report = connection.run(
             jobs.id3_specification(own, agreed, target),
@@ -55,6 +63,7 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
                 lambda depth, nodes: progress.doing(f"level {depth}: {nodes} nodes"),
             ),
             progress,
+            forecast,
         )
         progress.doing("writing")
         found = trees.TreeFile(agreed.digest(), target, own.delta, jobs.named(indices, agreed, target))

@@ -12,6 +12,7 @@ from parties import config
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+OT_KINDS = ["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 _LINK = (
@@ -23,6 +24,7 @@ _LINK = (
     click.option("--connect", metavar="HOST:PORT", help="Be party 1: dial the peer there."),
     click.option("--wait", type=float, help="Seconds to wait for the peer to come  [60]"),
     click.option("--timeout", type=float, help="Seconds of silence that end a session  [120]"),
+    click.option("--emulate", metavar="LINK", help="Send as slowly as RATE,ROUND-TRIP, e.g. 100mbit,40ms; for trials."),
 )
 
 
@@ -34,14 +36,23 @@ def link_options(command: Command) -> Command:
 
 
 def engine_options(*engines: str) -> Callable[[Command], Command]:
-    """Add --engine and --ot."""
+    """Add --engine, --ot, --garbling and --form."""
+    default = "mixed" if "mixed" in engines else engines[0]
+    options = (
+        click.option(
+            "--engine",
+            type=click.Choice([*engines, "auto"]),
+            help=f"How it is computed; auto measures the link and chooses  [{default}]",
+        ),
+        click.option("--ot", type=click.Choice(OT_KINDS), help="Kind of oblivious transfer  [extension: softspoken4]"),
+        click.option("--garbling", type=click.Choice(["half", "three-halves"]), help="Garbled AND gates  [half]"),
+        click.option("--form", type=click.Choice(["size", "depth"]), help="Circuits with few gates, or few levels."),
+    )
 
     def decorate(command: Command) -> Command:
-        help_text = f"How circuits are computed  [{engines[-1] if 'mixed' in engines else engines[0]}]"
-        command = click.option("--ot", type=click.Choice(["extension", "trapdoor"]), help="Kind of OT  [extension]")(
-            command
-        )
-        return click.option("--engine", type=click.Choice(engines), help=help_text)(command)
+        for option in reversed(options):
+            command = option(command)
+        return command
 
     return decorate
 

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties import config, console, jobs
 from parties.commands.options import FILE, engine_options, json_option, link_options, settings
-from protocols import circuit as circuit_protocol
-from protocols.inputs import checked
-from protocols.millionaires import three_way
-from smc.circuit import load as load_circuit
 from smc.errors import InputError
-from smc.primitives import bits as bitpack
-from smc.primitives.bits import BitMatrix
+
+if TYPE_CHECKING:  # protocols and engines take their time to load: better while the peer is on its way
+    from smc.counting import Program
+    from smc.engines import Engine
+    from smc.primitives.bits import BitMatrix
 
 
-@click.command(short_help="Who has more?", epilog="Example:  smc millionaires --value 1000000 --config party.toml")
+@click.command(epilog="Example:  smc millionaires --value 1000000 --config party.toml")
 @click.option("--value", metavar="NUMBER", help="Own number, private; '-' reads it from standard input.")
 @click.option("--bits", type=int, help="Public width of both numbers, up to 64  [32]")
 @engine_options("yao", "gmw")
@@ -33,13 +32,22 @@ def millionaires(config_file: Path | None, as_json: bool, value: str | None, **f
     """
     link, own = settings(lambda file: file.millionaires, config_file, {**flags, "value": _number(value)})
     amount = config.required(own.value, "millionaires.value")
-    checked([amount], own.bits, "--value")
+    if amount >> own.bits:
+        raise InputError(f"--value does not fit {own.bits} bits: it must be from 0 to 2^{own.bits} - 1")
     connection = jobs.Connection(link)
-    specification = jobs.millionaires_specification(own)
+
+    def program(engine: Engine) -> str:
+        from protocols.millionaires import three_way
+
+        return three_way(engine, [amount], own.bits)[0]
+
+    def forecast() -> Program:
+        from parties.planner import millionaires_program
+
+        return millionaires_program(own.bits)
+
     with console.progress("starting") as progress:
-        (result,), report = connection.run(
-            specification, lambda engine: three_way(engine, [amount], own.bits), progress
-        )
+        result, report = connection.run(jobs.millionaires_specification(own), program, progress, forecast)
     if as_json:
         console.print_json({"result": result, "cost": report["total"]})
         return
@@ -48,10 +56,7 @@ def millionaires(config_file: Path | None, as_json: bool, value: str | None, **f
     console.show(console.cost_table(report), console.err)
 
 
-@click.command(
-    short_help="Evaluate a Bristol circuit.",
-    epilog="Example:  smc circuit adder64.txt --input 0x2a --config party.toml",
-)
+@click.command(epilog="Example:  smc circuit adder64.txt --input 0x2a --config party.toml")
 @click.argument("file", type=FILE, required=False)
 @click.option("--input", "input_", metavar="BITS|0xHEX", help="Own input, private; '-' reads it from standard input.")
 @engine_options("yao", "gmw")
@@ -62,17 +67,25 @@ def circuit(config_file: Path | None, as_json: bool, input_: str | None, **flags
 
     Bit i of a hexadecimal number is wire i; BITS is the same number in binary, one digit for every wire.
     """
+    from protocols.circuit import evaluate
+    from smc.circuit import load
+    from smc.primitives import bits as bitpack
+
     link, own = settings(lambda file: file.circuit, config_file, {**flags, "input": _from_stdin(input_)})
     if own.file is None:
         raise InputError("FILE is missing: name a circuit file, or set file under [circuit] in --config")
-    netlist = load_circuit(own.file)
+    netlist = load(own.file)
     connection = jobs.Connection(link)
     bits = parse_bits(own.input, netlist.input_widths, connection.party)
+
+    def forecast() -> Program:
+        from parties.planner import circuit_program
+
+        return circuit_program(netlist)
+
     with console.progress("starting") as progress:
         outputs, report = connection.run(
-            jobs.circuit_specification(own, netlist),
-            lambda engine: circuit_protocol.evaluate(engine, netlist, bits),
-            progress,
+            jobs.circuit_specification(own, netlist), lambda engine: evaluate(engine, netlist, bits), progress, forecast
         )
     shown = [f"0x{bitpack.to_integers(output)[0]:0{(len(output) + 3) // 4}x}" for output in outputs]
     if as_json:
@@ -85,6 +98,8 @@ def circuit(config_file: Path | None, as_json: bool, input_: str | None, **flags
 
 def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatrix | None:
     """A party's input uint8[width, 1] from 0xHEX or binary digits; None if the circuit has no input for it."""
+    from smc.primitives import bits as bitpack
+
     if len(widths) > 2:
         raise InputError(f"the circuit has {len(widths)} inputs; two parties can hold one or two")
     if party >= len(widths):

@@ -119,8 +119,7 @@ def make_counting_engine(session: CountingSession, profile: Profile) -> Counting
     else:
         raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
     engine.form = profile.form or engine.form
-    arithmetic = profile.engine in ("mixed", "lean")
-    engine.words = ArithmeticWords(engine, transfers) if arithmetic else CircuitWords(engine)
+    engine.words = ArithmeticWords(engine, transfers, profile.prices) if profile.arithmetic else CircuitWords(engine)
     return engine
 
 

@@ -9,7 +9,7 @@ from smc.engines.clear import ClearEngine
 from smc.engines.gmw import GmwEngine
 from smc.engines.interface import Bits, Engine
 from smc.engines.profile import Name, Profile
-from smc.engines.words import Choice, Word, Words
+from smc.engines.words import GARBLED, Choice, Prices, Word, Words
 from smc.engines.yao import YaoEngine
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.ot import Kind, Transfers
@@ -55,11 +55,12 @@ def engine_of(session: Session, profile: Profile) -> Engine:
         gates: AndGates = (TableGates if profile.uses_table_gates else TripleGates)(session, transfers)
         engine = GmwEngine(session, gates)
     engine.form = profile.form or engine.form
-    engine.words = ArithmeticWords(engine, transfers) if profile.arithmetic else CircuitWords(engine)
+    engine.words = ArithmeticWords(engine, transfers, profile.prices) if profile.arithmetic else CircuitWords(engine)
     return engine
 
 
 __all__ = [
+    "GARBLED",
     "ArithmeticWords",
     "Bits",
     "Choice",
@@ -69,6 +70,7 @@ __all__ = [
     "Garbling",
     "GmwEngine",
     "Name",
+    "Prices",
     "Profile",
     "Word",
     "Words",

@@ -10,7 +10,7 @@ import numpy as np
 from smc.arithmetic import bits_to_shares, product
 from smc.circuit import Builder, Form, Netlist
 from smc.engines.interface import Bits, Engine
-from smc.engines.words import Choice, Groups, Word, Words
+from smc.engines.words import Choice, Groups, Prices, Word, Words
 from smc.ot import Transfers
 from smc.primitives import bits as bitpack
 
@@ -25,7 +25,8 @@ def _adder(width: int, form: Form) -> Netlist:
 class ArithmeticWords(Words):
     """`Word.data` is this party's share, uint64[batch]. Sums are local; widths only matter on the way back to bits."""
 
-    def __init__(self, engine: Engine, transfers: Transfers) -> None:
+    def __init__(self, engine: Engine, transfers: Transfers, prices: Prices) -> None:
+        self.prices = prices
         self._engine = engine
         self._transfers = transfers
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smc.circuit import Builder, Form, Netlist, multiply, parity, product_rows, sum_rows, total
 from smc.engines.interface import Bits, Engine
-from smc.engines.words import Choice, Groups, Word, Words
+from smc.engines.words import CIRCUITS, Choice, Groups, Word, Words
 
 Table = tuple[int, ...]
 Widths = tuple[int, ...]
@@ -67,6 +67,8 @@ class CircuitWords(Words):
     a carry, and are carried out where the bits of a word are needed: as they are here, before it is multiplied.
     Works over any Boolean engine.
     """
+
+    prices = CIRCUITS
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from smc.circuit import Form
+from smc.engines.words import CIRCUITS, GARBLED, SHARED, Prices
 from smc.ot import Kind
 from smc.yao.schemes import Name as Garbling
 
@@ -31,6 +32,13 @@ class Profile:
     def arithmetic(self) -> bool:
         """Whether integers are additive shares."""
         return self.engine in ("mixed", "lean")
+
+    @property
+    def prices(self) -> Prices:
+        """What operations on integers cost, for the choice of public parameters."""
+        if not self.arithmetic:
+            return CIRCUITS
+        return GARBLED if self.garbles else SHARED
 
     @property
     def uses_table_gates(self) -> bool:

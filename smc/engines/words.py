@@ -37,8 +37,27 @@ class Choice:
     tables: Sequence[Sequence[int]]
 
 
+@dataclass(frozen=True)
+class Prices:
+    """What operations cost, in bytes or any other unit: for choosing between parameters that would all do.
+
+    An AND gate; a one-hot bit to select by; a bit of the factor in a product, 0 if products are made of AND gates.
+    """
+
+    and_gate: float
+    selected_bit: float
+    factor_bit: float
+
+
+CIRCUITS = Prices(1, 0, 0)
+GARBLED = Prices(28, 12, 24)  # additive shares beside garbled circuits
+SHARED = Prices(0.6, 8.2, 16.4)  # additive shares beside XOR shares, both with silent OT
+
+
 class Words(ABC):
     """Arithmetic on batches of secret integers."""
+
+    prices: Prices
 
     @abstractmethod
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:

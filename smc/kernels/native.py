@@ -83,7 +83,7 @@ class Kernel:
     def _load(self) -> Callable[..., None]:
         width = sum(1 if array is None else 1 + array[1] for array in self._arrays)
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * width)  # releases the interpreter lock
-        return prototype(_library(self.module).addresses[self.symbol])
+        return prototype(prepare(self.module).addresses[self.symbol])
 
     @property
     def symbol(self) -> str:
@@ -106,7 +106,8 @@ _libraries: dict[str, _Library] = {}
 _lock = threading.Lock()
 
 
-def _library(module: str) -> _Library:
+def prepare(module: str) -> _Library:
+    """The machine code of a module of this package, loaded once a process."""
     with _lock:
         if module not in _libraries:
             llvm.initialize_native_target()

@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 from parties import tables
+from smc.link_shape import LinkShape
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = tables.demo()
+BURST = 32_000  # bytes that the kernel's token bucket lets through at once
 ADDRESSES = ("10.77.13.1", "10.77.13.2")
 
 
@@ -43,12 +45,25 @@ class Hosts:
         """Packets silently stop arriving, as with a pulled cable."""
         ip("-n", self.names[0], "link", "set", self._cable[0], "down")
 
+    def slow_down(self, discipline: str) -> None:
+        """Have the kernel throttle or delay what either end sends; skips where it cannot."""
+        if shutil.which("tc") is None:
+            pytest.skip("needs tc, of iproute2")
+        for name, end in zip(self.names, self._cable, strict=True):
+            command = ["tc", "-n", name, "qdisc", "replace", "dev", end, "root", *discipline.split()]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                pytest.skip(f"this kernel has no such emulation: {discipline}: {done.stderr.strip()}")
+
     def remove(self) -> None:
         for name in self.names:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
     def start(self, host: int, directory: Path, *arguments: object) -> subprocess.Popen[str]:
-        command = ["ip", "netns", "exec", self.names[host], sys.executable, "-m", "parties.cli", *map(str, arguments)]
+        return self.python(host, directory, "-m", "parties.cli", *arguments)
+
+    def python(self, host: int, directory: Path, *arguments: object) -> subprocess.Popen[str]:
+        command = ["ip", "netns", "exec", self.names[host], sys.executable, *map(str, arguments)]
         return subprocess.Popen(
             command,
             cwd=directory,
@@ -112,3 +127,65 @@ def test_a_cut_cable_is_noticed_by_both(processes, hosts: Hosts) -> None:
         assert "at step" in errors.strip().splitlines()[-1]
         assert "Traceback" not in errors
     assert not list(processes.directory.glob("*.json"))
+
+
+# One party of a conversation that is timed: five short round trips, then two million bytes and an answer.
+TIMED = """if True:
+    import json, sys, time
+    from pathlib import Path
+    from parties.identity import load_certificate, load_identity
+    from parties.link import LinkOptions, open_link
+    from smc.link_shape import LinkShape
+    own, peer, side, address, shape = sys.argv[1:]
+    identity = load_identity(Path(own + ".key"), Path(own + ".crt"))
+    shape = LinkShape.parse(shape) if shape else None
+    options = LinkOptions(identity, load_certificate(Path(peer + ".crt")), **{side: address}, shape=shape, measure=True)
+    with open_link(options, {"protocol": "timed"}) as link:
+        def exchange(there):
+            start = time.monotonic()
+            for party in (0, 1):
+                message = there if party == 0 else b"back"
+                if link.party == party:
+                    link.channel.send("x", message)
+                else:
+                    link.channel.receive("x", len(message))
+            return time.monotonic() - start
+        trips = [exchange(b"ping") for _ in range(5)]
+        bulk = exchange(bytes(2_000_000))
+        print(json.dumps({"trip": min(trips), "bulk": bulk, "rate": link.measured.rate,
+                          "round_trip": link.measured.round_trip}))
+    """
+
+
+@pytest.mark.parametrize(
+    ("link", "discipline"),
+    [
+        ("20mbit,40ms", None),
+        ("20mbit,40ms", "netem limit 10000 delay 20ms rate 20mbit"),
+        ("20mbit", None),
+        ("20mbit", f"tbf rate 20mbit burst {BURST} latency 400ms"),
+    ],
+)
+def test_an_emulated_link_demands_what_the_kernels_emulation_demands(
+    processes, hosts: Hosts, link: str, discipline: str | None
+) -> None:
+    """One conversation over a cable that the kernel slows down, and over a fast one with an emulated link."""
+    if discipline is not None:
+        hosts.slow_down(discipline)
+    shape = LinkShape.parse(link)
+    started = []
+    for host, (own, peer, side) in enumerate([("a", "b", "listen"), ("b", "a", "connect")]):
+        address, emulated = f"{ADDRESSES[0]}:7001", "" if discipline else link
+        started.append(hosts.python(host, processes.directory, "-c", TIMED, own, peer, side, address, emulated))
+    results = []
+    for process in started:
+        out, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+        results.append(json.loads(out))
+    for name in ("rate", "round_trip"):
+        assert results[0][name] == results[1][name]
+    first = results[0]  # the party that speaks first sees whole round trips
+    assert first["trip"] >= shape.round_trip
+    assert first["bulk"] >= shape.round_trip + 8 * (2_000_000 - BURST) / 20e6
+    assert first["round_trip"] >= shape.round_trip
+    assert first["rate"] < 100e6

@@ -167,3 +167,14 @@ def test_hello_that_no_honest_party_sends(changes, message):
 def test_too_large_a_job_is_an_input_error():
     with pytest.raises(InputError, match="more than the"):
         make_hello(0, {"a": "x" * MAX_JOB_BYTES})
+
+
+def test_both_must_want_to_measure_or_neither():
+    zero, one = make_hello(0, {}, measure=True), make_hello(1, {}, measure=True)
+    assert agree(zero, one) == agree(one, zero)
+    with pytest.raises(JobMismatchError, match="measuring the link: ours yes, peer's no"):
+        agree(zero, make_hello(1, {}))
+    with pytest.raises(JobMismatchError, match="measuring the link: ours no, peer's yes"):
+        agree(make_hello(0, {}), one)
+    with pytest.raises(JobMismatchError, match="different jobs"):
+        agree(zero, make_hello(1, {"a": 1}))

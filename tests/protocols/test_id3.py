@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from protocols.id3 import Leaf, Problem, Split, Tree, id3
 from smc.errors import InputError
 
-ENGINES = ["clear", "yao", "gmw", "mixed"]
+ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
 QUICK = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 Row = tuple[int, ...]  # attribute values, then the class
 

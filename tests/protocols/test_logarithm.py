@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from protocols.logarithm import open_logarithm, tables
 from protocols.precision import MAX_CELLS, MAX_TERMS, Precision, derive
+from smc.engines import Engine, Prices
+from smc.engines.words import GARBLED, SHARED
 from smc.errors import InputError
 
 DELTAS = [0.1, 0.001, 1e-5]
-ENGINES = ["clear", "yao", "gmw", "mixed"]
+ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -29,20 +31,25 @@ def x_ln_x(x: np.ndarray) -> np.ndarray:
     return x * np.log(np.maximum(x, 1))
 
 
-@pytest.mark.parametrize("delta", DELTAS)
-def test_every_count_up_to_two_to_the_twenty(play, delta: float) -> None:
+@pytest.mark.parametrize(("delta", "prices"), [*((delta, GARBLED) for delta in DELTAS), (1e-5, SHARED)])
+def test_every_count_up_to_two_to_the_twenty(play, delta: float, prices: Prices) -> None:
     bound = 1 << 20
     worst = 0.0
     for start in range(0, bound + 1, 1 << 17):
         x = np.arange(start, min(start + (1 << 17), bound + 1))
         sides = split(x, start)
-        found = play(lambda e, sides=sides: open_logarithm(e, sides[e.party], bound, delta, True), "clear").agreed_array
+
+        def program(e: Engine, sides: list[np.ndarray] = sides) -> np.ndarray:
+            e.words.prices = prices
+            return open_logarithm(e, sides[e.party], bound, delta, True)
+
+        found = play(program, "clear").agreed_array
         error = np.abs(found - x_ln_x(x)) / np.maximum(x, 1)
         worst = max(worst, error.max())
         if start == 0:
             assert found[0] == 0
     assert worst <= delta / 4
-    assert worst <= float(derive(delta, bound).error) + 1e-9
+    assert worst <= float(derive(delta, bound, prices=prices).error) + 1e-9
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -127,7 +134,8 @@ def test_parameters_are_derived_as_documented() -> None:
     assert precision.fraction == precision.scale + sum(precision.digits)
     assert precision.scales[-1] == precision.scale
     assert max(precision.digits) <= 16
-    assert derive(0.1, 131070).cost < precision.cost < derive(1e-5, 131070).cost
+    coarse, fine = derive(0.1, 131070), derive(1e-5, 131070)
+    assert coarse.cost(GARBLED) < precision.cost(GARBLED) < fine.cost(GARBLED)
 
 
 def test_tables_are_rounded_logarithms() -> None:

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from protocols.circuit import evaluate
 from protocols.equality import equal
 from protocols.inputs import checked
+from protocols.logarithm import open_logarithm
 from protocols.majority import majority
 from protocols.millionaires import comparison, strict, three_way
 from smc.circuit import Builder
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
 
-ENGINES = ["clear", "yao", "gmw"]
+ENGINES = ["clear", "yao", "gmw", "yao three-halves"]
 SIZES = [0, 1, 127, 128, 129, 1000]
 QUICK = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -57,6 +58,17 @@ def test_millionaires_over_trapdoor_ot(play, name: str) -> None:
     steps = {step for recorder in run.recorders for step, _ in recorder.sent}
     assert any("trapdoor" in step for step in steps)
     assert not any("matrix" in step or "base" in step for step in steps)
+
+
+@pytest.mark.parametrize("ot", ["iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"])
+@pytest.mark.parametrize("name", ["yao", "gmw", "gmw table", "lean", "mixed three-halves"])
+def test_every_engine_over_every_ot_extension(play, name: str, ot: str) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.integers(0, 4, (2, 131), dtype=np.uint64)
+    assert play(lambda e: three_way(e, values[e.party]), name, ot).agreed == [truth(*p) for p in values.T.tolist()]
+    counts = values.sum(axis=0)
+    found = play(lambda e: open_logarithm(e, values[e.party], 6, 0.01, times_x=True), name, ot).agreed_array
+    assert np.abs(found - counts * np.log(np.maximum(counts, 1))).max() <= 6 * 0.01 / 4
 
 
 def test_only_the_answer_is_opened(play) -> None:

@@ -40,7 +40,9 @@ PROGRAMS: dict[str, Callable[[Engine], Any]] = {
     "x ln x": lambda e: open_logarithm(e, NUMBERS[e.party], 100, 0.001, times_x=True).tolist(),
     "id3": tree,
 }
-CASES = [f"{name}, {engine}, extension" for name in PROGRAMS for engine in ("yao", "gmw", "mixed")]
+CASES = [f"{name}, {engine}, extension" for name in PROGRAMS for engine in ("yao", "gmw", "mixed", "lean")]
+CASES += [f"millionaires, gmw, {ot}" for ot in ("iknp", "softspoken2", "softspoken8", "ferret")]
+CASES += ["x ln x, mixed three-halves, ferret", "id3, yao three-halves, extension"]
 # RSA keys come from the operating system whatever the seed: there only steps and sizes are pinned.
 TRAPDOOR = [f"millionaires, {engine}, trapdoor" for engine in ("yao", "gmw")]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from smc.engines import Bits, Choice, Engine, Word
 from smc.primitives import bits as bitpack
 
-ENGINES = ["clear", "yao", "gmw", "mixed"]
+ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
 QUICK = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from smc.channel import memory_pair
 from smc.primitives import bits as bitpack
 from smc.primitives import hash as gate_hash
-from smc.primitives import kernels
 from smc.primitives.prg import Prg
 from smc.session import Session
 
@@ -78,15 +77,6 @@ def test_arrays_and_lists_give_the_same_bits(values: list[int], width: int) -> N
     assert np.array_equal(
         bitpack.from_integers(np.array(words, dtype=np.uint64), width), bitpack.from_integers(words, width)
     )
-
-
-@pytest.mark.parametrize("width", [0, 1, 2, 15, 16, 17, 33])
-def test_transpose(width: int) -> None:
-    rows = Prg(bytes(16)).bytes(128 * width).reshape(128, width)
-    out = np.empty((8 * width, 2), dtype=np.uint64)
-    kernels.transpose_128(rows, out)
-    plain = np.unpackbits(rows, axis=1, bitorder="little").T
-    assert np.array_equal(np.unpackbits(out.view(np.uint8), axis=1, bitorder="little"), plain)
 
 
 @pytest.mark.parametrize("count", [0, 1, 4095, 4096, 4097])

@@ -1,0 +1,37 @@
+"""What a measurement was made on: processor, cores, memory, system, versions. No host names, no paths."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("numpy", "numba", "cryptography", "grpcio", "gmpy2", "pynacl")  # those that decide our speed
+
+
+def facts(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
+    """The machine as a JSON object, with the versions of the given packages, which must be installed.
+
+    `cores` are those this process may use, `memory_gb` is 10^9 bytes of main memory, to one decimal.
+    """
+    return {
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in packages},
+    }
+
+
+def _processor(information: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's model name as Linux tells it; elsewhere what Python knows."""
+    if information.is_file():
+        for line in information.read_text(encoding="utf-8").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
