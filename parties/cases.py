@@ -215,24 +215,28 @@ INTEGER = (MIXED, Profile("mixed", "ferret", "three-halves"), LEAN, Profile("lea
 
 def default_cases() -> list[Case]:
     """The rows of the tables, in order."""
-    circuits = (*BOOLEAN, GMW_SIZE, SILENT_SIZE)
-    trapdoor = (Profile("yao", "trapdoor"), Profile("gmw", "trapdoor", form="size"))
+    rsa = Profile("yao", "trapdoor"), Profile("gmw", "trapdoor", form="size")
+    sizes = GMW_SIZE, SILENT_SIZE
+    few = MIXED, LEAN, YAO, THREE_HALVES, SILENT
     return [
-        *_cases(MORE, (*BOOLEAN, *trapdoor), 1),
-        *_cases(MORE, circuits, 10_000),
-        *_cases(MORE, BOOLEAN, 1_000_000, UNLIMITED),
+        *_cases(MORE, (*BOOLEAN, rsa[0]), 1),
+        *_cases(MORE, (rsa[1],), 1, FAST),
+        *_cases(MORE, BOOLEAN, 10_000),
+        *_cases(MORE, sizes, 10_000, FAST),
+        *_cases(MORE, (YAO, *sizes), 1_000_000, UNLIMITED),
         *_cases(EQUAL, BOOLEAN, 10_000),
         *_cases(MAJORITY, BOOLEAN, 1000),
         *_cases(AES, BOOLEAN, 256, FAST),
         *_cases(AES, BOOLEAN, 32, SLOW),
-        *_cases(PRODUCT, circuits, 1000, FAST),
-        *_cases(PRODUCT, circuits, 100, SLOW),
+        *_cases(PRODUCT, (*BOOLEAN, *sizes), 1000, FAST),
+        *_cases(PRODUCT, BOOLEAN, 100, SLOW),
         *_cases(LOGARITHM, INTEGER, 10_000, FAST),
         *_cases(LOGARITHM, (YAO, SILENT), 10_000, UNLIMITED),
         *_cases(LOGARITHM, (YAO, SILENT), 1000, LIMITED),
         *_cases(LOGARITHM, INTEGER, 1000, SLOW),
         *_cases(LOGARITHM, (YAO, SILENT), 100, SLOW),
-        *_cases(TREE, (*INTEGER, *BOOLEAN), 1),
+        *_cases(TREE, (*INTEGER, *BOOLEAN), 1, FAST),
+        *_cases(TREE, few, 1, SLOW),
     ]
 
 

@@ -159,7 +159,7 @@ class Connection:
 
             if auto:
                 progress.doing("choosing the engine")
-                profile = _agree_on_profile(link, forecast())
+                profile = _agree_on_profile(link, forecast(), specification["protocol"] == "id3")
                 progress.say(f"engine auto, on {link.measured}: {profile}")
             else:
                 profile = Profile(**{name: specification.get(name, default) for name, default in PROFILE.items()})
@@ -170,16 +170,17 @@ class Connection:
         return result, report
 
 
-def _agree_on_profile(link: Link, program: Program) -> Profile:
+def _agree_on_profile(link: Link, program: Program, integers: bool) -> Profile:
     """The quickest profile on the measured link. Both parties count for themselves and compare what they chose."""
     from parties import planner
 
     assert link.measured is not None
-    chosen = planner.choose(program, planner.CANDIDATES, link.measured)
-    own = planner.CANDIDATES.index(chosen)
+    contenders = planner.contenders(integers)
+    chosen = planner.choose(program, contenders, link.measured)
+    own = contenders.index(chosen)
     link.channel.send("profile", bytes([own]))
     peers = bytes(link.channel.receive("profile", 1))[0]
     if peers != own:
-        theirs = planner.CANDIDATES[peers] if peers < len(planner.CANDIDATES) else "another"
+        theirs = contenders[peers] if peers < len(contenders) else "another"
         raise ProtocolError(f"engine auto: ours chose {chosen}, the peer's {theirs}; name an engine on both sides")
     return chosen

@@ -13,7 +13,7 @@ from smc.counting import Program, cheapest
 from smc.engines import Profile
 from smc.link_shape import LinkShape
 
-TYPICAL_SPLITS = 64  # a level, of the tree that stands for the unknown one when profiles are compared
+TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when profiles are compared
 
 BOOLEAN = (
     Profile("yao"),
@@ -34,12 +34,14 @@ INTEGER = (
 )
 
 
-CANDIDATES = INTEGER + BOOLEAN
-
-
 def profiles(integers: bool) -> tuple[Profile, ...]:
-    """What is compared: with arithmetic shares only where a job computes with integers."""
-    return CANDIDATES if integers else BOOLEAN
+    """All that suit a job: with additive shares only where it computes with integers."""
+    return INTEGER + BOOLEAN if integers else BOOLEAN
+
+
+def contenders(integers: bool) -> tuple[Profile, ...]:
+    """Those among which the engine "auto" chooses: for integers, what no other one beats on every link."""
+    return (*INTEGER, BOOLEAN[1]) if integers else BOOLEAN
 
 
 def millionaires_program(bits: int, batch: int = 1) -> Program:

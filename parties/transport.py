@@ -98,6 +98,7 @@ def options(keepalive: float) -> list[tuple[str, Any]]:
         ("grpc.http2.max_ping_strikes", 0),  # nor a penalty for the peer's pings
         ("grpc.http2.bdp_probe", 0),
         ("grpc.http2.lookahead_bytes", WINDOW_BYTES),
+        ("grpc.http2.max_frame_size", 1 << 18),
         ("grpc.max_receive_message_length", MAX_FRAME_BYTES),
         ("grpc.enable_retries", 0),  # a retry would buffer what was sent
         ("grpc.enable_http_proxy", 0),

@@ -1,8 +1,10 @@
 """Private equality test.
 
 Ideal functionality. Inputs: x of party 0, y of party 1, unsigned integers of a public width of up to 64 bits (a
-batch of pairs). Output to both: whether x = y. Leakage: the width and the batch size. Cost: width - 1 ANDs. Security
-is that of the engine; the circuit is the usual tree of XNORs, in every form.
+batch of pairs). Output to both: whether x = y. Leakage: the width and the batch size. Security is that of the engine;
+the circuit is the usual tree of XNORs, in every form.
+
+Cost of n pairs of w bits: n (w - 1) ANDs in ceil(log2 w) levels; inputs of w n bits from each party; n bits opened.
 """
 
 from __future__ import annotations

@@ -7,6 +7,11 @@ secret integers, ln x and x ln x with `Precision.fraction` fraction bits, wrong 
 A circuit adds the counts, finds n and the cell of the mantissa (the rough approximation) and hands over one-hot bits
 and the digits of d; polynomial and products are done in `engine.words`. Paper: Lindell, Pinkas, "Privacy Preserving
 Data Mining" (J. Cryptology 15, 2002); parameters and proof in `protocols.precision`.
+
+Cost of n x ln x, with N, m, Q_j, k of `protocols.precision`: inputs of N n bits from each party and the circuit of the
+rough approximation (306 ANDs for a bound of 2^20 and an error below 1e-6). Then, on additive shares, n (2^m + N) bits
+turned into shares and, one after the other, k products with factors of Q_k - m, ..., Q_1 - m bits and one by x with N;
+on circuits, multipliers of these widths instead. The sum of two shares, where its bits are wanted, is an adder.
 """
 
 from __future__ import annotations

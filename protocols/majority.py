@@ -3,6 +3,10 @@
 Ideal functionality. Inputs: from each party one count per class (a batch of count vectors) of a public width.
 Output to both: the index of the greatest sum, the lowest index among equals. Leakage: width, number of classes,
 batch size; no count or sum. Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (J. Cryptology 15, 2002).
+
+Cost of n instances of c classes, counts of w bits: n ((3 c - 3) w + 2 c - 3) ANDs and less than n c for the index; in
+the form "depth" every two classes are compared, with some 2 w to 4 w ANDs each, in some log2(w) + 3 levels. Inputs of
+c w n bits from each party; n ceil(log2 c) bits opened.
 """
 
 from __future__ import annotations

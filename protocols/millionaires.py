@@ -2,8 +2,10 @@
 
 Ideal functionality. Inputs: x of party 0, y of party 1, unsigned integers of a public width of up to 64 bits (a
 batch of pairs). Output to both: `strict`, whether x > y; `three_way`, which of x > y, x = y, x < y holds. Leakage:
-the width and the batch size. Cost: 1 AND a bit for `strict`, 2 for `three_way`, a level a bit; in the form "depth" less
-than 2.5 and 4 ANDs a bit, log2(width) + 1 levels. Security is that of the engine.
+the width and the batch size. Security is that of the engine.
+
+Cost of n pairs of w bits: w n ANDs for `strict`, 2 w n for `three_way`, in w levels; in the form "depth" less than
+2.5 w n and 4 w n, in ceil(log2 w) + 1 levels. Inputs of w n bits from each party; n bits opened, or 2 n.
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
 """AND gates on XOR shares. Two ways, one interface: all gates of a circuit, on a state of shares.
 
 Goldreich, Micali, Wigderson, "How to Play any Mental Game" (STOC 1987).
+
+Cost of a layer of g AND gates on a batch of b, where b counts as the next multiple of 8 from 64 instances on
+(`smc.gmw.rows`): with triples ceil(2 g b / 8) bytes and one message each way, one round, besides g b triples made ahead
+for the whole circuit at once. Straight from 1-out-of-4 OT: two correlated OTs a gate, chosen by party 1, and
+ceil(4 g b / 8) bytes from party 0, one round; here b is the batch as it is. XOR, NOT and both parties' inputs are free;
+opening m bits to both costs ceil(m / 8) bytes and one message each way.
 """
 
 from __future__ import annotations
