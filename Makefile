@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint check campaign bench benchmarks bench-peers proto clean
+.PHONY: demo test lint check campaign bench benchmarks bench-peers cost proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -22,10 +22,13 @@ campaign: $(STAMP)
 	SMC_CAMPAIGN=1 $(BIN)/pytest -m campaign
 
 bench: $(STAMP)
-	$(BIN)/smc bench
+	$(BIN)/smc bench --out benchmarks/results
 
 benchmarks: $(STAMP)
-	$(BIN)/python benchmarks/gates.py
+	$(BIN)/python -m benchmarks.gates
+
+cost: $(STAMP)
+	$(BIN)/python -m benchmarks.cost_document
 
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json

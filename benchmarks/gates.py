@@ -1,34 +1,50 @@
-"""How fast one thread works: AND gates a second garbled and evaluated, OTs extended, hashes made.
+"""How fast AND gates are garbled and evaluated: by one thread, and by two processes with a link between them.
 
-    python benchmarks/gates.py            (or: make benchmarks)
+    python -m benchmarks.gates [--runs N] [--json]            (or: make benchmarks)
 
-The reference job is a batch of 1024 multiplications of 32-bit integers (993 AND gates each). Tables go to memory, not
-to a peer, so that only the work of one party is timed; the median of several runs is given.
+By one thread: tables go to memory and come from there, so that only the work of one party is timed, for batches of
+AES-128 circuits (6,400 AND gates each) and of products of 64-bit integers (4,033 each), for each garbling scheme.
+Pipeline: garbler and evaluator are two processes, joined by gRPC with mutual TLS on loopback; the evaluator works while
+the next tables are garbled and sent. That is what a whole run can reach. Medians, after a run that warms up.
 """
 
 from __future__ import annotations
 
 import json
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
 
+import click
 import numpy as np
 
+from benchmarks import machine
+from parties import identity
+from parties.cases import multiplication
+from parties.link import LinkOptions, open_link
 from smc.channel import Buffer, Channel
-from smc.circuit import Builder, Netlist, multiply
-from smc.circuit.library import aes128, sha256_compression
-from smc.local import run_local
-from smc.ot import ExtensionReceiver, ExtensionSender
+from smc.circuit import Netlist
+from smc.circuit.library import aes128
 from smc.session import Session
 from smc.yao.evaluator import Evaluator
 from smc.yao.garbler import Garbler
+from smc.yao.schemes import Name
 
-RUNS = 7
-OTS = 1 << 20
+JOB = {"protocol": "benchmarks/gates"}
+BATCHES = (1, 256, 1024)
+CIRCUITS: dict[str, Callable[[], Netlist]] = {
+    "AES-128": aes128,
+    "multiplication 64": partial(multiplication, 64, "size"),
+}
+SCHEMES: tuple[Name, ...] = get_args(Name)
+Row = dict[str, Any]
 
 
 class Tape(Channel):
@@ -46,68 +62,119 @@ class Tape(Channel):
         return self._messages.popleft()
 
 
-def multiplication(width: int) -> Netlist:
-    """The product of two integers, cut to their width."""
-    builder = Builder()
-    x, y = builder.input(width), builder.input(width)
-    builder.output(multiply(x, y, width))
-    return builder.build()
+def delta(session: Session) -> Any:
+    """The garbler's secret."""
+    return session.prg.words(2) | np.array([1, 0], dtype=np.uint64)
 
 
-def gates(netlist: Netlist, batch: int) -> tuple[float, float]:
+def one_thread(scheme: Name, netlist: Netlist, batch: int, runs: int) -> tuple[float, float]:
     """Million AND gates a second: garbled, evaluated."""
-    tape = Tape()
-    session = Session(0, tape, bytes(32))
-    delta = session.prg.words(2) | np.array([1, 0], dtype=np.uint64)
-    garbler, evaluator = Garbler(session, delta), Evaluator(session)
+    session = Session(0, Tape(), bytes(32))
+    garbler, evaluator = Garbler(session, delta(session), scheme), Evaluator(session, scheme)
     inputs = session.prg.words(sum(netlist.input_widths), batch, 2)
     times: list[list[float]] = [[], []]
-    for _ in range(RUNS + 1):  # the first run warms up
+    for _ in range(runs + 1):
         for which, work in enumerate((garbler.garble, evaluator.evaluate)):
             start = time.perf_counter()
             work(netlist, inputs)
             times[which].append(time.perf_counter() - start)
     count = netlist.and_count * batch / 1e6
-    garbled, evaluated = (count / statistics.median(runs[1:]) for runs in times)
+    garbled, evaluated = (count / statistics.median(seconds[1:]) for seconds in times)
     return garbled, evaluated
 
 
-def transfers() -> float:
-    """Million random OTs a second by extension, sender and receiver in two threads of one process."""
+def cases() -> Iterator[tuple[str, Netlist, Name, int]]:
+    """Everything that is measured: circuit by name, netlist, scheme, batch."""
+    for name, make in CIRCUITS.items():
+        for scheme in SCHEMES:
+            for batch in BATCHES:
+                yield name, make(), scheme, batch
 
-    def program(session: Session) -> float:
-        role = (ExtensionSender, ExtensionReceiver)[session.party](session, "ot")
-        role.setup()
-        argument: Any = OTS if session.party == 0 else session.prg.bits(OTS)
-        random: Callable[[Any], Any] = role.random
-        runs = []
-        for _ in range(RUNS):
+
+def pipeline(session: Session, runs: int) -> list[float]:
+    """One party's side of every case: million AND gates a second, until the evaluator has its labels."""
+    rates = []
+    for name, netlist, scheme, batch in cases():
+        here = session.branch(f"{name} {scheme} {batch}")
+        garbling = session.party == 0
+        work = Garbler(here, delta(here), scheme).garble if garbling else Evaluator(here, scheme).evaluate
+        inputs = here.prg.words(sum(netlist.input_widths), batch, 2)
+        seconds = []
+        for _ in range(runs + 1):
+            _meet(session)
             start = time.perf_counter()
-            random(argument)
-            runs.append(time.perf_counter() - start)
-        return statistics.median(runs)
+            work(netlist, inputs)
+            _meet(session)
+            seconds.append(time.perf_counter() - start)
+        rates.append(netlist.and_count * batch / 1e6 / statistics.median(seconds[1:]))
+    return rates
 
-    return OTS / 1e6 / max(run_local(program))
+
+def _meet(session: Session) -> None:
+    """Wait for each other."""
+    session.send("meet", np.empty(0, dtype=np.uint8))
+    session.receive("meet", np.uint8, (0,))
 
 
-def main() -> None:
-    """Print a table, or JSON with --json."""
-    jobs = [
-        ("1024 multiplications, 32 bits", multiplication(32), 1024),
-        ("1 multiplication, 64 bits", multiplication(64), 1),
-        ("128 AES-128 blocks", aes128(), 128),
-        ("16 SHA-256 compressions", sha256_compression(), 16),
-    ]
-    rows = [(name, *gates(netlist, batch)) for name, netlist, batch in jobs]
-    rate = transfers()
-    if "--json" in sys.argv[1:]:
-        table = [{"job": name, "garbled": garbled, "evaluated": evaluated} for name, garbled, evaluated in rows]
-        print(json.dumps({"million_and_gates_per_second": table, "million_ots_per_second": rate}, indent=2))
+def two_processes(runs: int) -> list[float]:
+    """The pipeline with a second process of this program."""
+    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
+        own, peer = (identity.create(f"party{i}", ["127.0.0.1"], Path(name)) for i in (0, 1))
+        children: list[subprocess.Popen[bytes]] = []
+
+        def start_peer(address: str) -> None:
+            command = [sys.executable, "-m", "benchmarks.gates", "--runs", str(runs), "--peer", name, address]
+            children.append(subprocess.Popen(command))
+
+        try:
+            with open_link(
+                LinkOptions(own, peer.certificate, listen="127.0.0.1:0", on_listening=start_peer), JOB
+            ) as link:
+                rates = pipeline(link.session(), runs)
+            children[0].wait()
+        finally:
+            for child in children:
+                child.kill()
+                child.wait()
+        return rates
+
+
+def play_peer(directory: Path, address: str, runs: int) -> None:
+    """The second process: the evaluator."""
+    own = identity.load_identity(directory / "party1.key", directory / "party1.crt")
+    peer = identity.load_certificate(directory / "party0.crt")
+    with open_link(LinkOptions(own, peer, connect=address), JOB) as link:
+        pipeline(link.session(), runs)
+
+
+def measure(runs: int) -> list[Row]:
+    """A row for every case; rates are million AND gates a second."""
+    rows = []
+    for (name, netlist, scheme, batch), rate in zip(cases(), two_processes(runs), strict=True):
+        garbled, evaluated = one_thread(scheme, netlist, batch, runs)
+        row = {"circuit": name, "scheme": scheme, "batch": batch, "and_gates": netlist.and_count * batch}
+        rates = {"garbled": garbled, "evaluated": evaluated, "pipeline": rate}
+        rows.append(row | {name: round(value, 2) for name, value in rates.items()})
+    return rows
+
+
+@click.command(help=__doc__)
+@click.option("--runs", type=click.IntRange(1), default=7, show_default=True, help="The median is shown.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--peer", nargs=2, hidden=True)
+def main(runs: int, as_json: bool, peer: tuple[str, str] | None) -> None:
+    if peer is not None:
+        play_peer(Path(peer[0]), peer[1], runs)
         return
-    print(f"{'million AND gates a second':32}{'garbled':>10}{'evaluated':>12}")
-    for name, garbled, evaluated in rows:
-        print(f"{name:32}{garbled:10.1f}{evaluated:12.1f}")
-    print(f"\nmillion OTs a second by extension, both parties on this machine: {rate:.1f}")
+    rows = measure(runs)
+    if as_json:
+        document = {"machine": machine.facts(), "runs": runs, "million_and_gates_per_second": rows}
+        click.echo(json.dumps(document, indent=2))
+        return
+    click.echo(f"{'million AND gates a second':34}{'batch':>6}{'garbled':>10}{'evaluated':>11}{'pipeline':>10}")
+    for row in rows:
+        rates = f"{row['garbled']:10.1f}{row['evaluated']:11.1f}{row['pipeline']:10.1f}"
+        click.echo(f"{row['circuit']:20}{row['scheme']:14}{row['batch']:6,}{rates}")
 
 
 if __name__ == "__main__":

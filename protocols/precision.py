@@ -30,7 +30,7 @@ so H is wrong by at most 2 error, and two attributes compare wrongly only if the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -132,14 +132,14 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
             f"delta is {delta} and the bound on the rows {bound}; need 0 < delta <= 1 and a positive bound"
         )
     target = Fraction(delta) / 4
-    width = count_width(bound)
     wanted = range(1, MAX_TERMS + 1) if terms is None else (terms,)
-    found = [
-        candidate
-        for cells in range(min(width - 1, MAX_CELLS + 1))
-        for k in wanted
-        if (candidate := _refine(bound, width, cells, k, target)) is not None
-    ]
+    tried = [_fewest_digits(bound, cells, k, target) for cells in range(MAX_CELLS + 1) for k in wanted]
+    found: list[Precision] = []
+    # The scale only adds to the cost: once a choice is found, none that costs more without a scale can be cheaper.
+    for candidate in sorted(filter(None, tried), key=lambda precision: precision.cost(prices)):
+        if found and candidate.cost(prices) > min(precision.cost(prices) for precision in found):
+            break
+        found += _smallest_scale(candidate, target)
     if not found:
         raise InputError(
             f"delta {delta:g} with up to {bound} rows in all does not fit {MAX_WIDTH}-bit words: "
@@ -148,10 +148,11 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
     return min(found, key=lambda precision: (precision.cost(prices), precision.sum_width))
 
 
-def _refine(bound: int, width: int, cells: int, terms: int, target: Fraction) -> Precision | None:
-    """The fewest digits and the smallest scale that keep the error within the target, or None."""
+def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Precision | None:
+    """The fewest digits that leave half of the error to the scale, still 0; None if the series is too short."""
+    width = count_width(bound)
     room = target - _truncation(cells, terms)
-    if room <= 0:
+    if room <= 0 or cells >= width - 1:
         return None
     radius = Fraction(1, 2 << cells)
     digits = []
@@ -159,10 +160,15 @@ def _refine(bound: int, width: int, cells: int, terms: int, target: Fraction) ->
         allowed = room / (2 * terms) * j * (1 - radius) / radius ** (j - 1)
         fewest = max(cells + 1, math.ceil(-math.log2(allowed)))
         digits.append(min(fewest, width - 1))
+    return Precision(bound, cells, tuple(digits), 0)
+
+
+def _smallest_scale(precision: Precision, target: Fraction) -> list[Precision]:
+    """The precision with the smallest scale that keeps the error within the target, if one fits a word."""
     for scale in range(MAX_WIDTH):
-        precision = Precision(bound, cells, tuple(digits), scale)
-        if precision.sum_width > MAX_WIDTH:
-            return None
-        if precision.error <= target:
-            return precision
-    return None
+        scaled = replace(precision, scale=scale)
+        if scaled.sum_width > MAX_WIDTH:
+            return []
+        if scaled.error <= target:
+            return [scaled]
+    return []
