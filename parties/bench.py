@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from smc.session import Session
 
 JOB = {"protocol": "bench"}
 PEER_DEADLINE = 120.0
+GRACE_SECONDS = 2.0
 LEAD_SECONDS = 0.01  # from the message that sets the time of a start until then, besides the link's delay
 COUNTS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates")
 MODULE = "parties.bench"
@@ -255,6 +256,8 @@ def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iter
             children[0].wait(PEER_DEADLINE)
         finally:
             for child in children:
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(GRACE_SECONDS)  # to say what went wrong, if something did
                 child.kill()
                 child.wait()
 

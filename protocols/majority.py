@@ -5,8 +5,8 @@ Output to both: the index of the greatest sum, the lowest index among equals. Le
 batch size; no count or sum. Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (J. Cryptology 15, 2002).
 
 Cost of n instances of c classes, counts of w bits: n ((3 c - 3) w + 2 c - 3) ANDs and less than n c for the index; in
-the form "depth" every two classes are compared, with some 2 w to 4 w ANDs each, in some log2(w) + 3 levels. Inputs of
-c w n bits from each party; n ceil(log2 c) bits opened.
+the form "depth" every two classes are compared, with 4 w to 4.5 w ANDs each, in ceil(log2 w) + ceil(log2 c) + 3 levels
+at most. Inputs of c w n bits from each party; n ceil(log2 c) bits opened.
 """
 
 from __future__ import annotations

@@ -91,7 +91,8 @@ class Precision:
 
     def cost(self, prices: Prices) -> float:
         """Bytes one x ln x needs, roughly: only for choosing between parameters that are all precise enough."""
-        table = (1 << self.cells) * (prices.and_gate + prices.selected_bit)
+        selected = min(1 << self.cells, sum(scale + 2 for scale in self.scales))
+        table = (1 << self.cells) * prices.and_gate + selected * prices.selected_bit
         digits = sum(q - self.cells for q in self.digits)
         per_digit = prices.factor_bit if prices.factor_bit else 2 * self.log_width * prices.and_gate
         return table + digits * per_digit

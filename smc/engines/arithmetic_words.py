@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smc.arithmetic import bits_to_shares, product
+from smc.arithmetic.shares import Shares
 from smc.circuit import Builder, Form, Netlist
 from smc.engines.interface import Bits, Engine
 from smc.engines.words import Choice, Groups, Prices, Word, Words
 from smc.ot import Transfers
 from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
+
+MODULUS = 1 << 64
 
 
 @lru_cache(maxsize=64)
@@ -31,13 +36,13 @@ class ArithmeticWords(Words):
         self._transfers = transfers
 
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
-        """See `Words.select`: every bit becomes a share once, all in one batch; then any number of tables is local."""
-        onehots = Bits.stack([choice.onehot for choice in choices])
-        shares = bits_to_shares(self._transfers, self._engine.shares(onehots))
+        """See `Words.select`. Some bits become shares, all in one batch; the rest is local."""
+        plans = [_selection(choice.tables, self._engine.shares(choice.onehot)) for choice in choices]
+        shares = bits_to_shares(self._transfers, np.concatenate([bits for bits, _ in plans]))
         selected = []
-        for choice in choices:
-            own, shares = shares[: choice.onehot.width], shares[choice.onehot.width :]
-            selected.append([Word(_modular(table) @ own, width) for table in choice.tables])
+        for bits, weights in plans:
+            own, shares = shares[: len(bits)], shares[len(bits) :]
+            selected.append([Word(row @ own, width) for row in weights])
         return selected
 
     def multiply(self, factor: Bits, offset: int, word: Word, width: int) -> Word:
@@ -68,5 +73,27 @@ class ArithmeticWords(Words):
         return self._engine.run(_adder(word.width, self._engine.form), *self._engine.both(own))[0]
 
 
-def _modular(table: Sequence[int]) -> np.ndarray:
-    return np.array([int(entry) % (1 << 64) for entry in table], dtype=np.uint64)
+def _selection(tables: Sequence[Sequence[int]], onehot: BitMatrix) -> tuple[BitMatrix, Shares]:
+    """Which bits to turn into shares, XOR shares uint8[n, batch], and their weights in each entry, uint64[tables, n].
+
+    Either the one-hot bits, weighted by the entries, or the bits of the chosen entries, which are XORs of one-hot bits:
+    whichever are fewer.
+    """
+    widths = [max((_width(entry) for entry in table), default=0) for table in tables]
+    if sum(widths) >= len(onehot):
+        return onehot, np.array([[entry % MODULUS for entry in table] for table in tables], dtype=np.uint64)
+    packed = np.packbits(onehot, axis=1, bitorder="little")
+    rows: list[NDArray[np.uint8]] = []
+    weights = np.zeros((len(tables), sum(widths)), dtype=np.uint64)
+    for number, (table, width) in enumerate(zip(tables, widths, strict=True)):
+        for bit in range(width):
+            weight = -(1 << bit) if bit == width - 1 else 1 << bit  # two's complement
+            weights[number, len(rows)] = weight % MODULUS
+            rows.append(np.bitwise_xor.reduce(packed[[entry >> bit & 1 == 1 for entry in table]], axis=0))
+    chosen = np.array(rows, dtype=np.uint8).reshape(len(rows), packed.shape[1])
+    return np.unpackbits(chosen, axis=1, count=onehot.shape[1], bitorder="little"), weights
+
+
+def _width(value: int) -> int:
+    """Bits of a number in two's complement, 0 for 0."""
+    return (value if value >= 0 else ~value).bit_length() + 1 if value else 0

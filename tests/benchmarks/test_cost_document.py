@@ -1,0 +1,131 @@
+"""docs/cost.md is what the code says now, and the formulas in it are right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import cost_document as costs
+from parties.cases import THREE_HALVES, YAO
+from protocols import equality, majority, millionaires
+from smc.arithmetic import bits_to_shares, product
+from smc.circuit.library import aes128
+from smc.counting import forecast
+from smc.engines import Profile
+from smc.ot import Kind
+
+COUNTS = [1, 7, 128, 1000, 65_536, 200_001]
+
+
+def test_the_committed_file_is_up_to_date() -> None:
+    assert costs.TARGET.read_text(encoding="utf-8") == costs.document(), "run: make cost"
+
+
+def test_a_module_without_a_formula_is_refused() -> None:
+    with pytest.raises(LookupError, match=r"smc\.errors has no paragraph"):
+        costs.formula("smc.errors")
+
+
+@pytest.mark.parametrize("count", [1, 128])
+def test_base(count: int) -> None:
+    sender, receiver = costs.base(count)
+    assert (sender.bytes_sent, receiver.bytes_sent) == (32, 32 * count)
+
+
+@pytest.mark.parametrize(("kind", "k"), [("iknp", 1), ("softspoken2", 2), ("softspoken4", 4), ("softspoken8", 8)])
+@pytest.mark.parametrize("count", COUNTS)
+def test_extensions(kind: Kind, k: int, count: int) -> None:
+    sender, receiver = costs.counted(kind, costs.correlated(count))
+    messages = -(-count // 2**16)
+    full, rest = divmod(count, 2**16)
+    assert sender.bytes_sent == 4096
+    assert receiver.bytes_sent == 32 + 128 // k * (k - 1) * 32 + 128 // k * (full * 2**13 + -(-rest // 8))
+    assert receiver.messages == 2 + (k > 1) + messages
+
+
+@pytest.mark.parametrize(("count", "choices"), [(1, 2), (3, 4), (256, 2), (257, 2)])
+def test_trapdoor(count: int, choices: int) -> None:
+    sender, receiver = costs.counted("trapdoor", costs.random(count, choices))
+    assert (sender.bytes_sent, receiver.bytes_sent) == (256, 256 * choices * count)
+    assert sender.messages == 1 + -(-count // 256)
+
+
+@pytest.mark.parametrize(("count", "iterations"), [(1, 1), (589_824, 1), (589_825, 2), (6_533_120, 2), (6_533_121, 3)])
+def test_ferret(count: int, iterations: int) -> None:
+    sender, _ = costs.counted("ferret", costs.correlated(count))
+    assert sender.bytes_sent == 4096 + 136_000 + (iterations - 1) * 291_840
+
+
+@pytest.mark.parametrize("batch", [1, 256])
+@pytest.mark.parametrize(("profile", "row"), [(YAO, 32), (THREE_HALVES, 25)])
+def test_garbling(batch: int, profile: Profile, row: int) -> None:
+    garbler, evaluator = forecast(costs.gates(aes128(), batch), profile).costs
+    assert (garbler.bytes_sent, evaluator.bytes_sent) == (row * 6400 * batch, 0)
+    assert evaluator.rounds == 1
+
+
+@pytest.mark.parametrize("batch", [1, 5, 64, 100])
+def test_gmw(batch: int) -> None:
+    """Triples, then openings, each rounded up as the formula says."""
+    netlist = aes128()
+    own, _ = forecast(costs.gates(netlist, batch), Profile("gmw")).costs
+    counted = batch if batch < 64 else -(-batch // 8) * 8
+    layers = [len(layer.ands) for layer in netlist.layers if len(layer.ands)]
+    triples = -(-8 * sum(-(-gates * counted // 8) for gates in layers) // 64) * 64
+    assert own.bytes_sent == 4096 + 32 + 3072 + 4 * triples + sum(-(-2 * gates * counted // 8) for gates in layers)
+
+
+@pytest.mark.parametrize("batch", [1, 100])
+def test_gmw_by_tables(batch: int) -> None:
+    netlist = aes128()
+    own, peer = forecast(costs.gates(netlist, batch), Profile("gmw", table_gates=True)).costs
+    layers = [len(layer.ands) for layer in netlist.layers if len(layer.ands)]
+    assert own.bytes_sent == 4096 + sum(-(-4 * gates * batch // 8) for gates in layers)
+    assert peer.bytes_sent == 3104 + sum(32 * -(-2 * gates * batch // 8) for gates in layers)
+
+
+@pytest.mark.parametrize("width", [1, 8, 64])
+def test_additive_shares(width: int) -> None:
+    zeros = np.zeros((width, 1000), dtype=np.uint8)
+    words = np.zeros(1000, dtype=np.uint64)
+    own, peer = costs.counted("extension", lambda transfers: bits_to_shares(transfers, zeros))
+    assert (own.bytes_sent, peer.bytes_sent) == (4096 + 8000 * width, 3104 + 4000 * width)
+    own, peer = costs.counted("extension", lambda transfers: product(transfers, zeros, words))
+    assert own.bytes_sent == peer.bytes_sent == 7200 + 12_000 * width
+
+
+def found(program: Any, form: str) -> tuple[int, int]:
+    """AND gates, and rounds of AND gates: those of GMW but for base OTs, triples and the opening."""
+    profile = Profile("gmw", form="size" if form == "size" else "depth")
+    own, _ = forecast(program, profile).costs
+    return own.and_gates, own.rounds - 5
+
+
+@pytest.mark.parametrize("width", [2, 8, 13, 32, 64])
+def test_comparisons_and_equality(width: int) -> None:
+    levels = (width - 1).bit_length()
+    zeros = np.zeros(1, dtype=np.uint64)
+    assert found(lambda engine: millionaires.strict(engine, zeros, width), "size") == (width, width)
+    assert found(lambda engine: millionaires.three_way(engine, zeros, width), "size") == (2 * width, width)
+    for protocol, most in ((millionaires.strict, 2.5), (millionaires.three_way, 4)):
+        gates, rounds = found(lambda engine, run=protocol: run(engine, zeros, width), "depth")
+        assert gates < most * width
+        assert rounds <= levels + 1
+    assert found(lambda engine: equality.equal(engine, zeros, width), "size") == (width - 1, levels)
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("classes", [2, 3, 4, 5, 8])
+def test_majority(width: int, classes: int) -> None:
+    def program(engine: Any) -> object:
+        return majority.majority(engine, np.zeros((classes, 1), dtype=np.uint64), width)
+
+    least = (3 * classes - 3) * width + 2 * classes - 3
+    gates, _ = found(program, "size")
+    assert least <= gates < least + classes
+    gates, levels = found(program, "depth")
+    pairs = classes * (classes - 1) // 2
+    assert 4 * width * pairs <= gates <= 4.5 * width * pairs
+    assert levels <= (width - 1).bit_length() + (classes - 1).bit_length() + 3

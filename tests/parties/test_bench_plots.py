@@ -1,0 +1,80 @@
+"""Pictures from recorded measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from parties import plots, survey
+
+PNG = b"\x89PNG\r\n\x1a\n"
+RECORDED = {  # seconds and bytes on loopback, of batches of 1, 1,000 and 100,000
+    "yao extension half": [(0.034, 8354), (0.042, 1163250), (0.911, 115224000)],
+    "yao extension three-halves": [(0.034, 8130), (0.041, 939250), (0.638, 92824000)],
+    "gmw extension depth": [(0.067, 15468), (0.076, 640000), (0.436, 62080000)],
+    "gmw ferret depth": [(0.083, 878764), (0.063, 918000), (0.998, 5700000)],
+}
+
+
+def row(profile: str, batch: int, seconds: float, size: int, **more: Any) -> dict[str, Any]:
+    return {
+        "link": "loopback", "protocol": "millionaires 32", "profile": profile, "batch": batch,
+        "seconds": seconds, "seconds_min": 0.9 * seconds, "seconds_max": 1.4 * seconds,
+        "bytes_sent": size // 2, "bytes_received": size - size // 2,
+        "phases": {"base ot": {"bytes": 7200, "seconds": 0.02}, "other": {"bytes": size - 7200, "seconds": seconds}},
+    } | more  # fmt: skip
+
+
+def document() -> dict[str, Any]:
+    batches = [
+        row(profile, batch, seconds, size)
+        for profile, series in RECORDED.items()
+        for batch, (seconds, size) in zip((1, 1000, 100_000), series, strict=True)
+    ]
+    trips = survey.PREDICTED_TRIPS
+    lines = [
+        {"profile": profile, "round_trips": trips, "seconds": [0.1 + trip for trip in trips]} for profile in RECORDED
+    ]
+    points = [row(profile, 256, 0.5, 10**6, round_trip=trip) for profile in RECORDED for trip in (1e-3, 4e-2)]
+    return {
+        "links": {"loopback": "loopback"},
+        "rows": [
+            row("mixed extension half", 1000, 0.5, 10**8, protocol="x ln x, 2^20, 1e-6"),
+            row("a new profile", 1000, 0.5, 10**8, protocol="x ln x, 2^20, 1e-6"),
+            row("lean ferret depth", 1, 0.1, 10**6, protocol="ID3, tennis"),
+        ],
+        "skipped": [],
+        "batches": batches,
+        "crossover": {"protocol": "AES-128", "batch": 256, "lines": lines, "points": points},
+    }  # fmt: skip
+
+
+def test_three_pictures_twice() -> None:
+    found = plots.render(document())
+    assert sorted(found) == [f"{name}.{kind}" for name in ("batch", "crossover", "phases") for kind in ("png", "svg")]
+    for name, data in found.items():
+        if name.endswith("png"):
+            assert data.startswith(PNG)
+        else:
+            assert Xml.fromstring(data).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_the_same_measurements_make_the_same_files() -> None:
+    assert plots.render(document()) == plots.render(document())
+
+
+@pytest.mark.parametrize("missing", ["batches", "crossover", "rows"])
+def test_what_was_not_measured_is_not_drawn(missing: str) -> None:
+    part = document() | {missing: []}
+    gone = {"batches": "batch", "crossover": "crossover", "rows": "phases"}[missing]
+    assert {name.partition(".")[0] for name in plots.render(part)} == {"batch", "crossover", "phases"} - {gone}
+
+
+def test_all_files_of_a_survey(tmp_path: Path) -> None:
+    survey.prepare(tmp_path / "results")
+    written = survey.write(document(), tmp_path / "results")
+    assert sorted(path.name for path in written) == sorted(path.name for path in (tmp_path / "results").iterdir())
+    assert len(written) == 8
