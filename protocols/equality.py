@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import Integers, both_inputs, checked
+from protocols.inputs import Integers, checked, run_on_both
 from smc.circuit import Builder, Form, Netlist
 from smc.engines import Engine
 
@@ -29,5 +29,4 @@ def _netlist(width: int, form: Form) -> Netlist:
 def equal(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
     """Whether the two parties' values are the same, bool[batch]; each party passes its own values."""
     own = checked(values, width, "the value")
-    (result,) = engine.reveal(*engine.run(_netlist(width, engine.form), *both_inputs(engine, own, width)))
-    return result[0].astype(np.bool_)
+    return run_on_both(engine, _netlist(width, engine.form), own)[0].astype(np.bool_)

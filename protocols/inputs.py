@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smc.circuit import Netlist
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
 
 Integers = Sequence[int] | NDArray[Any]
 
@@ -31,3 +33,16 @@ def checked(values: Integers, width: int, what: str) -> NDArray[np.uint64]:
 def both_inputs(engine: Engine, own: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:
     """Each party's private integers uint64[batch]; returns party 0's and party 1's, [width, batch]."""
     return engine.both(bitpack.from_integers(own, width))
+
+
+def run_on_both(engine: Engine, netlist: Netlist, own: NDArray[np.uint64]) -> BitMatrix:
+    """The only output, opened, of a netlist on a number of either party, uint8[width, batch].
+
+    Large batches are run in parts, so that memory does not grow with them; all is opened at once.
+    """
+    width = netlist.input_widths[0]
+    size = max(1, engine.comfortable // width)
+    starts = range(0, max(1, len(own)), size)
+    parts = [engine.run(netlist, *both_inputs(engine, own[start : start + size], width))[0] for start in starts]
+    (opened,) = engine.reveal(Bits.join(parts))
+    return opened

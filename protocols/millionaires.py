@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import Integers, both_inputs, checked
+from protocols.inputs import Integers, checked, run_on_both
 from smc.circuit import Builder, Form, Netlist
 from smc.engines import Engine
 
@@ -34,14 +34,11 @@ def comparison(width: int, three_way: bool, form: Form = "size") -> Netlist:
 def strict(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
     """Whether party 0's value is the greater one, bool[batch]; each party passes its own values."""
     own = checked(values, width, "the value")
-    netlist = comparison(width, False, engine.form)
-    (result,) = engine.reveal(*engine.run(netlist, *both_inputs(engine, own, width)))
-    return result[0].astype(np.bool_)
+    return run_on_both(engine, comparison(width, False, engine.form), own)[0].astype(np.bool_)
 
 
 def three_way(engine: Engine, values: Integers, width: int = 32) -> list[str]:
     """For each pair "party0" or "party1", who has more, or "equal"; each party passes its own values."""
     own = checked(values, width, "the value")
-    netlist = comparison(width, True, engine.form)
-    (result,) = engine.reveal(*engine.run(netlist, *both_inputs(engine, own, width)))
-    return [NAMES[greater + 2 * less] for greater, less in result.T]
+    greater, less = run_on_both(engine, comparison(width, True, engine.form), own)
+    return [NAMES[place] for place in (greater + 2 * less).tolist()]

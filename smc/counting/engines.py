@@ -6,7 +6,7 @@ values are zeros. What a program does depends on what it opens, so the answers t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from smc.circuit import Netlist
 from smc.counting.rates import AND_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
 from smc.counting.roles import counting_transfers
 from smc.counting.session import CountingSession
-from smc.engines import ArithmeticWords, CircuitWords, Profile
+from smc.engines import ArithmeticWords, CircuitWords, Profile, YaoEngine
 from smc.engines.gmw import GmwEngine
 from smc.engines.interface import Bits, Engine
 from smc.gmw.gates import AndGates, TableGates, TripleGates
@@ -43,6 +43,8 @@ class CountingEngine(Engine):
 class CountingYao(CountingEngine):
     """Counts garbled circuits."""
 
+    comfortable = YaoEngine.comfortable
+
     def __init__(self, session: CountingSession, transfers: Transfers, profile: Profile) -> None:
         super().__init__(session)
         self._counter = session
@@ -62,8 +64,7 @@ class CountingYao(CountingEngine):
         """See `Engine.constant`."""
         return _zeros(*bits.shape)
 
-    def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
-        batch = inputs.shape[1]
+    def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         for part in chunks(netlist, batch):
             for piece in pieces(netlist, part.stop - part.start):
                 if self.party == 0:
@@ -99,8 +100,8 @@ class _CountingTripleGates(TripleGates):
 class CountingGmw(CountingEngine, GmwEngine):
     """Counts XOR shares."""
 
-    def _chunk(self, netlist: Netlist, inputs: NDArray[Any]) -> BitMatrix:
-        rows = Rows(inputs.shape[1])
+    def _chunk(self, netlist: Netlist, inputs: Sequence[BitMatrix], batch: int) -> BitMatrix:
+        rows = Rows(batch)
         self._gates.prepare(netlist, rows)
         state = rows.state(netlist.slots if isinstance(self._gates, TableGates) else 0)
         self._gates.run(netlist, state, rows)

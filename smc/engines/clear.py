@@ -6,6 +6,7 @@ protocol text computes the reference result without any cryptography.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,9 @@ class ClearEngine(Engine):
         """See `Engine.constant`."""
         return Bits(bits)
 
-    def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
-        arguments = np.split(inputs, np.cumsum(netlist.input_widths)[:-1])
-        return np.concatenate(evaluate(netlist, arguments))
+    def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
+        del batch
+        return np.concatenate(evaluate(netlist, inputs))
 
     def shares(self, bits: Bits) -> BitMatrix:
         """See `Engine.shares`: party 0 holds the bits, party 1 zeros."""

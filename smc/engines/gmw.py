@@ -6,6 +6,7 @@ batch size, both public.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,22 +48,24 @@ class GmwEngine(Engine):
         """See `Engine.constant`: party 0 holds the bit."""
         return Bits(bits if self.party == 0 else np.zeros_like(bits))
 
-    def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
-        batch = inputs.shape[1]
+    def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         outputs = np.empty((len(netlist.outputs), batch), dtype=np.uint8)
         size = _chunk_size(netlist)
         for start in range(0, batch, size):
             part = slice(start, min(start + size, batch))
-            outputs[:, part] = self._chunk(netlist, inputs[:, part])
+            outputs[:, part] = self._chunk(netlist, [shares[:, part] for shares in inputs], part.stop - part.start)
         return outputs
 
-    def _chunk(self, netlist: Netlist, inputs: NDArray[Any]) -> BitMatrix:
-        rows = Rows(inputs.shape[1])
+    def _chunk(self, netlist: Netlist, inputs: Sequence[BitMatrix], batch: int) -> BitMatrix:
+        rows = Rows(batch)
         self._gates.prepare(netlist, rows)
         state = rows.state(netlist.slots)
         if self.party == 0:
             rows.put(state, slice(1, 2), np.ones((1, rows.batch), dtype=np.uint8))
-        rows.put(state, slice(FIRST_INPUT, FIRST_INPUT + len(inputs)), inputs)
+        slot = FIRST_INPUT
+        for shares in inputs:
+            rows.put(state, slice(slot, slot + len(shares)), shares)
+            slot += len(shares)
         self._gates.run(netlist, state, rows)
         return rows.get(state, netlist.outputs)
 

@@ -64,6 +64,7 @@ class Engine(ABC):
 
     words: Words
     form: Form = "size"  # the form of circuits that suits: "depth" where every level of AND gates is a round
+    comfortable = 1 << 24  # bits in a batch that take no more than some hundred MB: what has more is better cut
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -95,8 +96,8 @@ class Engine(ABC):
         """Public bits, uint8[width, batch], the same on both sides."""
 
     @abstractmethod
-    def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
-        """All inputs [sum of widths, batch, ...] to all outputs."""
+    def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
+        """The inputs, [width, batch, ...] each, to all outputs [sum of widths, batch, ...]."""
 
     @abstractmethod
     def shares(self, bits: Bits) -> BitMatrix:
@@ -107,9 +108,9 @@ class Engine(ABC):
         widths = tuple(part.width for part in inputs)
         if widths != netlist.input_widths:
             raise ValueError(f"the netlist takes inputs of widths {netlist.input_widths}, got {widths}")
-        stacked = Bits.stack(inputs)
-        self.session.meter.gates(netlist.and_count * stacked.batch)
-        outputs = self._execute(netlist, stacked.data)
+        batch = inputs[0].batch if inputs else 1
+        self.session.meter.gates(netlist.and_count * batch)
+        outputs = self._execute(netlist, [part.data for part in inputs], batch)
         bounds = np.cumsum((0, *netlist.output_widths))
         return [Bits(outputs[low:high]) for low, high in pairwise(bounds)]
 

@@ -6,16 +6,18 @@ batch size, both public. Constant rounds: tables flow one way, and so does what 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smc import kernels
 from smc.circuit import Netlist
 from smc.engines.interface import Bits, Engine
 from smc.ot import Transfers
-from smc.ot.interface import masks
 from smc.primitives.bits import BitMatrix
+from smc.primitives.hash import Blocks
 from smc.primitives.prg import Prg
 from smc.session import Session
 from smc.yao.evaluator import Evaluator
@@ -25,6 +27,8 @@ from smc.yao.schemes import Name
 
 class YaoEngine(Engine):
     """Cells are labels: the garbler's zero label, the evaluator's active label, uint64[2]."""
+
+    comfortable = 1 << 19  # 8 MiB of labels: memory that is used again, not fetched anew
 
     def __init__(self, session: Session, transfers: Transfers, scheme: Name = "half") -> None:
         super().__init__(session)
@@ -44,7 +48,7 @@ class YaoEngine(Engine):
         if owner == 0:
             labels = self._public_labels.words(count, 2)
             if bits is not None:
-                labels ^= masks(bits.reshape(-1))[:, None] & self._transfers.sender.delta
+                self._add_delta(labels, bits)
         elif self.party == 0:
             labels = self._transfers.sender.correlated(count)
         else:
@@ -56,11 +60,16 @@ class YaoEngine(Engine):
         """See `Engine.constant`: active label 0, zero label delta where the bit is 1."""
         labels = np.zeros((*bits.shape, 2), dtype=np.uint64)
         if self.party == 0:
-            labels ^= masks(bits)[..., None] & self._transfers.sender.delta
+            self._add_delta(labels.reshape(-1, 2), bits)
         return Bits(labels)
 
-    def _execute(self, netlist: Netlist, inputs: NDArray[Any]) -> NDArray[Any]:
-        return self._work(netlist, inputs)
+    def _add_delta(self, labels: Blocks, bits: BitMatrix) -> None:
+        """labels[i] ^= bits[i] * delta, in place."""
+        flat = np.ascontiguousarray(bits.reshape(-1), dtype=np.uint8)
+        kernels.add_delta(labels, flat, self._transfers.sender.delta)
+
+    def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
+        return self._work(netlist, inputs, batch)
 
     def shares(self, bits: Bits) -> BitMatrix:
         """See `Engine.shares`: the permute bits are XOR shares."""

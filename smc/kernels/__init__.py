@@ -4,6 +4,7 @@ from smc.kernels.native import Kernel
 
 expand = Kernel("labels", "expand", "u64[]", "u64[]")
 hash_blocks = Kernel("labels", "hash_blocks", "u64[]", "u64", "u64[,]", "u64[,]")
+add_delta = Kernel("labels", "add_delta", "u64[,]", "u8[]", "u64[]")
 garble_half = Kernel("halfgates", "garble", "u64[,]", "i32[,]", "i64", "i64", "u64[]", "u64[]", "u64", "u64[]")
 evaluate_half = Kernel("halfgates", "evaluate", "u64[,]", "i32[,]", "i64", "i64", "u64[]", "u64", "u64[]")
 garble_three = Kernel(

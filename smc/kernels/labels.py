@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from smc.kernels.block import counters4, encrypt, expand_key, load, load4, make, store
@@ -33,3 +34,11 @@ def hash_blocks(keys, first, source, target):  # type: ignore[no-untyped-def]
         t = make(first + i, 0)
         h, g = _hash2(keys, load(source, 2 * i), load(source, 2 * i), t, t)
         store(target, 2 * i, h)
+
+
+def add_delta(labels, bits, delta):  # type: ignore[no-untyped-def]
+    """labels[i] ^= bits[i] * delta: u64[n, 2], u8[n] of 0 and 1, u64[2]."""
+    for i in range(bits.shape[0]):
+        mask = np.uint64(0) - np.uint64(bits[i])
+        labels[i, 0] ^= mask & delta[0]
+        labels[i, 1] ^= mask & delta[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from smc.circuit import Netlist
@@ -19,10 +21,10 @@ class Evaluator:
         self._scheme = SCHEMES[scheme]
         self._keys = KeySchedule(session, "garble")
 
-    def evaluate(self, netlist: Netlist, inputs: Blocks) -> Blocks:
-        """Active labels uint64[inputs, batch, 2] in, active labels uint64[outputs, batch, 2] out."""
+    def evaluate(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
+        """Active labels uint64[width, batch, 2] of each input in, active labels uint64[outputs, batch, 2] out."""
         one = np.zeros(2, dtype=np.uint64)  # the garbler's zero label of constant 1 is delta
-        return walk(netlist, inputs, one, self._piece)
+        return walk(netlist, inputs, batch, one, self._piece)
 
     def _piece(self, state: Blocks, piece: Piece) -> None:
         keys, tweak = self._keys.take(piece.rows)

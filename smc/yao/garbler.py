@@ -6,6 +6,8 @@ label, label xor delta; the lowest bit of a label is its colour.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from smc.circuit import Netlist
@@ -25,10 +27,10 @@ class Garbler:
         self._keys = KeySchedule(session, "garble")
         self._tables = np.empty(ROWS * self._scheme.row_bytes, dtype=np.uint8)
 
-    def garble(self, netlist: Netlist, inputs: Blocks) -> Blocks:
-        """Stream the tables; zero labels uint64[inputs, batch, 2] in, zero labels uint64[outputs, batch, 2] out."""
+    def garble(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
+        """Stream the tables; zero labels uint64[width, batch, 2] of each input in, uint64[outputs, batch, 2] out."""
         # Constant 1: the evaluator's active label is 0, so the zero label is delta.
-        return walk(netlist, inputs, self._delta, self._piece)
+        return walk(netlist, inputs, batch, self._delta, self._piece)
 
     def _piece(self, state: Blocks, piece: Piece) -> None:
         keys, tweak = self._keys.take(piece.rows)

@@ -7,7 +7,7 @@ for these the circuit piece by piece, one message of tables each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,20 +48,24 @@ def chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
         yield slice(start, min(start + size, batch))
 
 
-def walk(netlist: Netlist, inputs: Blocks, one: Blocks, run: Callable[[Blocks, Piece], None]) -> Blocks:
-    """Labels uint64[inputs, batch, 2] in, labels uint64[outputs, batch, 2] out.
+def walk(
+    netlist: Netlist, inputs: Sequence[Blocks], batch: int, one: Blocks, run: Callable[[Blocks, Piece], None]
+) -> Blocks:
+    """Labels uint64[width, batch, 2] of each input in, labels uint64[outputs, batch, 2] out.
 
     `one` is the label of the constant 1, uint64[2]; that of 0 is 0. `run(state, piece)` does the gates of a piece on
     state, uint64[slots, 2 instances].
     """
-    batch = inputs.shape[1]
     outputs = np.empty((len(netlist.outputs), batch, 2), dtype=np.uint64)
     for part in chunks(netlist, batch):
         size = part.stop - part.start
         state = np.empty((netlist.slots, 2 * size), dtype=np.uint64)
         state[0] = 0
         state[1] = np.tile(one, size)
-        state[FIRST_INPUT : FIRST_INPUT + len(inputs)] = inputs[:, part].reshape(len(inputs), 2 * size)
+        slot = FIRST_INPUT
+        for labels in inputs:
+            state[slot : slot + len(labels)].reshape(-1, size, 2)[:] = labels[:, part]
+            slot += len(labels)
         for piece in pieces(netlist, size):
             run(state, piece)
         outputs[:, part] = state[netlist.outputs].reshape(-1, size, 2)

@@ -16,6 +16,7 @@ from protocols.logarithm import open_logarithm
 from protocols.majority import majority
 from protocols.millionaires import comparison, strict, three_way
 from smc.circuit import Builder
+from smc.engines import Engine
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
 
@@ -144,3 +145,16 @@ def test_inputs_of_every_type_are_checked(width: int, dtype: type) -> None:
     for value in bad:
         with pytest.raises(InputError, match=rf"x number 2 does not fit {width} bits"):
             checked(np.array([0, value], dtype=dtype), width, "x")
+
+
+@pytest.mark.parametrize("name", ["yao", "gmw"])
+def test_large_batches_are_cut_without_a_trace_in_the_result(play, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    values = np.random.default_rng(3).integers(0, 8, (2, 50), dtype=np.uint64)
+
+    def program(engine: Engine) -> list[str]:
+        monkeypatch.setattr(engine, "comfortable", 20)
+        return three_way(engine, values[engine.party], 3)
+
+    run = play(program, name)
+    assert run.agreed == [truth(*pair) for pair in values.T.tolist()]
+    assert sum(step == "reveal" for step, _ in run.recorders[0].sent) == 1
