@@ -25,8 +25,7 @@ from typing import Any, get_args
 import click
 import numpy as np
 
-from benchmarks import machine
-from parties import identity
+from parties import identity, machine
 from parties.cases import multiplication
 from parties.link import LinkOptions, open_link
 from smc.channel import Buffer, Channel

@@ -23,12 +23,11 @@ from typing import Any
 import click
 from rich.table import Table
 
-from benchmarks import machine
 from benchmarks.peers import programs, samples
 from benchmarks.peers.processes import RunError
 from benchmarks.peers.programs import Program, Run
 from benchmarks.peers.samples import Sample
-from parties import console
+from parties import console, machine
 from parties.config import Id3Settings
 from parties.files import write_text
 from smc.errors import SmcError

@@ -14,12 +14,11 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from benchmarks import machine
 from benchmarks.peers import id3, programs, samples
 from benchmarks.peers.processes import RunError, free_ports, run_together
 from benchmarks.peers.programs import Run
 from benchmarks.peers.samples import Sample, accuracy, size
-from parties import tables
+from parties import machine, tables
 
 LOG = """2026-01-01 10:00:00,100 Start MPyC runtime v0.11
 2026-01-01 10:00:00,200 All 3 parties connected.

@@ -1,0 +1,313 @@
+"""Writes docs/cost.md: what each protocol costs, as the formulas beside its code and as exact numbers.
+
+    python -m benchmarks.cost_document            (or: make cost)
+
+The formulas are the paragraphs that begin with "Cost" in the docstrings, the numbers are counted by `smc.counting`, so
+neither can be out of date; a test compares the file with what this module makes of the code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parties import cases, files
+from parties.planner import id3_program
+from protocols import equality, id3, logarithm, majority, millionaires
+from smc.arithmetic import bits_to_shares, product
+from smc.circuit import Netlist
+from smc.circuit.library import aes128
+from smc.counting import CountingSession, Program, forecast
+from smc.counting.roles import counting_transfers
+from smc.engines import Profile
+from smc.local import run_local
+from smc.meter import Cost
+from smc.ot import EllipticReceiver, EllipticSender, Kind, Transfers
+from smc.session import Session
+
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "cost.md"
+
+INTRODUCTION = """# What each protocol costs
+
+This file is made by `make cost` from the code: the formulas stand in the modules' docstrings, the numbers are counted
+by `smc.counting`, without a peer and without cryptography. The tests compare the numbers with real runs, to the byte,
+and `smc bench` does so again whenever it measures. `smc estimate` counts jobs of your own.
+
+Bytes are those of messages, without what gRPC, TLS and TCP add. Numbers are for one session that does nothing else, so
+they include its base OTs where there are any. Messages are those of both parties; rounds are how often a party has to
+wait, the larger number of the two. Party 0 is the sender of OTs that go in one direction, and the garbler. A program
+costs the sum of its parts: inputs, AND gates (gates times instances of the batch), arithmetic, openings.
+"""
+
+HEADER = ("party 0 sends", "party 1 sends", "messages", "rounds")
+WORDS = ("kind", "operation", "OT", "program", "profile")  # columns of text, not of numbers
+Row = Sequence[str]
+Costs = tuple[Cost, Cost]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One primitive or protocol: the module that has its formula, and a table of its cost."""
+
+    title: str
+    module: str
+    columns: Row
+    rows: Callable[[], Iterator[Row]]
+
+
+def formula(module: str) -> list[str]:
+    """The paragraphs about cost in a module's docstring, each on one line."""
+    text = inspect.getdoc(importlib.import_module(module)) or ""
+    paragraphs = [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text)]
+    found = [paragraph for paragraph in paragraphs if re.match(r"(Cost|Communication)\b", paragraph)]
+    if not found:
+        raise LookupError(f"the docstring of {module} has no paragraph that begins with 'Cost'")
+    return found
+
+
+def document() -> str:
+    """The whole of docs/cost.md."""
+    parts = [INTRODUCTION]
+    for section in SECTIONS:
+        path = section.module.replace(".", "/") + ".py"
+        lines = [f"## {section.title}", "", f"[{path}](../{path})", ""]
+        for paragraph in formula(section.module):
+            lines += [paragraph, ""]
+        aligned = ["---" if name in WORDS else "---:" for name in section.columns]
+        lines += [_line(section.columns), _line(aligned)]
+        lines += [_line(row) for row in section.rows()]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _line(cells: Row) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cells(costs: Costs, gates: bool = False) -> list[str]:
+    own, peer = costs
+    numbers = [own.bytes_sent, peer.bytes_sent, own.messages, max(own.rounds, peer.rounds)]
+    return [f"{number:,}" for number in ([own.and_gates] if gates else []) + numbers]
+
+
+# Oblivious transfer and what is made of it: both roles are counted by themselves.
+
+
+def counted(kind: Kind, use: Callable[[Transfers], object]) -> Costs:
+    """Both parties' costs of a use of oblivious transfer."""
+    sessions = CountingSession(0), CountingSession(1)
+    for session in sessions:
+        use(counting_transfers(session, kind))
+    return sessions[0].meter.total, sessions[1].meter.total
+
+
+def correlated(count: int) -> Callable[[Transfers], object]:
+    """Party 0 is the sender of so many correlated OTs with the receiver's own choices."""
+
+    def use(transfers: Transfers) -> object:
+        if transfers.session.party == 0:
+            return transfers.sender.correlated(count)
+        return transfers.receiver.correlated(np.zeros(count, dtype=np.uint8))
+
+    return use
+
+
+def random(count: int, choices: int) -> Callable[[Transfers], object]:
+    """Party 0 is the sender of so many random 1-out-of-`choices` OTs."""
+
+    def use(transfers: Transfers) -> object:
+        if transfers.session.party == 0:
+            return transfers.sender.random(count, choices)
+        return transfers.receiver.random(np.zeros(count, dtype=np.uint8), choices)
+
+    return use
+
+
+def base(count: int) -> Costs:
+    """Real base OTs: there is nothing to be counted that they do not do."""
+
+    def both(session: Session) -> Cost:
+        if session.party == 0:
+            sender = EllipticSender(session, "base")
+            sender.setup()
+            sender.random(count)
+        else:
+            EllipticReceiver(session, "base").random(np.zeros(count, dtype=np.uint8))
+        return session.meter.total
+
+    return run_local(both)
+
+
+def _base_rows() -> Iterator[Row]:
+    for count in (1, 128):
+        yield f"{count}", *_cells(base(count))
+
+
+def _trapdoor_rows() -> Iterator[Row]:
+    for count, choices in ((1, 2), (1, 4), (256, 2), (1000, 2)):
+        yield f"{count:,}", f"{choices}", *_cells(counted("trapdoor", random(count, choices)))
+
+
+def _correlated_rows(*kinds: Kind, most: int = 10**6) -> Callable[[], Iterator[Row]]:
+    def rows() -> Iterator[Row]:
+        for kind in kinds:
+            for count in (1, 1000, 10**6, 10**7):
+                if count <= most:
+                    yield kind, f"{count:,}", *_cells(counted(kind, correlated(count)))
+
+    return rows
+
+
+def _additive_rows() -> Iterator[Row]:
+    zeros = np.zeros((64, 1000), dtype=np.uint8)
+    words = np.zeros(1000, dtype=np.uint64)
+    kinds: tuple[Kind, ...] = ("extension", "ferret")
+    for kind in kinds:
+        for count in (1, 1000):
+            cost = counted(kind, lambda transfers, n=count: bits_to_shares(transfers, zeros[:1, :n]))  # type: ignore[misc]
+            yield f"{count:,} bits to shares", kind, *_cells(cost)
+        for width in (1, 64):
+            cost = counted(kind, lambda transfers, w=width: product(transfers, zeros[:w], words))  # type: ignore[misc]
+            yield f"1,000 products, factor of {width} bits", kind, *_cells(cost)
+
+
+def _triple_rows() -> Iterator[Row]:
+    kinds: tuple[Kind, ...] = ("iknp", "extension", "ferret")
+    for kind in kinds:
+        for count in (64, 64_000, 6_400_000):
+            cost = counted(kind, lambda transfers, n=count: transfers.random_bits(n // 64))  # type: ignore[misc]
+            yield f"{count:,}", kind, *_cells(cost)
+
+
+# Programs: counted under profiles.
+
+INTEGER = (cases.MIXED, Profile("lean", "ferret", form="depth"), cases.YAO, cases.SILENT)
+
+
+def program_rows(programs: dict[str, Program], profiles: Sequence[Profile]) -> Callable[[], Iterator[Row]]:
+    """Rows of programs under profiles."""
+
+    def rows() -> Iterator[Row]:
+        for name, program in programs.items():
+            for profile in profiles:
+                label = f"{profile}{' tables' if profile.table_gates else ''}"
+                yield name, label, *_cells(forecast(program, profile).costs, gates=True)
+
+    return rows
+
+
+def gates(netlist: Netlist, batch: int) -> Program:
+    """A circuit on public inputs: its AND gates and nothing else."""
+
+    def program(engine: Any) -> object:
+        inputs = [engine.constant(np.zeros((width, batch), dtype=np.uint8)) for width in netlist.input_widths]
+        return engine.run(netlist, *inputs)
+
+    return program
+
+
+def zeros(*shape: int) -> Any:
+    """Private inputs; what they are does not matter."""
+    return np.zeros(shape, dtype=np.uint64)
+
+
+def _logarithms(batch: int) -> Program:
+    return lambda engine: logarithm.open_logarithm(engine, zeros(batch), 1 << 20, 2.7e-6, times_x=True)
+
+
+CIRCUITS = {
+    "AES-128, batch 1": gates(aes128(), 1),
+    "AES-128, batch 256": gates(aes128(), 256),
+    "multiplication of 64 bits, batch 1,000": gates(cases.multiplication(64, "size"), 1000),
+}
+TENNIS = id3.Problem((3, 3, 2, 2), 2, 65535)
+LEAF = id3.Leaf(0)
+OUTLOOK = id3.Split(0, (id3.Split(2, (LEAF, LEAF)), LEAF, id3.Split(3, (LEAF, LEAF))))
+
+
+def _protocol(
+    title: str, module: str, programs: dict[str, Program], profiles: Sequence[Profile] = cases.BOOLEAN
+) -> Section:
+    columns = ("program", "profile", "AND gates", *HEADER)
+    path = module if "." in module else f"protocols.{module}"
+    return Section(title, path, columns, program_rows(programs, profiles))
+
+
+ROLE = ("kind", "OTs", *HEADER)
+SECTIONS = [
+    Section("Base OT", "smc.ot.elliptic", ("OTs", *HEADER), _base_rows),
+    Section("Trapdoor OT", "smc.ot.trapdoor", ("OTs", "1 out of", *HEADER), _trapdoor_rows),
+    Section("IKNP extension", "smc.ot.iknp", ROLE, _correlated_rows("iknp")),
+    Section(
+        "SoftSpoken extension", "smc.ot.softspoken", ROLE, _correlated_rows("softspoken2", "softspoken4", "softspoken8")
+    ),
+    Section("Ferret", "smc.ot.ferret", ROLE, _correlated_rows("ferret", most=10**7)),
+    _protocol("Garbled circuits", "smc.yao.schemes", CIRCUITS, (cases.YAO, cases.THREE_HALVES)),
+    Section("GMW: triples", "smc.gmw.triples", ("triples", "OT", *HEADER), _triple_rows),
+    _protocol(
+        "GMW: circuits",
+        "smc.gmw.gates",
+        CIRCUITS,
+        (Profile("gmw"), Profile("gmw", "ferret"), Profile("gmw", table_gates=True)),
+    ),
+    Section("Additive shares", "smc.arithmetic.shares", ("operation", "OT", *HEADER), _additive_rows),
+    _protocol(
+        "Comparison",
+        "millionaires",
+        {
+            "strict, 32 bits, batch 1": lambda engine: millionaires.strict(engine, zeros(1), 32),
+            "strict, 32 bits, batch 10,000": lambda engine: millionaires.strict(engine, zeros(10_000), 32),
+            "three_way, 32 bits, batch 10,000": lambda engine: millionaires.three_way(engine, zeros(10_000), 32),
+        },
+    ),
+    _protocol(
+        "Equality",
+        "equality",
+        {
+            "32 bits, batch 1": lambda engine: equality.equal(engine, zeros(1), 32),
+            "32 bits, batch 10,000": lambda engine: equality.equal(engine, zeros(10_000), 32),
+        },
+    ),
+    _protocol(
+        "Majority",
+        "majority",
+        {
+            "2 classes, 16 bits, batch 1,000": lambda engine: majority.majority(engine, zeros(2, 1000), 16),
+            "4 classes, 16 bits, batch 1,000": lambda engine: majority.majority(engine, zeros(4, 1000), 16),
+        },
+    ),
+    _protocol(
+        "x ln x",
+        "logarithm",
+        {
+            "bound 2^20, error 1e-6, batch 1": _logarithms(1),
+            "bound 2^20, error 1e-6, batch 1,000": _logarithms(1000),
+        },
+        INTEGER,
+    ),
+    _protocol(
+        "ID3",
+        "id3",
+        {
+            "4 attributes (3, 3, 2, 2 values), 2 classes, tree of 3 questions": id3_program(TENNIS, OUTLOOK),
+            "2 attributes of 2 values, 2 classes, at most": id3_program(id3.Problem((2, 2), 2, 50)),
+        },
+        INTEGER,
+    ),
+]
+
+
+def main() -> None:
+    """Write the file."""
+    files.write_text(TARGET, document())
+
+
+if __name__ == "__main__":
+    main()
