@@ -13,7 +13,8 @@ from parties import schema, tables
 from parties.schema import Schema
 from smc.errors import InputError
 
-WORDS = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp", "Zs")), min_size=1, max_size=8)
+LETTERS = st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp", "Zs"), exclude_characters="\ufffe\uffff")
+WORDS = st.text(LETTERS, min_size=1, max_size=8)
 
 
 def write(directory: Path, text: str, name: str = "schema.toml") -> Path:
