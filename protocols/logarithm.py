@@ -67,22 +67,26 @@ def tables(precision: Precision) -> tuple[list[list[int]], list[int]]:
 
 def logarithm(engine: Engine, precision: Precision, left: Bits, right: Bits) -> tuple[Bits, Word]:
     """x and ln x as secrets, from both parties' counts [N, batch]. At x = 0 the logarithm is some bounded number."""
-    words = engine.words
+    words, session = engine.words, engine.session
     coefficients, exponents = tables(precision)
-    x, cell, shift, *digits = engine.run(rough_netlist(precision, engine.form), left, right)
+    with session.phase("normalise"):
+        x, cell, shift, *digits = engine.run(rough_netlist(precision, engine.form), left, right)
     width = precision.log_width
-    (stages, (octave,)) = words.select([Choice(cell, coefficients), Choice(shift, [exponents])], width)
-    result = stages[-1]
-    for j in range(precision.terms, 0, -1):
-        factor = digits[j - 1]
-        result = words.add(stages[j - 1], words.multiply(factor, 1 << (factor.width - 1), result, width), width)
-    return x, words.add(result, octave, width)
+    with session.phase("look up"):
+        (stages, (octave,)) = words.select([Choice(cell, coefficients), Choice(shift, [exponents])], width)
+    with session.phase("series"):
+        result = stages[-1]
+        for j in range(precision.terms, 0, -1):
+            factor = digits[j - 1]
+            result = words.add(stages[j - 1], words.multiply(factor, 1 << (factor.width - 1), result, width), width)
+        return x, words.add(result, octave, width)
 
 
 def x_log_x(engine: Engine, precision: Precision, left: Bits, right: Bits) -> Word:
     """x ln x as a secret of `Precision.sum_width` bits, from both parties' counts [N, batch]."""
     x, log = logarithm(engine, precision, left, right)
-    return engine.words.multiply(x, 0, log, precision.sum_width)
+    with engine.session.phase("times x"):
+        return engine.words.multiply(x, 0, log, precision.sum_width)
 
 
 def open_logarithm(
