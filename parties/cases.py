@@ -155,10 +155,7 @@ def _x_log_x(engine: Engine, batch: int) -> Result:
     own = checked(_integers(LOG_BOUND // 2, batch)[engine.party], width, "the count")
     with engine.session.phase("inputs"):
         left, right = both_inputs(engine, own, width)
-    with engine.session.phase("logarithm"):
-        x, log = logarithm.logarithm(engine, parameters, left, right)
-    with engine.session.phase("times x"):
-        word = engine.words.multiply(x, 0, log, parameters.sum_width)
+    word = logarithm.x_log_x(engine, parameters, left, right)
     with engine.session.phase("opening"):
         return engine.reveal(engine.words.bits(word))[0], parameters.fraction
 

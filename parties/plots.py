@@ -38,10 +38,12 @@ PHASES = {  # in the order of the bars, with their colours
     "triples": PALETTE[1],
     "inputs": PALETTE[4],
     "leaves": PALETTE[2],
-    "logarithm": PALETTE[6],
-    "entropy": PALETTE[6],
-    "times x": PALETTE[0],
-    "argmin": PALETTE[0],
+    "entropy": PALETTE[4],  # besides the steps of the logarithm: its inputs
+    "normalise": PALETTE[6],
+    "look up": PALETTE[0],
+    "series": PALETTE[5],
+    "times x": "#7A5195",
+    "argmin": "#8C564B",
     "opening": PALETTE[3],
     "other": "#3A424C",
 }
