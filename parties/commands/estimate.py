@@ -33,11 +33,15 @@ _batch = click.option("--batch", type=click.IntRange(1, 1 << 24), default=1, hel
 def group() -> None:
     """What a job will cost on every engine: AND gates, bytes each way, messages, rounds, and seconds on a link.
 
-    Nothing runs and no peer is needed. Bytes, messages and rounds are exactly what the run will measure.
+    Nothing runs and no peer is needed. Bytes, messages and rounds (party 0's, party 1's) are exactly what the run will
+    measure; seconds are a prediction.
     """
 
 
-@group.command(epilog="Example:  smc estimate millionaires --bits 32 --batch 1000000 --link 100mbit,40ms")
+@group.command(
+    short_help="Comparisons.",
+    epilog="Example:  smc estimate millionaires --bits 32 --batch 1000000 --link 100mbit,40ms",
+)
 @click.option("--bits", type=click.IntRange(1, 64), default=32, help="Width of the numbers  [32]")
 @_batch
 @_common
@@ -46,7 +50,7 @@ def millionaires(bits: int, batch: int, link: str, as_json: bool) -> None:
     _show(planner.millionaires_program(bits, batch), planner.profiles(integers=False), link, as_json)
 
 
-@group.command(epilog="Example:  smc estimate circuit aes_128.txt --link lan")
+@group.command(short_help="A Bristol circuit.", epilog="Example:  smc estimate circuit aes_128.txt --link lan")
 @click.argument("file", type=FILE)
 @_batch
 @_common
@@ -58,7 +62,11 @@ def circuit(file: Path, batch: int, link: str, as_json: bool) -> None:
     _show(planner.circuit_program(netlist, batch), planner.profiles(integers=False), link, as_json)
 
 
-@group.command("id3", epilog="Example:  smc estimate id3 --schema schema.toml --max-rows 2000 --link wan")
+@group.command(
+    "id3",
+    short_help="A joint decision tree.",
+    epilog="Example:  smc estimate id3 --schema schema.toml --max-rows 2000 --link wan",
+)
 @click.option("--schema", "schema_", type=FILE, required=True, help="The agreed schema.")
 @click.option("--target", metavar="COLUMN", help="The class column  [target in the schema]")
 @click.option("--delta", type=float, help="As for smc id3  [0.001]")
@@ -110,7 +118,7 @@ def _show(program: Program, profiles: Sequence[Profile], link: str, as_json: boo
             console.size(fields["party0_sends"]),
             console.size(fields["party1_sends"]),
             f"{fields['messages']:,}",
-            f"{fields['rounds']:,}",
+            f"{fields['party0_rounds']:,}, {fields['party1_rounds']:,}",
             f"{fields['seconds']:.3g}",
         )
     console.show(table)
@@ -127,6 +135,7 @@ def _fields(one: Forecast, shape: LinkShape) -> dict[str, Any]:
         "party0_sends": own.bytes_sent,
         "party1_sends": peer.bytes_sent,
         "messages": own.messages,
-        "rounds": max(own.rounds, peer.rounds),
+        "party0_rounds": own.rounds,
+        "party1_rounds": peer.rounds,
         "seconds": round(one.seconds(shape), 6),
     }

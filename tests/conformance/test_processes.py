@@ -28,7 +28,7 @@ def id3(data: Path, *more: object) -> list[object]:
     return ["id3", "--data", data, "--schema", DEMO.schema, *more]
 
 
-@pytest.mark.parametrize("engine", ["mixed", "yao", "gmw"])
+@pytest.mark.parametrize("engine", ["mixed", "yao", "gmw", "lean", "auto"])
 def test_two_processes_get_the_same_tree(processes, engine: str) -> None:
     done = processes.pair(
         id3(DEMO.clinic_a, "--engine", engine, "--out", "a.json", "--report", "a-cost.json", "--dot", "a.dot", "--svg",
