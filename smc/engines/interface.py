@@ -108,7 +108,10 @@ class Engine(ABC):
         widths = tuple(part.width for part in inputs)
         if widths != netlist.input_widths:
             raise ValueError(f"the netlist takes inputs of widths {netlist.input_widths}, got {widths}")
-        batch = inputs[0].batch if inputs else 1
+        batches = {part.batch for part in inputs} or {1}
+        if len(batches) > 1:
+            raise ValueError(f"the inputs have batches of different sizes: {sorted(batches)}")
+        (batch,) = batches
         self.session.meter.gates(netlist.and_count * batch)
         outputs = self._execute(netlist, [part.data for part in inputs], batch)
         bounds = np.cumsum((0, *netlist.output_widths))

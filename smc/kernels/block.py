@@ -301,6 +301,18 @@ def in_fours(count):  # type: ignore[no-untyped-def]
     return count & ~3 if _WIDE else 0
 
 
+@njit
+def xor_row(state, out, left, right):  # type: ignore[no-untyped-def]
+    """state[out] = state[left] ^ state[right]; `out` may be either of them."""
+    columns = state.shape[1]
+    o, a, b = out * columns, left * columns, right * columns
+    whole = columns & ~7
+    for j in range(0, whole, 8):
+        store(state, o + j, load4(state, a + j) ^ load4(state, b + j))
+    for j in range(whole, columns, 2):
+        store(state, o + j, load(state, a + j) ^ load(state, b + j))
+
+
 # AES.
 
 

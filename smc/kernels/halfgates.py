@@ -10,21 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import counters4, encrypt, in_fours, load, load4, make, make4, spread, store
+from smc.kernels.block import counters4, encrypt, in_fours, load, load4, make, make4, spread, store, xor_row
 
 SECOND = np.uint64(1 << 32)  # tweak of the second hash of a gate
-
-
-@njit
-def xor_row(state, out, left, right):  # type: ignore[no-untyped-def]
-    """state[out] = state[left] ^ state[right]; `out` may be either of them."""
-    columns = state.shape[1]
-    o, a, b = out * columns, left * columns, right * columns
-    whole = columns & ~7
-    for j in range(0, whole, 8):
-        store(state, o + j, load4(state, a + j) ^ load4(state, b + j))
-    for j in range(whole, columns, 2):
-        store(state, o + j, load(state, a + j) ^ load(state, b + j))
 
 
 @njit

@@ -25,13 +25,12 @@ def hash_blocks(keys, first, source, target):  # type: ignore[no-untyped-def]
     count = source.shape[0]
     whole = count & ~7
     for i in range(0, whole, 8):
-        h, g = _hash2(
-            keys, load4(source, 2 * i), load4(source, 2 * i + 8), counters4(first + i), counters4(first + i + 4)
-        )
+        t, t2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
+        h, g = _hash2(keys, load4(source, 2 * i), load4(source, 2 * i + 8), t, t2)
         store(target, 2 * i, h)
         store(target, 2 * i + 8, g)
     for i in range(whole, count):
-        t = make(first + i, 0)
+        t = make(first + np.uint64(i), np.uint64(0))
         h, g = _hash2(keys, load(source, 2 * i), load(source, 2 * i), t, t)
         store(target, 2 * i, h)
 

@@ -5,8 +5,8 @@ module, the module's object file is taken from the cache; if there is none, numb
 and the file is written. Loading needs only llvmlite, so a program that finds its kernels compiled never imports
 numba, which would double its start-up time. Kernels run without the interpreter lock.
 
-The file's name is a digest of the kernels' sources and of the processor, so it is never out of date; it begins with
-the SHA-256 of the code, so a damaged one is compiled anew.
+The file's name is a digest of the kernels' sources, of llvmlite's version (each line of numba has its own) and of the
+processor, so a change of any of them compiles anew; it begins with the SHA-256 of the code, so damage does too.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ from smc.kernels.block import (
     store,
     store_lows,
     swap,
+    xor_row,
 )
-from smc.kernels.halfgates import xor_row
 
 SECOND = np.uint64(1 << 32)  # tweaks of the second and third hash of a gate
 THIRD = np.uint64(1 << 33)

@@ -2,7 +2,7 @@
 
 Protocol: Yang, Weng, Lan, Zhang, Wang, "Ferret: Fast Extension for Correlated OT with Small Communication" (CCS 2020),
 semi-honest, with the trees of "Half-Tree" (EUROCRYPT 2023). Ideal functionality: random correlated OT; the sender gets
-uniform blocks q_j, the receiver uniform bits b_j and q_j xor b_j delta.
+blocks q_j, uniform but for the lowest bit, which is 0, the receiver uniform bits b_j and q_j xor b_j delta.
 
 An iteration with parameters (t trees of depth d, secret of k) turns k + t d correlated OTs into n = t 2^d:
 

@@ -18,7 +18,8 @@ Yu, S&P 2020). pi is AES under a key of its own for each tree, derived from a pu
 that work on one tree does not serve for others. The places are the receiver's secret: its kernel neither branches nor
 indexes on them.
 
-The lowest bits of base blocks and leaves carry the choice: 0 for the sender, 1 at the receiver's place, else 0.
+The lowest bits of base blocks and leaves carry the choice: 0 for the sender, 1 at the receiver's place, else 0. So the
+lowest bit of L_i travels in the clear, to a receiver that knows L_i but for delta, whose lowest bit is public.
 """
 
 from __future__ import annotations

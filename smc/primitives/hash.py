@@ -42,6 +42,8 @@ class KeySchedule:
 
     def take(self, count: int) -> tuple[RoundKeys, int]:
         """The key for the next `count` <= `GATES_PER_KEY` gates, and the number of the first of them under that key."""
+        if count > GATES_PER_KEY:
+            raise ValueError(f"{count} gates are more than a hash key may serve, {GATES_PER_KEY}")
         if self._used + count > GATES_PER_KEY:
             self._keys = round_keys(self._session.derive("hash key", self._purpose, self._key_number))
             self._key_number += 1

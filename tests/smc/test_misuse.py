@@ -19,6 +19,7 @@ from smc.ot import (
     ExtensionSender,
     TrapdoorReceiver,
     TrapdoorSender,
+    correlated,
 )
 from smc.primitives import hash as gate_hash
 from smc.primitives.prg import Prg
@@ -138,6 +139,7 @@ def work(engine: Engine) -> Any:
 @pytest.mark.parametrize("name", ["yao", "mixed", "yao three-halves"])
 def test_garbling_never_uses_a_key_and_tweak_twice(play, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(gate_hash, "GATES_PER_KEY", 1 << 10)  # several keys even here
+    monkeypatch.setattr(correlated, "GATES_PER_KEY", 1 << 10)
     monkeypatch.setattr(walk, "ROWS", 1 << 10)
     used: dict[int, list[tuple[bytes, int]]] = defaultdict(list)  # by thread, that is, by party
 

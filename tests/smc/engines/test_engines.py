@@ -239,3 +239,15 @@ def test_every_chunking_of_the_tables_is_right(play, monkeypatch: pytest.MonkeyP
     found = play(two_inputs(everything(), values), name).agreed
     for got, expected in zip(found, evaluate(everything(), values), strict=True):
         assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_inputs_of_different_batches_are_refused(play, name: str) -> None:
+    def program(engine: Engine) -> None:
+        netlist = everything()
+        x, y = (np.zeros((width, batch), dtype=np.uint8) for width, batch in ((9, 100), (7, 1)))
+        inputs = [engine.input(0, part if engine.party == 0 else None, *part.shape) for part in (x, y)]
+        with pytest.raises(ValueError, match=r"batches of different sizes: \[1, 100\]"):
+            engine.run(netlist, *inputs)
+
+    play(program, name)

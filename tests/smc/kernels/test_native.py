@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +81,14 @@ def test_a_damaged_or_missing_file_is_compiled_anew(tmp_path: Path, monkeypatch:
     assert native._machine_code("labels") == b"other code"
     assert told == ["labels", "labels"]
     assert [path.name for path in (tmp_path / "new").iterdir()] == [file.name]  # and nothing half-written
+
+
+def test_the_fingerprint_covers_all_that_a_kernel_is_made_of() -> None:
+    """A kernel module may import from the shared sources only: else a change there would leave old code in use."""
+    directory = Path(native.__file__).parent
+    for module in native.Kernel.registry:
+        found = re.findall(r"^from smc\.kernels\.(\w+) import", (directory / f"{module}.py").read_text(), re.MULTILINE)
+        assert set(found) <= set(native.SHARED_SOURCES)
 
 
 def test_no_writable_directory_is_no_reason_to_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

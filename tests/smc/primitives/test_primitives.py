@@ -107,6 +107,11 @@ def test_no_tweak_and_key_pair_is_used_twice(monkeypatch: pytest.MonkeyPatch) ->
     assert len(set(keys)) == len(keys) == 5
 
 
+def test_a_key_serves_no_more_gates_than_its_bound() -> None:
+    with pytest.raises(ValueError, match="more than a hash key may serve"):
+        gate_hash.KeySchedule(session(), "purpose").take(gate_hash.GATES_PER_KEY + 1)
+
+
 def test_hash_keys_differ_by_session_purpose_and_time() -> None:
     block = np.ones((1, 2), dtype=np.uint64)
     one = gate_hash.LabelHash(session(), "a")

@@ -1,0 +1,130 @@
+"""No key and tweak of the hash serves twice in oblivious transfer, whatever is made of it and in which order."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+from smc import kernels
+from smc.local import run_local
+from smc.ot import EllipticReceiver, EllipticSender, Kind, Transfers
+from smc.ot.elliptic import _Keys
+from smc.ot.punctured import full_trees
+from smc.primitives import hash as gate_hash
+from smc.primitives.hash import KeySchedule
+from smc.primitives.prg import Prg
+from smc.session import Session
+
+COUNT_FROM = {
+    "hash_blocks": 2,
+    "ot_hash_both": 3,
+    "ot_bits_of_both": 3,
+    "ot_bits_of_one": 2,
+}  # where the blocks are
+
+
+def everything(session: Session, kind: Kind) -> None:
+    """All that roles offer, twice and by turns, both ways."""
+    transfers = Transfers(session, kind)
+    choice = np.arange(70, dtype=np.uint8)
+    for _ in range(2):
+        transfers.random(choice & 1)
+        transfers.random_bits(3)
+        for direction in (0, 1):
+            if direction == session.party:
+                transfers.sender.random(70, 4)
+                transfers.sender.chosen_bits(np.zeros((4, 70), dtype=np.uint8))
+                transfers.sender.additive(np.zeros(70, dtype=np.uint64))
+            else:
+                transfers.receiver.random(choice & 3, 4)
+                transfers.receiver.chosen_bits(choice & 3, 4)
+                transfers.receiver.additive(choice & 1)
+
+
+@pytest.mark.parametrize("kind", ["extension", "iknp", "ferret"])
+@pytest.mark.parametrize("per_key", [1 << 16, 150])
+def test_every_block_is_hashed_under_its_own_key_and_tweak(
+    monkeypatch: pytest.MonkeyPatch, kind: Kind, per_key: int
+) -> None:
+    monkeypatch.setattr(gate_hash, "GATES_PER_KEY", max(per_key, 192))
+    used: dict[int, list[tuple[bytes, int]]] = defaultdict(list)  # by thread, that is, by party
+
+    def watch(name: str, place: int) -> None:
+        original = getattr(kernels, name)
+
+        def watched(*arguments: Any) -> None:
+            keys, first, count = arguments[0].tobytes(), int(arguments[1]), len(arguments[place])
+            used[threading.get_ident()] += [(keys, first + i) for i in range(count)]
+            original(*arguments)
+
+        monkeypatch.setattr(kernels, name, watched)
+
+    for name, place in COUNT_FROM.items():
+        watch(name, place)
+    run_local(lambda session: everything(session, kind))
+    assert len(used) == 2
+    for pairs in used.values():
+        assert len(pairs) > 3000
+        assert len(set(pairs)) == len(pairs)
+
+
+def test_hash_keys_depend_on_session_purpose_and_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_hash, "GATES_PER_KEY", 8)
+    keys = []
+    for identifier in (bytes(32), bytes([1]) * 32):
+        for purpose in ("one", "other"):
+            schedule = KeySchedule(Session(0, None, identifier), purpose)  # type: ignore[arg-type]
+            taken = [schedule.take(count) for count in (5, 3, 1, 8)]
+            assert [first for _, first in taken] == [0, 5, 0, 0]
+            assert taken[0][0].tobytes() == taken[1][0].tobytes()
+            keys += [taken[i][0].tobytes() for i in (0, 2, 3)]
+    assert len(set(keys)) == 12
+
+
+def test_offers_of_a_tree_are_masked_by_both_keys_of_the_level() -> None:
+    keys = Prg(bytes(16)).words(2, 3, 4, 2)
+    masks = Prg(bytes([1]) * 16).words(2, 3, 4, 2)
+    masks[:, :, 0] = 0  # the first level's keys are nodes
+    leaves, offers = full_trees(keys)
+    leaves2, offers2 = full_trees(keys ^ masks)
+    assert np.array_equal(leaves, leaves2)
+    assert np.array_equal(offers ^ offers2, np.moveaxis(masks, 0, 2)[:, 1:])
+
+
+# Base OT.
+
+
+def test_scalars_of_base_ot_serve_once() -> None:
+    """A point sent twice would show the sender that two choices are equal."""
+    points: list[bytes] = []
+
+    def program(session: Session) -> Any:
+        if session.party == 0:
+            sender = EllipticSender(session, "ot")
+            return [sender.random(count) for count in (3, 2, 3)], sender._keys.index
+        send = session.send
+
+        def watched(step: str, array: np.ndarray) -> None:
+            points.extend(point.tobytes() for point in array.reshape(-1, 32))
+            send(step, array)
+
+        session.send = watched  # type: ignore[method-assign]
+        receiver = EllipticReceiver(session, "ot")
+        receiver.prepare(4)
+        chosen = [receiver.random(np.zeros(count, dtype=np.uint8)) for count in (3, 2, 3)]
+        return chosen, receiver._keys.index
+
+    (keys, sent), (chosen, received) = run_local(program)
+    assert len(points) == len(set(points)) == 8
+    assert sent == received == 8  # every OT has an index of its own
+    assert all(np.array_equal(key[0], own) for key, own in zip(keys, chosen, strict=True))
+
+
+def test_keys_of_base_ot_are_bound_to_what_was_sent() -> None:
+    keys = _Keys(Session(0, None, bytes(32)), "ot")  # type: ignore[arg-type]
+    contexts = [(b"shared", b"A", b"B"), (b"shared", b"A'", b"B"), (b"shared", b"A", b"B'"), (b"other", b"A", b"B")]
+    assert len({keys.derive(*context).tobytes() for context in contexts}) == len(contexts)
