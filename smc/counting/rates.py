@@ -18,7 +18,7 @@ COT_SECONDS: Final = {
     "ferret": 1 / 25e6,
 }
 BASE_OT_SECONDS: Final = 100e-6
-TRAPDOOR_SECONDS: Final = {"sender": 3.4e-3, "receiver": 0.15e-3}  # of 1-out-of-2
+TRAPDOOR_SECONDS: Final = {"sender": 1.5e-3, "receiver": 0.07e-3}  # a value: an RSA decryption, or an encryption
 SECONDS_PER_MESSAGE: Final = 120e-6  # a message over gRPC costs each party so much
 SECONDS_PER_BYTE: Final = 1 / 700e6  # and each byte: copies and encryption
 FRAME_BYTES: Final = 64  # of headers, a message
