@@ -110,14 +110,14 @@ class Figures:
             f"{name:24}{self.gates / 1e6:10.3f}{self.seconds:10.3f}{online:10.3f}"
             f"{self.gates / self.seconds / 1e6:10.2f}{self.gates / online / 1e6:10.2f}"
             f"{self.offline_bytes / self.gates:10.3f}{self.online_bytes / self.gates:10.3f}"
-            f"{online / self.layers * 1e6:10.0f}"
+            f"{online / self.layers * 1e6:12.0f}"
         )
 
 
 HEADER = (
     f"{'':24}{'million':>10}{'seconds':>10}{'seconds':>10}{'M gates/s':>10}{'M gates/s':>10}{'bytes':>10}{'bytes':>10}"
-    f"{'us a layer':>10}\n{'':24}{'gates':>10}{'':>10}{'online':>10}{'':>10}{'online':>10}{'offline':>10}{'online':>10}"
-    f"{'online':>10}"
+    f"{'us a layer':>12}\n{'':24}{'gates':>10}{'':>10}{'online':>10}{'':>10}{'online':>10}{'offline':>10}{'online':>10}"
+    f"{'online':>12}"
 )
 
 
