@@ -157,7 +157,7 @@ def _phase_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
     groups = [[row for row in here if row["protocol"].startswith(name)] for name in ("x ln x", "ID3")]
     if not all(groups):
         return {}
-    heights = [1.5 + 0.33 * len(group) for group in groups]
+    heights = [1.7 + 0.33 * len(group) for group in groups]
     figure = Figure(figsize=(9.0, sum(heights)), layout="constrained")
     parts: Any = figure.subfigures(2, 1, height_ratios=heights)
     for part, group in zip(parts, groups, strict=True):
@@ -168,7 +168,8 @@ def _phase_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
         _stack(right, group, "seconds", 1.0, f"seconds on {link}")
         right.set_yticklabels([])
         handles, names = left.get_legend_handles_labels()
-        part.legend(handles, names, loc="outside lower center", ncols=len(names), columnspacing=1.2, handlelength=1.2)
+        columns = len(names) if len(names) < 10 else -(-len(names) // 2)  # as many as the width has room for
+        part.legend(handles, names, loc="outside lower center", ncols=columns, columnspacing=1.2, handlelength=1.2)
     return {"phases": figure}
 
 

@@ -19,6 +19,8 @@ COT_SECONDS: Final = {
 }
 BASE_OT_SECONDS: Final = 100e-6
 TRAPDOOR_SECONDS: Final = {"sender": 1.5e-3, "receiver": 0.07e-3}  # a value: an RSA decryption, or an encryption
+TREE_SECONDS: Final = 1 / 100e6  # a leaf of Ferret's trees, at the beginning of an iteration
 SECONDS_PER_MESSAGE: Final = 120e-6  # a message over gRPC costs each party so much
+HAND_OVER_SECONDS: Final = 200e-6  # from thread to thread on its way, besides
 SECONDS_PER_BYTE: Final = 1 / 700e6  # and each byte: copies and encryption
 FRAME_BYTES: Final = 64  # of headers, a message

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.counting.rates import BASE_OT_SECONDS, COT_SECONDS, TRAPDOOR_SECONDS
+from smc.counting.rates import BASE_OT_SECONDS, COT_SECONDS, TRAPDOOR_SECONDS, TREE_SECONDS
 from smc.counting.session import CountingSession
 from smc.ot import Kind, Receiver, Sender, Transfers, ferret, softspoken, trapdoor
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
@@ -198,6 +198,7 @@ class _FerretSender(_CorrelatedSender):
         for number, here in self._supply.reserve(count):
             if number == 0:
                 self._base.random_correlated(here.base)
+            self.counter.work(here.outputs * TREE_SECONDS)
             self.counter.sent(here.message_bytes)
 
     def random_correlated(self, count: int) -> Blocks:
@@ -230,6 +231,7 @@ class _FerretReceiver(_CorrelatedReceiver):
             if number == 0:
                 self._base.random_correlated(here.base)
             self.counter.received(here.message_bytes)
+            self.counter.work(here.outputs * TREE_SECONDS)
 
     def random_correlated(self, count: int) -> tuple[Choices, Blocks]:
         self.reserve(count)

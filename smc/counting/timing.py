@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from smc.counting.rates import FRAME_BYTES, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE
+from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE
 from smc.counting.session import Event
 from smc.link_shape import LinkShape
 
@@ -33,7 +33,7 @@ def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape)
                     size = amount + FRAME_BYTES
                     busy = 0.0 if shape.rate is None else 8 * size / shape.rate
                     link_free[party] = max(clock[party], link_free[party]) + busy
-                    arrivals[peer].append((amount, link_free[party] + (shape.delay or 0.0)))
+                    arrivals[peer].append((amount, link_free[party] + HAND_OVER_SECONDS + (shape.delay or 0.0)))
                 elif arrivals[party]:
                     size_, arrival = arrivals[party].popleft()
                     if size_ != amount:
