@@ -88,7 +88,7 @@ def _shape(value: str) -> str:
 class Settings(BaseModel):
     """One table of the file, and the flags of one command. What has no default is None until given."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)  # most runs need two of the tables
     exclusive: ClassVar[tuple[str, ...]] = ()  # at most one of these may be given
 
 
@@ -164,12 +164,12 @@ class CircuitSettings(EngineSettings):
 class PartyFile(BaseModel):
     """All of `party.toml`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
-    link: LinkSettings = LinkSettings()
-    id3: Id3Settings = Id3Settings()
-    millionaires: MillionairesSettings = MillionairesSettings()
-    circuit: CircuitSettings = CircuitSettings()
+    link: LinkSettings = Field(default_factory=LinkSettings.model_construct)
+    id3: Id3Settings = Field(default_factory=Id3Settings.model_construct)
+    millionaires: MillionairesSettings = Field(default_factory=MillionairesSettings.model_construct)
+    circuit: CircuitSettings = Field(default_factory=CircuitSettings.model_construct)
 
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
@@ -182,7 +182,7 @@ def load(path: Path | None) -> PartyFile:
     Relative paths become relative to the directory of the file.
     """
     if path is None:
-        return PartyFile()
+        return PartyFile.model_construct()
     try:
         return PartyFile.model_validate(files.read_toml(path), context={"directory": path.parent})
     except ValidationError as error:

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import graphviz
-
 from parties import files
 from parties.tables import MISSING, Columns
 from smc.errors import InputError
@@ -182,6 +180,8 @@ def to_text(tree: Node) -> str:
 
 def to_dot(tree: Node, target: str) -> str:
     """A tree in Graphviz's DOT language."""
+    import graphviz  # loaded where it is used: most runs draw nothing
+
     dot = graphviz.Digraph("tree", comment=files.printable(f"Decision tree for {target}"))
     dot.attr(ordering="out")  # branches from left to right as they stand
     dot.attr("node", shape="box", fontname="sans-serif")
@@ -198,6 +198,8 @@ def to_dot(tree: Node, target: str) -> str:
 
 def _dot_label(text: str) -> str:
     """The text as a DOT label that shows exactly this, whatever backslashes or tags are in it."""
+    import graphviz
+
     label: str = graphviz.escape(files.printable(text))  # its own kind of string: <i> is not HTML
     return label
 
