@@ -43,8 +43,10 @@ def bench(only: str, links: str, repeats: int, out: Path | None, as_json: bool) 
     shapes = survey.parse_links(links)
     cases = [case for case in default_cases() if only in case.title]
     if not cases:
-        titles = "; ".join(case.title for case in default_cases())
-        raise InputError(f"--only: no case has {only!r} in its title; there are: {titles}")
+        protocols = "; ".join(dict.fromkeys(case.protocol for case in default_cases()))
+        raise InputError(
+            f"--only: no case has {only!r} in its title, PROTOCOL, PROFILE, batch N; the protocols are: {protocols}"
+        )
     if out is not None:
         survey.prepare(out)
     with console.progress("starting") as progress:
