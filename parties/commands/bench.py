@@ -43,7 +43,7 @@ def bench(only: str, links: str, repeats: int, out: Path | None, as_json: bool) 
     shapes = survey.parse_links(links)
     cases = [case for case in default_cases() if only in case.title]
     if not cases:
-        protocols = "; ".join(dict.fromkeys(case.protocol for case in default_cases()))
+        protocols = "; ".join(dict.fromkeys(case.workload.name for case in default_cases()))
         raise InputError(
             f"--only: no case has {only!r} in its title, PROTOCOL, PROFILE, batch N; the protocols are: {protocols}"
         )
