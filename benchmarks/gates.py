@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -24,9 +22,8 @@ from typing import Any, get_args
 import click
 import numpy as np
 
-from parties import identity, machine
+from parties import machine, pair
 from parties.cases import multiplication
-from parties.link import LinkOptions, open_link
 from smc.channel import Buffer, Channel
 from smc.circuit import Netlist
 from smc.circuit.library import aes128
@@ -37,7 +34,6 @@ from smc.yao.schemes import SCHEMES as SCHEMES_BY_NAME
 from smc.yao.schemes import Name
 from smc.yao.walk import ROWS
 
-JOB = {"protocol": "benchmarks/gates"}
 BATCHES = (1, 256, 1024)
 CIRCUITS: dict[str, Callable[[], Netlist]] = {
     "AES-128": aes128,
@@ -129,32 +125,9 @@ def _meet(session: Session) -> None:
 def two_processes(runs: int) -> list[float]:
     """The pipeline with a second process of this program."""
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
-        own, peer = (identity.create(f"party{i}", ["127.0.0.1"], Path(name)) for i in (0, 1))
-        children: list[subprocess.Popen[bytes]] = []
-
-        def start_peer(address: str) -> None:
-            command = [sys.executable, "-m", "benchmarks.gates", "--runs", str(runs), "--peer", name, address]
-            children.append(subprocess.Popen(command))
-
-        try:
-            with open_link(
-                LinkOptions(own, peer.certificate, listen="127.0.0.1:0", on_listening=start_peer), JOB
-            ) as link:
-                rates = pipeline(link.session(), runs)
-            children[0].wait()
-        finally:
-            for child in children:
-                child.kill()
-                child.wait()
-        return rates
-
-
-def play_peer(directory: Path, address: str, runs: int) -> None:
-    """The second process: the evaluator."""
-    own = identity.load_identity(directory / "party1.key", directory / "party1.crt")
-    peer = identity.load_certificate(directory / "party0.crt")
-    with open_link(LinkOptions(own, peer, connect=address), JOB) as link:
-        pipeline(link.session(), runs)
+        arguments = ["-m", "benchmarks.gates", "--runs", str(runs), "--peer"]
+        with pair.lead(Path(name), arguments) as session:
+            return pipeline(session, runs)
 
 
 def measure(runs: int) -> list[Row]:
@@ -174,7 +147,8 @@ def measure(runs: int) -> list[Row]:
 @click.option("--peer", nargs=2, hidden=True)
 def main(runs: int, as_json: bool, peer: tuple[str, str] | None) -> None:
     if peer is not None:
-        play_peer(Path(peer[0]), peer[1], runs)
+        with pair.join(Path(peer[0]), peer[1]) as session:
+            pipeline(session, runs)
         return
     rows = measure(runs)
     if as_json:

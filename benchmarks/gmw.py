@@ -10,7 +10,6 @@ which share one interpreter; "grpc" two processes, by mutual TLS on loopback. By
 from __future__ import annotations
 
 import resource
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -22,8 +21,7 @@ from typing import get_args
 import click
 import numpy as np
 
-from parties import identity
-from parties.link import LinkOptions, open_link
+from parties import pair
 from protocols.millionaires import strict
 from smc.circuit import Builder, Form, Netlist, multiply
 from smc.engines import Engine, make_engine
@@ -31,7 +29,6 @@ from smc.local import run_local
 from smc.ot import Kind
 from smc.session import Session
 
-JOB = {"protocol": "benchmarks/gmw"}
 LAYERS = 256
 WIDTH = 32
 
@@ -143,31 +140,9 @@ def _run(session: Session, job: Callable[[Engine, Options], None], options: Opti
 
 def over_grpc(options: Options, arguments: list[str]) -> list[str]:
     """With a second process of this program, started with the same arguments."""
-    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
-        own, peer = (identity.create(f"party{i}", ["127.0.0.1"], Path(name)) for i in (0, 1))
-        children: list[subprocess.Popen[bytes]] = []
-
-        def start_peer(address: str) -> None:
-            command = [sys.executable, "-m", "benchmarks.gmw", *arguments, "--peer", name, address]
-            children.append(subprocess.Popen(command))
-
-        link = LinkOptions(own, peer.certificate, listen="127.0.0.1:0", on_listening=start_peer)
-        try:
-            with open_link(link, JOB) as opened:
-                rows = measure(opened.session(), options)
-            children[0].wait()
-        finally:
-            for child in children:
-                child.kill()
-        return rows
-
-
-def play_peer(directory: Path, address: str, options: Options) -> None:
-    """The second process."""
-    own = identity.load_identity(directory / "party1.key", directory / "party1.crt")
-    peer = identity.load_certificate(directory / "party0.crt")
-    with open_link(LinkOptions(own, peer, connect=address), JOB) as link:
-        measure(link.session(), options)
+    command = ["-m", "benchmarks.gmw", *arguments, "--peer"]
+    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name, pair.lead(Path(name), command) as session:
+        return measure(session, options)
 
 
 @click.command(help=__doc__)
@@ -183,7 +158,8 @@ def main(
 ) -> None:
     options = Options(ot, form, batch, comparisons, runs)
     if peer is not None:
-        play_peer(Path(peer[0]), peer[1], options)
+        with pair.join(Path(peer[0]), peer[1]) as session:
+            measure(session, options)
         return
     if link == "memory":
         rows = run_local(lambda session: measure(session, options), timeout=600)[0]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -21,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from parties import identity
+from parties import pair
 from parties.cases import LONGEST_SECONDS, Case
 from parties.cases import find as find_case
-from parties.link import LinkOptions, open_link
 from smc.counting import Forecast
 from smc.engines import engine_of
 from smc.link_shape import LinkShape
@@ -32,9 +30,6 @@ from smc.local import run_local
 from smc.meter import Cost, Meter
 from smc.session import Session
 
-JOB = {"protocol": "bench"}
-PEER_DEADLINE = 120.0
-GRACE_SECONDS = 2.0
 LEAD_SECONDS = 0.01  # from the message that sets the time of a start until then, besides the link's delay
 COUNTS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates")
 MODULE = "parties.bench"
@@ -239,27 +234,10 @@ def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iter
     """A session with a second process of this program, which will play the same cases."""
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
         directory = Path(name)
-        own, peer = (identity.create(f"party{i}", ["127.0.0.1"], directory) for i in (0, 1))
         plan = {"link": str(shape), "repeats": repeats, "cases": [case.title for case in cases]}
         (directory / "plan.json").write_text(json.dumps(plan))
-        children: list[subprocess.Popen[bytes]] = []
-
-        def start_peer(address: str) -> None:
-            children.append(subprocess.Popen([sys.executable, "-m", MODULE, name, address]))
-
-        options = LinkOptions(
-            own, peer.certificate, listen="127.0.0.1:0", shape=_slower(shape), on_listening=start_peer
-        )
-        try:
-            with open_link(options, JOB) as link:
-                yield link.session()
-            children[0].wait(PEER_DEADLINE)
-        finally:
-            for child in children:
-                with suppress(subprocess.TimeoutExpired):
-                    child.wait(GRACE_SECONDS)  # to say what went wrong, if something did
-                child.kill()
-                child.wait()
+        with pair.lead(directory, ["-m", MODULE], _slower(shape)) as session:
+            yield session
 
 
 def _slower(shape: LinkShape) -> LinkShape | None:
@@ -272,14 +250,12 @@ def play_peer(directory: Path, address: str) -> None:
     plan = json.loads((directory / "plan.json").read_text())
     shape = LinkShape.parse(plan["link"])
     cases = [find_case(title) for title in plan["cases"]]
-    own = identity.load_identity(directory / "party1.key", directory / "party1.crt")
-    peer = identity.load_certificate(directory / "party0.crt")
-    with open_link(LinkOptions(own, peer, connect=address, shape=_slower(shape)), JOB) as link:
+    with pair.join(directory, address, _slower(shape)) as session:
         warm_up(cases)
-        link.session().send("bench.ready", np.empty(0, dtype=np.uint8))
+        session.send("bench.ready", np.empty(0, dtype=np.uint8))
         for case in cases:
             for turn in range(plan["repeats"]):
-                _follow(link.session(), case, turn)
+                _follow(session, case, turn)
 
 
 if __name__ == "__main__":
