@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at 
 Result = TypeVar("Result")
 Report = dict[str, Any]
 
-PROFILE = {"engine": None, "ot": "extension", "garbling": "half", "form": None}
+PROFILE = ("engine", "ot", "garbling", "form")  # what of a specification makes the profile
 
 
 def id3_specification(settings: config.Id3Settings, schema: Schema, target: str) -> Report:
@@ -58,7 +58,7 @@ def _engine(settings: config.EngineSettings) -> Report:
     """What of the profile is agreed on beforehand; all of it is chosen later if the engine is "auto"."""
     if settings.engine == "auto":
         return {"engine": "auto"}
-    fields = {"engine": settings.engine, "ot": settings.ot, "garbling": settings.garbling, "form": settings.form}
+    fields = {name: getattr(settings, name) for name in PROFILE}
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -162,7 +162,7 @@ class Connection:
                 profile = _agree_on_profile(link, forecast(), specification["protocol"] == "id3")
                 progress.say(f"engine auto, on {link.measured}: {profile}")
             else:
-                profile = Profile(**{name: specification.get(name, default) for name, default in PROFILE.items()})
+                profile = Profile(**{name: specification[name] for name in PROFILE if name in specification})
             progress.doing("computing")
             session = link.session()
             result = program(engine_of(session, profile))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from protocols.id3 import Leaf, Problem, Split, Tree, id3
+from protocols.id3 import Leaf, Problem, Split, Tree, id3, index_width
 from smc.counting import Answers, CountingEngine
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
@@ -41,11 +41,11 @@ def _tree_answers(problem: Problem, tree: Tree) -> Iterator[list[BitMatrix]]:
     while level:
         leaves = np.array([isinstance(node, Leaf) for node, _ in level])
         labels = [node.label if isinstance(node, Leaf) else 0 for node, _ in level]
-        yield [np.vstack([leaves, bitpack.from_integers(labels, _width(problem.classes))]).astype(np.uint8)]
+        yield [np.vstack([leaves, bitpack.from_integers(labels, index_width(problem.classes))]).astype(np.uint8)]
         splits = [(node, left) for node, left in level if isinstance(node, Split)]
         if splits and len(splits[0][1]) > 1:
             places = [left.index(node.attribute) for node, left in splits]
-            yield [bitpack.from_integers(places, _width(len(splits[0][1])))]
+            yield [bitpack.from_integers(places, index_width(len(splits[0][1])))]
         level = [
             (child, tuple(a for a in left if a != node.attribute)) for node, left in splits for child in node.children
         ]
@@ -56,13 +56,9 @@ def _full_answers(problem: Problem, most: int) -> Iterator[list[BitMatrix]]:
     nodes, left, depth = 1, len(problem.domains), 0
     while nodes:
         splits = 0 if depth == problem.max_depth or not left else min(nodes, most)
-        decided = np.zeros((1 + _width(problem.classes), nodes), dtype=np.uint8)
+        decided = np.zeros((1 + index_width(problem.classes), nodes), dtype=np.uint8)
         decided[0, splits:] = 1
         yield [decided]
         if splits and left > 1:
-            yield [np.zeros((_width(left), splits), dtype=np.uint8)]
+            yield [np.zeros((index_width(left), splits), dtype=np.uint8)]
         nodes, left, depth = splits * problem.domains[0] if left else 0, left - 1, depth + 1
-
-
-def _width(count: int) -> int:
-    return (count - 1).bit_length()

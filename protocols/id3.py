@@ -116,7 +116,7 @@ def id3(
         return Leaf(0)
     level = [root]
     node_of_row: Indices = np.zeros(len(rows), dtype=np.int64)  # -1: the row has reached a leaf
-    majorities = engine.constant(np.zeros((_index_width(problem.classes), 1), dtype=np.uint8))
+    majorities = engine.constant(np.zeros((index_width(problem.classes), 1), dtype=np.uint8))
     depth = 0
     while level:
         if progress is not None:
@@ -142,7 +142,8 @@ def _check(problem: Problem, rows: NDArray[np.integer], classes: NDArray[np.inte
             raise InputError(f"a category index is outside 0..{size - 1}")
 
 
-def _index_width(count: int) -> int:
+def index_width(count: int) -> int:
+    """Bits of an index below `count`."""
     return (count - 1).bit_length()
 
 
@@ -168,7 +169,7 @@ def leaf_netlist(classes: int, width: int, min_rows: int, form: Form = "size") -
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
-    inherited = builder.input(_index_width(classes))
+    inherited = builder.input(index_width(classes))
     winner, leaf, empty = (_small_leaf if form == "size" else _shallow_leaf)(left, right, min_rows)
     label = select(empty, inherited, winner)
     builder.output(winner)

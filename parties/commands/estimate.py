@@ -93,33 +93,32 @@ def id3(schema_: Path, tree: Path | None, link: str, as_json: bool, **flags: Any
 
 def _show(program: Program, profiles: Sequence[Profile], link: str, as_json: bool, title: str = "") -> None:
     shape = LinkShape.parse(link)
-    found: list[Forecast] = []
+    rows: list[dict[str, Any]] = []
     with console.progress("counting") as progress:
         for profile in profiles:
             progress.doing(f"counting: {profile}")
-            found.append(forecast(program, profile))
-    found.sort(key=lambda one: one.seconds(shape))
+            rows.append(_fields(forecast(program, profile), shape))
+    rows.sort(key=lambda row: row["seconds"])
     if as_json:
-        console.print_json({"link": str(shape), "estimates": [_fields(one, shape) for one in found]})
+        console.print_json({"link": str(shape), "estimates": rows})
         return
     table = Table(box=None, padding=(0, 1), title=f"on {shape}{', ' + title if title else ''}", title_justify="left")
     for name in ("engine", "OT", "garbling", "circuits"):
         table.add_column(name, no_wrap=True)
     for name in ("AND gates", "party 0 sends", "party 1 sends", "messages", "rounds", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
-    for one in found:
-        fields, profile = _fields(one, shape), one.profile
+    for row in rows:
         table.add_row(
-            profile.engine,
-            profile.ot,
-            profile.garbling if profile.garbles else "",
-            profile.form or "",
-            f"{fields['and_gates']:,}",
-            console.size(fields["party0_sends"]),
-            console.size(fields["party1_sends"]),
-            f"{fields['messages']:,}",
-            f"{fields['party0_rounds']:,}, {fields['party1_rounds']:,}",
-            f"{fields['seconds']:.3g}",
+            row["engine"],
+            row["ot"],
+            row["garbling"] or "",
+            row["form"] or "",
+            f"{row['and_gates']:,}",
+            console.size(row["party0_sends"]),
+            console.size(row["party1_sends"]),
+            f"{row['messages']:,}",
+            f"{row['party0_rounds']:,}, {row['party1_rounds']:,}",
+            f"{row['seconds']:.3g}",
         )
     console.show(table)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -12,7 +12,6 @@ from parties import config
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-OT_KINDS = ["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 _LINK = (
@@ -44,9 +43,13 @@ def engine_options(*engines: str) -> Callable[[Command], Command]:
             type=click.Choice([*engines, "auto"]),
             help=f"How it is computed; auto measures the link and chooses  [{default}]",
         ),
-        click.option("--ot", type=click.Choice(OT_KINDS), help="Kind of oblivious transfer  [extension: softspoken4]"),
-        click.option("--garbling", type=click.Choice(["half", "three-halves"]), help="Garbled AND gates  [half]"),
-        click.option("--form", type=click.Choice(["size", "depth"]), help="Circuits with few gates, or few levels."),
+        click.option(
+            "--ot", type=click.Choice(get_args(config.Ot)), help="Kind of oblivious transfer  [extension: softspoken4]"
+        ),
+        click.option("--garbling", type=click.Choice(get_args(config.Garbling)), help="Garbled AND gates  [half]"),
+        click.option(
+            "--form", type=click.Choice(get_args(config.Form)), help="Circuits with few gates, or few levels."
+        ),
     )
 
     def decorate(command: Command) -> Command:

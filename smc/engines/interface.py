@@ -49,11 +49,6 @@ class Bits:
         return Bits(self.data[:, instances])
 
     @staticmethod
-    def stack(parts: Sequence[Bits]) -> Bits:
-        """Longer bit strings: the parts one above the other, least significant first."""
-        return Bits(np.concatenate([part.data for part in parts], axis=0))
-
-    @staticmethod
     def join(parts: Sequence[Bits]) -> Bits:
         """A longer batch: the parts' instances one after another."""
         return Bits(np.concatenate([part.data for part in parts], axis=1))

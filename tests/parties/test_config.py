@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import tomli_w
 
 from parties import config
+from smc.circuit import Form
+from smc.engines import Garbling, Name
 from smc.errors import InputError
+from smc.ot import Kind
 
 FULL = """
 [link]
@@ -198,3 +202,11 @@ def test_required_returns_the_value_or_names_flag_and_key() -> None:
     assert config.required(0, "id3.min_rows") == 0
     with pytest.raises(InputError, match=r"--min-rows is missing: .*min_rows under \[id3\]"):
         config.required(None, "id3.min_rows")
+
+
+def test_the_settings_know_every_choice_of_the_engine() -> None:
+    """They are written twice so that settings load without the engine; here they are compared."""
+    assert set(get_args(config.Ot)) == set(get_args(Kind))
+    assert set(get_args(config.Garbling)) == set(get_args(Garbling))
+    assert set(get_args(config.Form)) == set(get_args(Form))
+    assert set(get_args(config.AnyEngine)) == {"auto", *get_args(Name)} - {"clear"}
