@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from parties import config, jobs, planner, schema, tables
 from protocols import equality, id3, logarithm, majority, millionaires, precision
 from protocols.circuit import evaluate
+from protocols.counts import RowCounts
 from protocols.inputs import both_inputs, checked
 from smc.circuit import Builder, Form, Netlist, multiply
 from smc.circuit import evaluate as plain
@@ -180,7 +181,7 @@ def _tree(engine: Engine, batch: int) -> id3.Tree:
     del batch
     problem, halves = _tables()
     own = halves[engine.party]
-    return id3.id3(engine, problem, own.rows, own.classes)
+    return id3.id3(engine, problem, RowCounts(problem.domains, problem.classes, own.rows, own.classes))
 
 
 @lru_cache

@@ -92,6 +92,8 @@ def named(tree: id3.Tree, schema: Schema, target: str) -> Node:
 
     if isinstance(tree, id3.Leaf):
         return Leaf(schema.attributes[target][tree.label])
+    if isinstance(tree, id3.Open):
+        raise ValueError("the tree is not finished")
     attribute = schema.features(target)[tree.attribute]
     values = schema.attributes[attribute]
     return Split(attribute, {v: named(child, schema, target) for v, child in zip(values, tree.children, strict=True)})

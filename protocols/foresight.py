@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from protocols.counts import RowCounts
 from protocols.id3 import Leaf, Problem, Split, Tree, id3, index_width
 from smc.counting import Answers, CountingEngine
 from smc.primitives import bits as bitpack
@@ -32,7 +33,8 @@ def at_most(engine: CountingEngine, problem: Problem, splits: int | None = None)
 
 def _count(engine: CountingEngine, problem: Problem, answers: Answers) -> None:
     engine.answers = answers
-    id3(engine, problem, np.zeros((0, len(problem.domains)), dtype=np.int64), np.zeros(0, dtype=np.int64))
+    no_rows = np.zeros((0, len(problem.domains)), dtype=np.int64)
+    id3(engine, problem, RowCounts(problem.domains, problem.classes, no_rows, np.zeros(0, dtype=np.int64)))
 
 
 def _tree_answers(problem: Problem, tree: Tree) -> Iterator[list[BitMatrix]]:

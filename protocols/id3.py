@@ -4,7 +4,9 @@ Ideal functionality. Inputs: each party's own rows (category indices), public `P
 tree of the union of the rows. At every inner node stands an attribute whose conditional entropy H(class | attribute)
 is within delta of the least; ties and near-ties go to some such attribute. A node is a leaf when all its rows have
 one class, when it has at most `min_rows` rows, at `max_depth`, or with no attribute left; its class is the
-majority's (the first class among equals), or the majority class of its parent when it has no row at all.
+majority's (the first class among equals), or the majority class of its parent when it has no row at all. A run can
+also start from a tree that is decided down to some depth, which a run that was cut short has left: it ends with the
+tree that the whole run would have found, and opens nothing of the levels above.
 
 Leakage: the tree, and nothing else. What each step opens - leaf or not, the class of a leaf, the attribute of an inner
 node - is the tree itself. Why a node is a leaf stays hidden, as do all counts. Number and shape of messages follow
@@ -22,24 +24,25 @@ opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from protocols.counts import Counts, Indices, LevelCounts
 from protocols.inputs import both_inputs
 from protocols.logarithm import x_log_x
 from protocols.majority import count_inputs, greatest_sum
 from protocols.precision import Precision, count_width, derive
+from protocols.tree import Leaf, Open, Split, Tree, open_depth
 from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, argmin, maximum, select, total
 from smc.engines import GARBLED, Bits, Engine, Prices, Word
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
 
-Indices = NDArray[np.int64]
+__all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "id3"]
 
 # x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes.
 BATCH = 1 << 14
@@ -73,22 +76,15 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Leaf:
-    """A leaf: the index of its class."""
+class Level:
+    """Where a run is: about to decide the open nodes of `tree`, which lie at `depth`."""
 
-    label: int
-
-
-@dataclass(frozen=True)
-class Split:
-    """An inner node: the index of its attribute and one child per value."""
-
-    attribute: int
-    children: tuple[Tree, ...]
+    depth: int
+    nodes: int
+    tree: Tree
 
 
-Tree = Leaf | Split
-Progress = Callable[[int, int], None]  # depth, number of nodes at that depth
+Progress = Callable[[Level], None]
 
 
 @dataclass
@@ -100,61 +96,83 @@ class _Node:
     attribute: int | None = None
     children: list[_Node] = field(default_factory=list)
 
+    def frozen(self) -> Tree:
+        """The tree below, as it stands."""
+        if self.label is not None:
+            return Leaf(self.label)
+        if self.attribute is not None:
+            return Split(self.attribute, tuple(child.frozen() for child in self.children))
+        return Open()
+
 
 def id3(
     engine: Engine,
     problem: Problem,
-    rows: NDArray[np.integer],
-    classes: NDArray[np.integer],
+    counts: Counts,
     progress: Progress | None = None,
+    start: Tree = Open(),  # noqa: B008 (immutable)
 ) -> Tree:
-    """The joint tree. Each party passes its own rows, int[rows, attributes], and their classes, int[rows]."""
-    _check(problem, rows, classes)
-    rows, classes = rows.astype(np.int64), classes.astype(np.int64)
-    root = _Node(tuple(range(len(problem.domains))))
+    """The joint tree. Each party passes its own source of counts; both pass the same `start`.
+
+    `progress` is told of every level before it begins. `InputError` if this party has more rows than agreed.
+    """
+    root, level, parents = _thawed(problem, start)
     if problem.classes == 1:
         return Leaf(0)
-    level = [root]
-    node_of_row: Indices = np.zeros(len(rows), dtype=np.int64)  # -1: the row has reached a leaf
-    majorities = engine.constant(np.zeros((index_width(problem.classes), 1), dtype=np.uint8))
-    depth = 0
+    depth = open_depth(start) or 0
+    majorities: Bits | None = None  # of the parents of the level's nodes
     while level:
         if progress is not None:
-            progress(depth, len(level))
+            progress(Level(depth, len(level), root.frozen()))
+        last = depth == problem.max_depth or not level[0].attributes
+        own = counts.level(root.frozen(), attributes=not last and len(level[0].attributes) > 1)
+        _check(problem, own, len(level))
         with engine.session.phase(f"level {depth}"):
-            last = depth == problem.max_depth or not level[0].attributes
-            open_nodes, majorities = _leaves(engine, problem, level, node_of_row, classes, majorities, last)
+            if majorities is None:
+                majorities = _parents_majorities(engine, problem, own, parents)
+            open_nodes, majorities = _leaves(engine, problem, level, own, majorities.take(parents), last)
             if len(open_nodes):
-                _splits(engine, problem, level, open_nodes, node_of_row, rows, classes)
-        level, parents, node_of_row = _children(problem, level, node_of_row, rows)
-        majorities = majorities.take(parents)
+                _splits(engine, problem, level, open_nodes, own)
+        level, parents = _children(problem, level)
         depth += 1
-    return _frozen(root)
+    return root.frozen()
 
 
-def _check(problem: Problem, rows: NDArray[np.integer], classes: NDArray[np.integer]) -> None:
-    if rows.shape != (len(classes), len(problem.domains)):
-        raise InputError(f"rows have shape {rows.shape}, expected ({len(classes)}, {len(problem.domains)})")
-    if len(rows) > problem.max_rows:
-        raise InputError(f"{len(rows)} rows are more than the agreed maximum of {problem.max_rows}")
-    for column, size in zip([*rows.T, classes], [*problem.domains, problem.classes], strict=True):
-        if len(column) and not (column.min() >= 0 and column.max() < size):
-            raise InputError(f"a category index is outside 0..{size - 1}")
+def _thawed(problem: Problem, start: Tree) -> tuple[_Node, list[_Node], Indices]:
+    """The root of a tree to grow, its open nodes, and the number of each one's parent among the last splits."""
+    open_depth(start)  # refuses a tree whose open nodes are not one level
+    level: list[_Node] = []
+    parents: list[int] = []
+
+    def thaw(tree: Tree, attributes: tuple[int, ...]) -> _Node:
+        node = _Node(attributes)
+        if isinstance(tree, Open):
+            level.append(node)
+        elif isinstance(tree, Leaf):
+            node.label = tree.label
+        else:
+            left = tuple(a for a in attributes if a != tree.attribute)
+            node.attribute = tree.attribute
+            node.children = [thaw(child, left) for child in tree.children]
+            if isinstance(tree.children[0], Open):  # then all are
+                parents.extend([parents[-1] + 1 if parents else 0] * len(tree.children))
+        return node
+
+    root = thaw(start, tuple(range(len(problem.domains))))
+    return root, level, np.array(parents or [0], dtype=np.int64)
+
+
+def _check(problem: Problem, own: LevelCounts, nodes: int) -> None:
+    rows = int(own.classes.sum())
+    if rows > problem.max_rows:
+        raise InputError(f"{rows} rows are more than the agreed maximum of {problem.max_rows}")
+    if own.classes.shape != (nodes, problem.classes):
+        raise InputError(f"counts have shape {own.classes.shape}, expected ({nodes}, {problem.classes})")
 
 
 def index_width(count: int) -> int:
     """Bits of an index below `count`."""
     return (count - 1).bit_length()
-
-
-def _counts(nodes: Indices, count: int, *columns: tuple[NDArray[np.integer], int]) -> Indices:
-    """Own counts int64[count, size of column 1, ...] of the rows of each node; rows with node -1 are left out."""
-    inside = nodes >= 0
-    shape = (count, *(size for _, size in columns))
-    cell = nodes[inside]
-    for values, size in columns:
-        cell = cell * size + values[inside]
-    return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
 
 
 # Leaves: one class, few rows, none, or no question left.
@@ -198,25 +216,41 @@ def _leaves(
     engine: Engine,
     problem: Problem,
     level: list[_Node],
-    node_of_row: Indices,
-    classes: NDArray[np.integer],
+    own: LevelCounts,
     inherited: Bits,
     last: bool,
 ) -> tuple[Indices, Bits]:
-    """Decide which nodes are leaves; return the positions of the others and every node's (secret) majority."""
-    own = _counts(node_of_row, len(level), (classes, problem.classes)).T
+    """Decide which nodes are leaves; return the positions of the others and every split's (secret) majority."""
     width = problem.count_width
     # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
     min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
     netlist = leaf_netlist(problem.classes, width, min_rows, engine.form)
     with engine.session.phase("leaves"):
-        winner, decided = engine.run(netlist, *count_inputs(engine, own, width), inherited)
+        winner, decided = engine.run(netlist, *count_inputs(engine, own.classes.T, width), inherited)
         (opened,) = engine.reveal(decided)
     labels = bitpack.to_words(opened[1:])
     for node, leaf, label in zip(level, opened[0], labels, strict=True):
         if leaf:
             node.label = int(label)
-    return np.flatnonzero(opened[0] == 0), winner
+    open_nodes = np.flatnonzero(opened[0] == 0)
+    return open_nodes, winner.take(open_nodes)
+
+
+def _parents_majorities(engine: Engine, problem: Problem, own: LevelCounts, parents: Indices) -> Bits:
+    """The (secret) majority class of each parent of the first level's nodes, from the sums over its children.
+
+    The root has none above it: if nobody has a row, the tree is the first class. An only child needs none.
+    """
+    width = index_width(problem.classes)
+    first = engine.constant(np.zeros((width, int(parents[-1]) + 1), dtype=np.uint8))
+    if len(parents) == 1:
+        return first
+    above = np.zeros((first.batch, problem.classes), dtype=np.int64)
+    np.add.at(above, parents, own.classes)
+    netlist = leaf_netlist(problem.classes, problem.count_width, 0, engine.form)
+    with engine.session.phase("majorities"):
+        winner, _ = engine.run(netlist, *count_inputs(engine, above.T, problem.count_width), first)
+    return winner
 
 
 # Splits: the attribute of least conditional entropy.
@@ -231,25 +265,14 @@ def argmin_netlist(candidates: int, width: int, form: Form = "size") -> Netlist:
     return builder.build()
 
 
-def _splits(
-    engine: Engine,
-    problem: Problem,
-    level: list[_Node],
-    open_nodes: Indices,
-    node_of_row: Indices,
-    rows: NDArray[np.integer],
-    classes: NDArray[np.integer],
-) -> None:
+def _splits(engine: Engine, problem: Problem, level: list[_Node], open_nodes: Indices, own: LevelCounts) -> None:
     """Choose the attribute of every open node."""
     candidates = np.array([level[i].attributes for i in open_nodes])  # [nodes, attributes left]
     if candidates.shape[1] == 1:
         chosen = np.zeros(len(open_nodes), dtype=np.int64)  # nothing to compare
     else:
-        position = np.full(len(level), -1, dtype=np.int64)
-        position[open_nodes] = np.arange(len(open_nodes))
-        nodes = np.where(node_of_row >= 0, position[node_of_row], -1)
         with engine.session.phase("entropy"):
-            scores = _entropies(engine, problem, candidates, nodes, rows, classes)
+            scores = _entropies(engine, problem, candidates, [table[open_nodes] for table in own.values])
         with engine.session.phase("argmin"):
             bits = engine.words.bits(scores)
             count, left = candidates.shape
@@ -261,22 +284,15 @@ def _splits(
         level[node].attribute = int(candidates[i, chosen[i]])
 
 
-def _entropies(
-    engine: Engine,
-    problem: Problem,
-    candidates: Indices,
-    nodes: Indices,
-    rows: NDArray[np.integer],
-    classes: NDArray[np.integer],
-) -> Word:
+def _entropies(engine: Engine, problem: Problem, candidates: Indices, tables: Sequence[Indices]) -> Word:
     """|T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
 
-    = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c)
+    = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c), from this party's n(v, c), int64[nodes, values, classes] for
+    each attribute.
     """
-    own: list[Indices] = []  # for each attribute, by node: n(v), then n(v, c)
-    for attribute, size in enumerate(problem.domains):
-        table = _counts(nodes, len(candidates), (rows[:, attribute], size), (classes, problem.classes))
-        own.append(np.concatenate([table.sum(axis=2), table.reshape(len(candidates), -1)], axis=1))
+    own = [  # for each attribute, by node: n(v), then n(v, c)
+        np.concatenate([table.sum(axis=2), table.reshape(len(table), -1)], axis=1) for table in tables
+    ]
     counts = [own[attribute][node] for node, line in enumerate(candidates) for attribute in line]
     sizes = np.array(problem.domains)[candidates.reshape(-1)]
     ends = np.cumsum([len(part) for part in counts])
@@ -310,31 +326,12 @@ def _groups(starts: Indices, lengths: Indices) -> Indices:
 # The next level.
 
 
-def _children(
-    problem: Problem, level: list[_Node], node_of_row: Indices, rows: NDArray[np.integer]
-) -> tuple[list[_Node], Indices, Indices]:
-    """The children of this level's splits, the position of each one's parent, and where each own row goes."""
-    children: list[_Node] = []
-    parents: list[int] = []
-    first_child = np.full(len(level) + 1, -1, dtype=np.int64)  # one more: rows at -1 stay there
-    attribute = np.zeros(len(level) + 1, dtype=np.int64)
-    for i, node in enumerate(level):
-        if node.attribute is None:
-            continue
-        first_child[i] = len(children)
-        attribute[i] = node.attribute
+def _children(problem: Problem, level: list[_Node]) -> tuple[list[_Node], Indices]:
+    """The children of this level's splits, and the number of each one's parent among them."""
+    splits = [node for node in level if node.attribute is not None]
+    for node in splits:
+        assert node.attribute is not None
         left = tuple(a for a in node.attributes if a != node.attribute)
         node.children = [_Node(left) for _ in range(problem.domains[node.attribute])]
-        children += node.children
-        parents += [i] * len(node.children)
-    moved = first_child[node_of_row]
-    value = np.take_along_axis(rows, attribute[node_of_row][:, None], axis=1)[:, 0] if rows.size else 0
-    node_of_row = np.where(moved >= 0, moved + value, -1)
-    return children, np.array(parents, dtype=np.int64), node_of_row
-
-
-def _frozen(node: _Node) -> Tree:
-    if node.attribute is None:
-        assert node.label is not None
-        return Leaf(node.label)
-    return Split(node.attribute, tuple(_frozen(child) for child in node.children))
+    widths = [len(node.children) for node in splits]
+    return [child for node in splits for child in node.children], np.repeat(np.arange(len(splits)), widths)

@@ -1,4 +1,4 @@
-"""The meter: bytes, messages, rounds, seconds and AND gates, as a tree of named phases.
+"""The meter: bytes, messages, rounds, seconds, AND gates and opened bits, as a tree of named phases.
 
 A phase's cost includes its sub-phases. `rounds` counts the blocks of consecutive receives: every time a
 party starts to wait after having sent (or at the start) is one round, and costs at least one one-way
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass
 class Cost:
-    """What a phase cost this party. Bytes are payload handed to and taken from the link."""
+    """What a phase cost this party, and the bits it opened. Bytes are payload handed to and taken from the link."""
 
     bytes_sent: int = 0
     bytes_received: int = 0
@@ -23,6 +23,7 @@ class Cost:
     rounds: int = 0
     seconds: float = 0.0
     and_gates: int = 0
+    bits_opened: int = 0
 
     def as_dict(self) -> dict[str, int | float]:
         """The cost as a plain JSON object, seconds rounded to the microsecond."""
@@ -76,6 +77,11 @@ class Meter:
         """Count `count` AND gates (gates times instances) worked on."""
         for cost in self._open:
             cost.and_gates += count
+
+    def opened(self, bits: int) -> None:
+        """Count secret bits that both parties now know."""
+        for cost in self._open:
+            cost.bits_opened += bits
 
     def report(self) -> dict[str, object]:
         """The cost report: the total and every phase by its path, ready for JSON."""

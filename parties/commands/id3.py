@@ -10,6 +10,7 @@ import click
 
 from parties import config, console, files, jobs, schema, tables, trees
 from parties.commands.options import FILE, engine_options, json_option, link_options, settings
+from protocols.counts import RowCounts
 from protocols.id3 import id3 as run_id3
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
     problem = jobs.problem(own, agreed, target)
     outputs = {"--out": own.out, "--report": own.report, "--dot": own.dot, "--svg": own.svg}
     files.check_outputs(outputs, [own.data, own.schema_file, config_file, link.identity, link.certificate, link.peer])
+    counts = RowCounts(problem.domains, problem.classes, table.rows, table.classes)
     connection = jobs.Connection(link)
     if table.ignored:
         console.err.print(f"not in the schema, ignored: {files.listed(table.ignored)}")
@@ -58,9 +60,8 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
             lambda engine: run_id3(
                 engine,
                 problem,
-                table.rows,
-                table.classes,
-                lambda depth, nodes: progress.doing(f"level {depth}: {nodes} nodes"),
+                counts,
+                lambda level: progress.doing(f"level {level.depth}: {level.nodes} nodes"),
             ),
             progress,
             forecast,

@@ -117,6 +117,7 @@ class Engine(ABC):
         own = [self.shares(secret) for secret in secrets]
         flat = np.concatenate([share.reshape(-1) for share in own]) if own else np.zeros(0, np.uint8)
         if flat.size:
+            self.session.meter.opened(flat.size)
             packed = pack(flat)
             self.session.send("reveal", packed)
             peer = self.session.receive("reveal", np.uint8, packed.shape)

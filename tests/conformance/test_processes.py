@@ -21,7 +21,7 @@ TENNIS_TREE = {
         "rain": {"attribute": "wind", "branches": {"weak": {"class": "yes"}, "strong": {"class": "no"}}},
     },
 }
-COST_KEYS = {"bytes_sent", "bytes_received", "messages", "rounds", "seconds", "and_gates"}
+COST_KEYS = {"bytes_sent", "bytes_received", "messages", "rounds", "seconds", "and_gates", "bits_opened"}
 
 
 def id3(data: Path, *more: object) -> list[object]:

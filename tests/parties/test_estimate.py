@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from parties import cli, config, jobs, planner, schema, tables, trees
+from protocols.counts import RowCounts
 from protocols.id3 import id3
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
@@ -41,7 +42,11 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
     def program(session: Session) -> Any:
         costs[session.party] = session.meter.total
         table = tables.load((DEMO.clinic_a, DEMO.clinic_b)[session.party], agreed, target, own.max_rows)
-        return id3(engine_of(session, Profile("mixed")), problem, table.rows, table.classes)
+        return id3(
+            engine_of(session, Profile("mixed")),
+            problem,
+            RowCounts(problem.domains, problem.classes, table.rows, table.classes),
+        )
 
     tree, _ = run_local(program)
     named = jobs.named(tree, agreed, target)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from protocols.counts import RowCounts
 from protocols.foresight import at_most, with_tree
 from protocols.id3 import Leaf, Problem, Tree, id3
 from smc.counting import forecast
@@ -39,7 +40,9 @@ def run(problem: Problem, rows: int, seed: int, profile: Profile) -> tuple[Tree,
 
     def both(session: Session) -> Tree:
         meters[session.party] = session.meter
-        return id3(engine_of(session, profile), problem, *data[session.party])
+        return id3(
+            engine_of(session, profile), problem, RowCounts(problem.domains, problem.classes, *data[session.party])
+        )
 
     tree, same = run_local(both)
     assert tree == same

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from protocols.counts import RowCounts
 from protocols.equality import equal
 from protocols.id3 import Problem, argmin_netlist, id3, leaf_netlist
 from protocols.logarithm import open_logarithm, rough_netlist
@@ -135,6 +136,6 @@ def test_trees(play, name: str, data: st.DataObject) -> None:
 
     def program(engine: Engine) -> Any:
         own = table[side == engine.party]
-        return id3(engine, problem, own[:, :-1], own[:, -1])
+        return id3(engine, problem, RowCounts(problem.domains, problem.classes, own[:, :-1], own[:, -1]))
 
     in_both(play, program, name)

@@ -17,7 +17,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protocols.id3 import Leaf, Problem, Split, Tree, id3
+from protocols.counts import RowCounts
+from protocols.id3 import Leaf, Open, Problem, Split, Tree, id3
+from protocols.tree import cut
 from smc.errors import InputError
 
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
@@ -85,7 +87,7 @@ def joint(play: Any, rows: list[Row], side: np.ndarray, problem: Problem, name: 
 
     def program(engine: Any) -> Tree:
         own = table[side == engine.party]
-        return id3(engine, problem, own[:, :-1], own[:, -1])
+        return id3(engine, problem, RowCounts(problem.domains, problem.classes, own[:, :-1], own[:, -1]))
 
     return play(program, name, **more).agreed
 
@@ -222,7 +224,7 @@ def test_nobody_has_a_row(play) -> None:
 
 def test_one_class_needs_no_conversation(play) -> None:
     rows = np.zeros((5, 1), dtype=np.int64)
-    run = play(lambda e: id3(e, Problem((2,), 1, 10), rows, rows[:, 0]), "yao")
+    run = play(lambda e: id3(e, Problem((2,), 1, 10), RowCounts((2,), 1, rows, rows[:, 0])), "yao")
     assert run.agreed == Leaf(0)
     assert run.meters[0].total.messages == 0
 
@@ -245,7 +247,7 @@ def test_exactly_the_tree_is_opened(play, monkeypatch: pytest.MonkeyPatch) -> No
 
         engine.reveal = watched
         own = rows[engine.party :: 2]
-        return id3(engine, problem, own[:, :-1], own[:, -1])
+        return id3(engine, problem, RowCounts(problem.domains, problem.classes, own[:, :-1], own[:, -1]))
 
     tree = play(program, "mixed").agreed
     level, expected, left = [tree], [], 4
@@ -279,7 +281,7 @@ def test_the_shape_of_the_conversation_depends_on_the_tree_only(play) -> None:
     def shape(first: int, name: str) -> list[Any]:
         def program(engine: Any) -> Tree:
             own = rows[:first] if engine.party == 0 else rows[first:]
-            return id3(engine, problem, own[:, :-1], own[:, -1])
+            return id3(engine, problem, RowCounts(problem.domains, problem.classes, own[:, :-1], own[:, -1]))
 
         run = play(program, name)
         return [run.agreed] + [[(step, len(data)) for step, data in r.sent] for r in run.recorders]
@@ -309,4 +311,42 @@ def test_impossible_problems_are_refused(change: dict[str, Any]) -> None:
 )
 def test_rows_that_do_not_fit_are_refused(play, rows: np.ndarray, classes: np.ndarray, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        play(lambda e: id3(e, Problem((2, 2), 2, max_rows=10), rows, classes), "clear")
+        play(lambda e: id3(e, Problem((2, 2), 2, max_rows=10), RowCounts((2, 2), 2, rows, classes)), "clear")
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_run_goes_on_from_every_level(play, name: str) -> None:
+    """From the tree cut at any depth it finds the whole run's tree, and opens what lies below the cut only."""
+    rng = np.random.default_rng(4)
+    rows = rng.integers(0, 3, (50, 5))  # few enough that some nodes are empty, and take their parent's majority
+    problem = Problem((3, 3, 3, 3), 3, max_rows=80)
+
+    def program(start: Tree) -> Any:
+        def run(engine: Any) -> tuple[Tree, list[tuple[int, int]]]:
+            own = rows[engine.party :: 2]
+            counts = RowCounts(problem.domains, problem.classes, own[:, :-1], own[:, -1])
+            levels: list[tuple[int, int]] = []
+            tree = id3(engine, problem, counts, lambda level: levels.append((level.depth, level.nodes)), start)
+            return tree, levels
+
+        return play(run, name)
+
+    whole = program(Open())
+    tree, levels = whole.agreed
+    check(tree, [tuple(row) for row in rows.tolist()], problem, tuple(range(4)), 0, 0)
+    assert len(levels) > 3
+    for depth in range(len(levels) + 1):
+        run = program(cut(tree, depth))
+        assert run.agreed == (tree, levels[depth:])
+        whole_opened, opened = (
+            {path: cost.bits_opened for path, cost in meter.phases.items() if cost.bits_opened}
+            for meter in (whole.meters[0], run.meters[0])
+        )
+        assert opened == {path: bits for path, bits in whole_opened.items() if int(path.split("/")[0][6:]) >= depth}
+
+
+def test_a_start_with_open_nodes_at_two_depths_is_refused(play) -> None:
+    counts = RowCounts((2, 2), 2, np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64))
+    start = Split(0, (Open(), Split(1, (Open(), Leaf(0)))))
+    with pytest.raises(ValueError, match="depths"):
+        play(lambda e: id3(e, Problem((2, 2), 2, max_rows=10), counts, start=start), "clear")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from protocols.counts import RowCounts
 from protocols.equality import equal
 from protocols.id3 import Problem, id3
 from protocols.logarithm import open_logarithm
@@ -30,7 +31,7 @@ ROWS = np.array([(i % 3, i % 2, i // 4 % 2, (i * i) % 3 % 2) for i in range(40)]
 
 def tree(engine: Engine) -> Any:
     own = ROWS[engine.party :: 2]
-    return id3(engine, Problem((3, 2, 2), 2, max_rows=40), own[:, :-1], own[:, -1])
+    return id3(engine, Problem((3, 2, 2), 2, max_rows=40), RowCounts((3, 2, 2), 2, own[:, :-1], own[:, -1]))
 
 
 PROGRAMS: dict[str, Callable[[Engine], Any]] = {

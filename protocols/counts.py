@@ -1,0 +1,103 @@
+"""Own counts for a level of the tree: what each party brings to ID3, wherever its rows live.
+
+A source of counts answers one question a level, for all open nodes and attributes at once. Rows in memory are counted
+here; `parties.sources` asks databases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.tree import Open, Split, Tree
+from smc.errors import InputError
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LevelCounts:
+    """Numbers of own rows in the n open nodes of a growing tree, in reading order.
+
+    `classes` is int64[n, classes]; `values` holds int64[n, values of the attribute, classes] for each attribute, in
+    schema order. It is empty where the caller asked for classes only.
+    """
+
+    classes: Indices
+    values: tuple[Indices, ...]
+
+
+class Counts(Protocol):
+    """A source of counts. It may be asked again for a tree that it has answered before."""
+
+    def level(self, tree: Tree, attributes: bool) -> LevelCounts:
+        """Own counts in the open nodes of `tree`; with `attributes`, also by each attribute's values."""
+
+
+class RowCounts:
+    """Counts of rows in memory: category indices int[rows, attributes] and their classes int[rows].
+
+    `InputError` for shapes that do not fit, or for an index outside its domain.
+    """
+
+    def __init__(
+        self,
+        domains: Sequence[int],
+        classes: int,
+        rows: NDArray[np.integer],
+        labels: NDArray[np.integer],
+    ) -> None:
+        if rows.shape != (len(labels), len(domains)):
+            raise InputError(f"rows have shape {rows.shape}, expected ({len(labels)}, {len(domains)})")
+        for column, size in zip([*rows.T, labels], [*domains, classes], strict=True):
+            if len(column) and not (column.min() >= 0 and column.max() < size):
+                raise InputError(f"a category index is outside 0..{size - 1}")
+        self._domains = tuple(domains)
+        self._classes = classes
+        self._rows = rows.astype(np.int64)
+        self._labels = labels.astype(np.int64)
+
+    def level(self, tree: Tree, attributes: bool) -> LevelCounts:
+        """See `Counts.level`."""
+        nodes, count = self._open_node_of_rows(tree)
+        inside = nodes >= 0
+        nodes, labels = nodes[inside], self._labels[inside]
+        classes = _count((count, self._classes), nodes, labels)
+        if not attributes:
+            return LevelCounts(classes, ())
+        values = tuple(
+            _count((count, size, self._classes), nodes, self._rows[inside, attribute], labels)
+            for attribute, size in enumerate(self._domains)
+        )
+        return LevelCounts(classes, values)
+
+    def _open_node_of_rows(self, tree: Tree) -> tuple[Indices, int]:
+        """The number of each row's open node, -1 in a leaf; and how many open nodes there are."""
+        nodes: list[Tree] = [tree]
+        first_child, attribute = [], []
+        for node in nodes:  # grows while it is read: level by level
+            first_child.append(len(nodes) if isinstance(node, Split) else -1)
+            attribute.append(node.attribute if isinstance(node, Split) else 0)
+            nodes += node.children if isinstance(node, Split) else ()
+        below, asked = np.array(first_child), np.array(attribute)
+        place: Indices = np.zeros(len(self._rows), dtype=np.int64)
+        moving = np.arange(len(self._rows)) if below[0] >= 0 else np.zeros(0, dtype=np.int64)
+        while moving.size:
+            at = place[moving]
+            place[moving] = below[at] + self._rows[moving, asked[at]]
+            moving = moving[below[place[moving]] >= 0]
+        is_open = np.array([isinstance(node, Open) for node in nodes])
+        number = np.where(is_open, np.cumsum(is_open) - 1, -1)
+        return number[place], int(is_open.sum())
+
+
+def _count(shape: tuple[int, ...], *columns: Indices) -> Indices:
+    """How often each combination of indices occurs, int64[shape]."""
+    cell: Indices = np.zeros(len(columns[0]), dtype=np.int64)
+    for indices, size in zip(columns, shape, strict=True):
+        cell = cell * size + indices
+    return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)

@@ -1,0 +1,58 @@
+"""Trees of indices, whole or still growing: what ID3 opens level by level, and all that a checkpoint holds.
+
+A growing tree has `Open` nodes, all at one depth. They are numbered in reading order (left to right), which is the
+order in which every count, circuit and message of a level lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Open:
+    """A node that is not decided yet."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf: the index of its class."""
+
+    label: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """An inner node: the index of its attribute and one child per value."""
+
+    attribute: int
+    children: tuple[Tree, ...]
+
+
+Tree = Open | Leaf | Split
+
+
+def open_depth(tree: Tree) -> int | None:
+    """The depth of the open nodes; None if there are none. ValueError if they lie at different depths."""
+    depths = {depth for node, depth in walk(tree) if isinstance(node, Open)}
+    if len(depths) > 1:
+        raise ValueError(f"open nodes lie at the depths {sorted(depths)}")
+    return depths.pop() if depths else None
+
+
+def cut(tree: Tree, depth: int) -> Tree:
+    """The tree as it was before the nodes at `depth` were decided."""
+    if depth == 0:
+        return Open()
+    if isinstance(tree, Split):
+        return Split(tree.attribute, tuple(cut(child, depth - 1) for child in tree.children))
+    return tree
+
+
+def walk(tree: Tree, depth: int = 0) -> Iterator[tuple[Tree, int]]:
+    """All nodes with their depths, in reading order."""
+    yield tree, depth
+    if isinstance(tree, Split):
+        for child in tree.children:
+            yield from walk(child, depth + 1)
