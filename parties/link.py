@@ -18,10 +18,11 @@ from parties.emulation import Line
 from parties.frames import FrameReader, FrameWriter, assemble
 from parties.handshake import agree, make_hello
 from parties.identity import Identity, common_name, short_fingerprint
+from parties.listening import Listener
 from parties.measurement import measure
 from parties.outbox import Outbox, OutboxClosedError, OutboxStuckError
 from parties.preflight import await_peer
-from parties.transport import Listener, Stream, dial, one_line
+from parties.transport import Stream, dial, one_line
 from parties.watchdog import Watchdog
 from proto.exchange_pb2 import ABORT, GOODBYE, HELLO, Frame, Hello, Kind
 from smc.channel import Buffer, Channel
@@ -49,7 +50,8 @@ class LinkOptions:
     may be silent; `goodbye`: seconds to wait for the peer's goodbye; `buffer`: bytes that may wait to be sent.
     `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
     find out how fast the link is before the session starts; both parties must want it, or neither.
-    `on_listening` is told the address once the port is open. `meanwhile` is called once, while the connection is
+    `label` tells the node at the other end what the stream is for. `on_listening` is told the address once the port is
+    open. `meanwhile` is called once, while the connection is
     being made: the place to load what the session will need.
     """
 
@@ -64,6 +66,7 @@ class LinkOptions:
     buffer: int = BUFFER_BYTES
     shape: LinkShape | None = None
     measure: bool = False
+    label: str = ""
     on_listening: Callable[[str], None] | None = None
     meanwhile: Callable[[], object] | None = None
 
@@ -217,19 +220,25 @@ def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
     """
     party = 0 if options.listen is not None else 1
     hello = make_hello(party, job, options.measure)
-    with _open_stream(options, hello) as stream:
-        channel = GrpcChannel(stream, common_name(options.peer), options.timeout, written=1)
-        try:
-            identifier = _shake_hands(channel, hello, options.goodbye)
-            measured = measure(channel, party) if options.measure else None
-            link = Link(party, channel, identifier, options.goodbye, measured)
-            yield link
-            link.finish()
-        except BaseException as error:
-            channel.abort(_public_reason(error))
-            raise
-        finally:
-            channel.close()
+    with _open_stream(options, hello) as stream, link_over(stream, options, hello) as link:
+        yield link
+
+
+@contextmanager
+def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Link]:
+    """The link over a stream that is there and has our hello on its way; finished on the way out, or aborted."""
+    channel = GrpcChannel(stream, common_name(options.peer), options.timeout, written=1)
+    try:
+        identifier = _shake_hands(channel, hello, options.goodbye)
+        measured = measure(channel, hello.party) if options.measure else None
+        link = Link(hello.party, channel, identifier, options.goodbye, measured)
+        yield link
+        link.finish()
+    except BaseException as error:
+        channel.abort(_public_reason(error))
+        raise
+    finally:
+        channel.close()
 
 
 @contextmanager
@@ -240,7 +249,7 @@ def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
             yield stream
         return
     address = parse_address(options.listen or "", lowest_port=0)
-    listener = Listener(address, options.identity, options.peer, options.keepalive, _outbox(options, hello))
+    listener = Listener(address, options.identity, options.peer, options.keepalive, outbox_for(options, hello))
     try:
         if options.on_listening is not None:
             options.on_listening(str(listener.address))
@@ -265,8 +274,8 @@ def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[S
     """
 
     def call() -> AbstractContextManager[Stream]:
-        outbox = _outbox(options, hello)
-        return dial(address, options.identity, options.peer, options.keepalive, outbox, options.wait)
+        outbox = outbox_for(options, hello)
+        return dial(address, options.identity, options.peer, options.keepalive, outbox, options.wait, options.label)
 
     deadline = time.monotonic() + options.wait
     with call() as stream:
@@ -280,7 +289,7 @@ def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[S
         yield stream
 
 
-def _outbox(options: LinkOptions, hello: Hello) -> Outbox:
+def outbox_for(options: LinkOptions, hello: Hello) -> Outbox:
     """An outbox with our hello in it: it leaves as soon as there is a connection."""
     outbox = Outbox(options.buffer, Line(options.shape) if options.shape is not None else None)
     outbox.append(FrameWriter().write(HELLO, HELLO_STEP, hello.SerializeToString()))
