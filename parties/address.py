@@ -18,6 +18,14 @@ class Address(NamedTuple):
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
 
 def parse_address(text: str, lowest_port: int = 1) -> Address:
     """Read `HOST:PORT`. `InputError` says what is wrong; port 0 (any free port) needs `lowest_port=0`."""

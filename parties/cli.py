@@ -29,6 +29,17 @@ COMMANDS = {  # where each is, and its line in the list
     "millionaires": ("parties.commands.questions:millionaires", "Who has more?"),
     "circuit": ("parties.commands.questions:circuit", "Evaluate a Bristol circuit."),
     "estimate": ("parties.commands.estimate:group", "What a job will cost, before it runs."),
+    "node": ("parties.commands.node:node", "Stay up as a service: take proposals, run what is allowed."),
+    "submit": ("parties.commands.operator:submit", "Propose a job."),
+    "jobs": ("parties.commands.operator:jobs", "List the node's jobs."),
+    "show": ("parties.commands.operator:show", "Show all of a job: what, for whom, at what cost, how far."),
+    "approve": ("parties.commands.operator:approve", "Consent to a job."),
+    "refuse": ("parties.commands.operator:refuse", "Decline a job."),
+    "cancel": ("parties.commands.operator:cancel", "End a job."),
+    "result": ("parties.commands.operator:result", "The tree of a job that is done."),
+    "web": ("parties.commands.operator:web", "A login link for the operator's page."),
+    "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
+    "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 # numpy reads it when it is loaded: of linear algebra, which is not used here, it would start threads that spin.

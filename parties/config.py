@@ -19,7 +19,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -77,7 +77,7 @@ Garbling: TypeAlias = Literal["half", "three-halves"]
 Form: TypeAlias = Literal["size", "depth"]
 
 
-def _shape(value: str) -> str:
+def link_shape(value: str) -> str:
     """A check that a string is a link's shape."""
     try:
         return str(LinkShape.parse(value))
@@ -102,7 +102,7 @@ class LinkSettings(Settings):
     connect: There | None = None
     wait: Seconds = WAIT_SECONDS
     timeout: Seconds = TIMEOUT_SECONDS
-    emulate: Annotated[str, AfterValidator(_shape)] | None = None
+    emulate: Annotated[str, AfterValidator(link_shape)] | None = None
     exclusive = ("listen", "connect")
 
     @model_validator(mode="after")
@@ -161,8 +161,8 @@ class CircuitSettings(EngineSettings):
     engine: BooleanEngine = "yao"
 
 
-class PartyFile(BaseModel):
-    """All of `party.toml`."""
+class CommandTables(BaseModel):
+    """The tables of `party.toml` that single commands read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -172,6 +172,16 @@ class PartyFile(BaseModel):
     circuit: CircuitSettings = Field(default_factory=CircuitSettings.model_construct)
 
 
+class PartyFile(CommandTables):
+    """All of `party.toml`, as a command sees it: what is for the node is left to `parties.node.settings`."""
+
+    node: Any = None
+    peer: Any = None
+    tables: Any = None
+    policy: Any = None
+
+
+AnyTables = TypeVar("AnyTables", bound=CommandTables)
 AnySettings = TypeVar("AnySettings", bound=Settings)
 Given = TypeVar("Given")
 
@@ -181,13 +191,15 @@ def load(path: Path | None) -> PartyFile:
 
     Relative paths become relative to the directory of the file.
     """
-    if path is None:
-        return PartyFile.model_construct()
+    return PartyFile.model_construct() if path is None else read(PartyFile, path)
+
+
+def read(model: type[AnyTables], path: Path) -> AnyTables:
+    """Read `party.toml` as this model. `InputError` names the file and the key."""
     try:
-        return PartyFile.model_validate(files.read_toml(path), context={"directory": path.parent})
+        return model.model_validate(files.read_toml(path), context={"directory": path.parent})
     except ValidationError as error:
-        key, problem = _explain(error, PartyFile)
-        raise InputError(": ".join(filter(None, [str(path), key, problem]))) from None
+        raise InputError(f"{path}: {explained(error, model)}") from None
 
 
 def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
@@ -252,6 +264,11 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def explained(error: ValidationError, model: type[BaseModel]) -> str:
+    """The first problem of a failed validation in one line: the dotted key, and what is wrong with it."""
+    return ": ".join(filter(None, _explain(error, model)))
+
+
 def _explain(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
     """The first problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
     first = error.errors()[0]
@@ -290,9 +307,11 @@ _KINDS = {
 
 def _keys(model: type[BaseModel], place: list[str]) -> list[str]:
     """The keys that may stand at a place of the file."""
+    found: Any = model
     for part in place:
-        annotation = model.model_fields[part].annotation
-        assert isinstance(annotation, type)
-        assert issubclass(annotation, BaseModel)
-        model = annotation
-    return [field.alias or name for name, field in model.model_fields.items()]
+        if isinstance(found, type) and issubclass(found, BaseModel):
+            found = found.model_fields[part].annotation
+        else:  # a table of tables, or an array of them
+            found = next((kind for kind in get_args(found) if kind not in (str, Ellipsis)), None)
+    known = isinstance(found, type) and issubclass(found, BaseModel)
+    return [field.alias or name for name, field in found.model_fields.items()] if known else []

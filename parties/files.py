@@ -60,16 +60,16 @@ def read_toml(path: Path) -> dict[str, Any]:
     return table
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, private: bool = False) -> None:
     """Write UTF-8 text, see `write_bytes`."""
-    write_bytes(path, text.encode())
+    write_bytes(path, text.encode(), private)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
     """Replace the file at `path` by `data` in one step: readers see the old file or the new one.
 
     The bytes go to a temporary file beside it, are flushed to the disk, and then take its name. Links are
-    followed and an existing file keeps its permissions. Devices and pipes are written to directly. Raises
+    followed and an existing file keeps its permissions, unless it is `private`: for its owner only. Devices and pipes are written to directly. Raises
     `InputError` if this fails; the old file is then untouched.
     """
     try:
@@ -86,7 +86,9 @@ def write_bytes(path: Path, data: bytes) -> None:
         handle, temporary = _create_beside(target)
         try:
             with open(handle, "wb") as stream:
-                if target.exists():
+                if private:
+                    os.fchmod(handle, 0o600)
+                elif target.exists():
                     os.fchmod(handle, stat.S_IMODE(target.stat().st_mode))
                 stream.write(data)
                 stream.flush()

@@ -157,19 +157,27 @@ class Connection:
         )
         progress.doing(f"waiting for the peer with certificate {short_fingerprint(self._peer)}")
         with open_link(options, specification) as link:
-            from smc.engines import Profile, engine_of
+            from smc.engines import engine_of
 
             if auto:
                 progress.doing("choosing the engine")
-                profile = _agree_on_profile(link, forecast(), specification["protocol"] == "id3")
+            profile = profile_for(link, specification, forecast)
+            if auto:
                 progress.say(f"engine auto, on {link.measured}: {profile}")
-            else:
-                profile = Profile(**{name: specification[name] for name in PROFILE if name in specification})
             progress.doing("computing")
             session = link.session()
             result = program(engine_of(session, profile))
             report = {"profile": str(profile), **session.meter.report()}
         return result, report
+
+
+def profile_for(link: Link, specification: Mapping[str, Any], forecast: Callable[[], Program]) -> Profile:
+    """The profile that the specification names, or for the engine "auto" the one that both parties choose."""
+    from smc.engines import Profile
+
+    if specification["engine"] == "auto":
+        return _agree_on_profile(link, forecast(), specification["protocol"] == "id3")
+    return Profile(**{name: specification[name] for name in PROFILE if name in specification})
 
 
 def _agree_on_profile(link: Link, program: Program, integers: bool) -> Profile:

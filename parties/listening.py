@@ -31,7 +31,7 @@ class Port:
     """An open port. Each stream of the pinned peer is admitted, or refused with `RefusedError`, by its label.
 
     `admit` and the function it returns are called in gRPC's threads and must not block. At most `streams` streams are
-    open at a time. `handlers` are further gRPC services.
+    open at a time. `services` add further gRPC services to the server.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Port:
         keepalive: float,
         admit: Admit,
         streams: int = 4,
-        handlers: Sequence[grpc.GenericRpcHandler] = (),
+        services: Sequence[Callable[[grpc.Server], None]] = (),
     ) -> None:
         self._peer = peer
         self._admit = admit
@@ -50,7 +50,9 @@ class Port:
         handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(self._exchange)
         self._server = grpc.server(self._threads, options=options(keepalive))
         own = grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler})
-        self._server.add_generic_rpc_handlers((own, *handlers))
+        self._server.add_generic_rpc_handlers((own,))
+        for add_to in services:
+            add_to(self._server)
         credentials = grpc.ssl_server_credentials(
             [(identity.key_pem, identity.certificate.public_bytes(Encoding.PEM))],
             root_certificates=peer.public_bytes(Encoding.PEM),

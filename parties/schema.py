@@ -61,6 +61,32 @@ class Schema:
         """
         return {"attributes": [{"name": n, "values": list(v)} for n, v in self.attributes.items()]}
 
+    @classmethod
+    def from_public(cls, value: object) -> Schema:
+        """The inverse of `public`, for a schema that comes from the peer. ValueError says what is wrong with it."""
+        listed = value.get("attributes") if isinstance(value, dict) else None
+        if not isinstance(listed, list) or not listed:
+            raise ValueError("the schema lists no attributes")
+        attributes: dict[str, tuple[str, ...]] = {}
+        for item in listed:
+            name, values = (item.get("name"), item.get("values")) if isinstance(item, dict) else (None, None)
+            texts = [name, *values] if isinstance(values, list) and values else [None]
+            if not all(isinstance(text, str) and _unusable(text) is None for text in texts):
+                raise ValueError("the schema has an attribute without a usable name or values")
+            assert isinstance(values, list)
+            if name in attributes or len(set(values)) != len(values):
+                raise ValueError("the schema names an attribute or a value twice")
+            attributes[str(name)] = tuple(values)
+        return cls(attributes)
+
+    def only(self, names: Sequence[str]) -> Schema:
+        """The schema of some of the attributes, in its own order. `InputError` if one is not there."""
+        for name in names:
+            if name not in self.attributes:
+                hint = files.did_you_mean(name, self.attributes)
+                raise InputError(f"there is no attribute {files.quoted(name)} in the schema{hint}")
+        return Schema({name: values for name, values in self.attributes.items() if name in names}, self.target)
+
     def digest(self) -> str:
         """SHA-256 over the canonical JSON of `public()`, in hexadecimal."""
         canonical = json.dumps(self.public(), ensure_ascii=True, sort_keys=True, separators=(",", ":"))

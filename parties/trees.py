@@ -85,11 +85,15 @@ class TreeFile:
         files.write_text(path, json.dumps(self.fields(), ensure_ascii=False, indent=2) + "\n")
 
     @classmethod
+    def parse(cls, fields: object) -> TreeFile:
+        """Check the content of `tree.json`. `ValueError` names the place in it."""
+        return _tree_file(fields)
+
+    @classmethod
     def load(cls, path: Path) -> TreeFile:
         """Read and check `tree.json`. `InputError` names the file and the place in it."""
         try:
-            fields = json.loads(files.read_text(path), object_pairs_hook=_unique, parse_int=float)
-            return _tree_file(fields)
+            return cls.parse(json.loads(files.read_text(path), object_pairs_hook=_unique, parse_int=float))
         except json.JSONDecodeError as error:
             raise InputError(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from None
         except RecursionError:

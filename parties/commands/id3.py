@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import click
 
 from parties import config, console, files, jobs, schema, tables, trees
 from parties.commands.options import FILE, engine_options, json_option, link_options, settings
+from parties.commands.outputs import Outputs, output_options
 from protocols.counts import RowCounts
 from protocols.id3 import id3 as run_id3
 
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 @click.option("--max-depth", type=int, help="Deepest level of the tree  [no limit]")
 @click.option("--max-rows", type=int, help="Public bound: no party has more rows  [65535]")
 @engine_options("mixed", "lean", "yao", "gmw")
-@click.option("--out", type=FILE, help="Write the tree as JSON.")
-@click.option("--report", type=FILE, help="Write the cost report as JSON.")
-@click.option("--dot", type=FILE, help="Write the tree in Graphviz's DOT.")
-@click.option("--svg", type=FILE, help="Draw the tree.")
+@output_options
 @link_options
 @json_option
 def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: Any) -> None:
@@ -42,8 +39,8 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
     target = agreed.choose_target(own.target)
     table = tables.load(config.required(own.data, "id3.data"), agreed, target, own.max_rows)
     problem = jobs.problem(own, agreed, target)
-    outputs = {"--out": own.out, "--report": own.report, "--dot": own.dot, "--svg": own.svg}
-    files.check_outputs(outputs, [own.data, own.schema_file, config_file, link.identity, link.certificate, link.peer])
+    outputs = Outputs(own.out, own.report, own.dot, own.svg)
+    outputs.check([own.data, own.schema_file, config_file, link.identity, link.certificate, link.peer])
     counts = RowCounts(problem.domains, problem.classes, table.rows, table.classes)
     connection = jobs.Connection(link)
     if table.ignored:
@@ -68,25 +65,8 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
         )
         progress.doing("writing")
         found = trees.TreeFile(agreed.digest(), target, own.delta, jobs.named(indices, agreed, target))
-        _write(own, found, report)
+        outputs.write(found, report)
     if as_json:
         console.print_json({**found.fields(), "cost": report})
         return
-    console.out.print(trees.to_text(found.tree), end="")
-    written = [str(path) for path in outputs.values() if path is not None]
-    if written:
-        console.err.print(f"written: {', '.join(written)}")
-    console.show(console.cost_table(report), console.err)
-
-
-def _write(own: config.Id3Settings, found: trees.TreeFile, report: jobs.Report) -> None:
-    if own.out is not None:
-        found.dump(own.out)
-    if own.report is not None:
-        files.write_text(own.report, json.dumps(report, indent=2) + "\n")
-    if own.dot is not None:
-        files.write_text(own.dot, trees.to_dot(found.tree, found.target))
-    if own.svg is not None:
-        from parties.drawing import draw_svg  # matplotlib takes its time to load
-
-        files.write_text(own.svg, draw_svg(found.tree, found.target, f"Decision tree for {found.target}"))
+    outputs.tell(found, report)

@@ -29,8 +29,12 @@ class Verdict(View):
 
 
 class PredictedCost(View):
-    """What the job will cost, counted before it runs: at most, for any tree. Bytes and rounds are both ways."""
+    """What the job will cost, counted before it runs, for a typical tree: of at most `splits` splits a level.
 
+    Bytes are both ways, rounds this party's.
+    """
+
+    splits: int
     profile: str
     bytes: int
     rounds: int
@@ -111,6 +115,7 @@ class NodeView(View):
     started_at: str
     version: str
     tables: list[str]
+    trouble: str = ""  # why there is no connection
 
 
 class AuditEntry(View):

@@ -1,0 +1,192 @@
+"""`smc audit`: look at the records of a node, check them, hand them to an auditor. The node may be running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from cryptography import x509
+from rich.table import Table
+
+from parties import config, console, files
+from parties.commands.options import FILE, json_option
+from parties.identity import load_identity, short_fingerprint
+from parties.node.operator import AuditEntry
+from parties.records import audit, database, export
+from parties.records.chain import Checked, check, cross_check
+from smc.errors import InputError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_CONFIG = click.option("--config", "config_file", type=FILE, help="The node's party.toml.")
+_STATE = click.option(
+    "--state",
+    "state_directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The node's state directory  [as in --config]",
+)
+
+
+def place_options(command: Command) -> Command:
+    """Add --config and --state."""
+    return _CONFIG(_STATE(command))
+
+
+@click.group("audit")
+def group() -> None:
+    """Show, check and export the records of a node."""
+
+
+@group.command("verify", epilog="Example:  smc audit verify --config party.toml")
+@place_options
+@click.option("--export", "export_file", type=FILE, help="Check this exported file instead.")
+@click.option("--certificate", type=FILE, help="The certificate of the log's owner  [as in --config]")
+@click.option("--against", type=FILE, help="The peer's exported log: does either contradict what was signed?")
+@click.option("--peer-certificate", type=FILE, help="The peer's certificate  [as in --config]")
+@json_option
+def verify_command(
+    config_file: Path | None,
+    state_directory: Path | None,
+    export_file: Path | None,
+    certificate: Path | None,
+    against: Path | None,
+    peer_certificate: Path | None,
+    as_json: bool,
+) -> None:
+    """Check that no entry was changed, removed, inserted or moved.
+
+    Exit code 0 if the log is whole, 2 if it is not; then each problem is a line.
+    """
+    link = config.load(config_file).link
+    owner = _certificate(config.required(certificate or link.certificate, "link.certificate"))
+    peer_file = peer_certificate or link.peer
+    peer = None if peer_file is None else _certificate(peer_file)
+    if export_file is not None:
+        found = check(*export.read_lines(export_file), owner, peer)
+    else:
+        with database.reading(_database(config_file, state_directory)) as connection:
+            found = audit.verify(connection, owner, peer)
+    if against is not None:
+        if peer is None:
+            raise InputError("--against needs --peer-certificate, or peer under [link] in --config")
+        theirs = check(*export.read_lines(against), peer, owner)
+        found.problems.extend(f"{against}: {problem}" for problem in theirs.problems)
+        found.problems.extend(cross_check(found, owner, theirs, peer))
+    _tell(found, owner, as_json)
+
+
+@group.command("show", epilog="Example:  smc audit show --config party.toml --last 50")
+@place_options
+@click.option("--last", type=click.IntRange(min=1), default=20, help="How many entries  [20]")
+@json_option
+def show_command(config_file: Path | None, state_directory: Path | None, last: int, as_json: bool) -> None:
+    """Show the last entries."""
+    with database.reading(_database(config_file, state_directory)) as connection:
+        entries = [audit.entry(row) for row in reversed(database.last_rows(connection, last))]
+    if as_json:
+        console.print_json([entry.model_dump(mode="json") for entry in entries])
+    else:
+        console.show(_table(entries))
+
+
+@group.command("export", epilog="Example:  smc audit export --config party.toml --out audit.jsonl")
+@place_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv"]),
+    default="jsonl",
+    help="Lines of JSON, which can be checked, or CSV  [jsonl]",
+)
+@click.option("--out", type=FILE, help="Where to  [standard output]")
+def export_command(config_file: Path | None, state_directory: Path | None, form: str, out: Path | None) -> None:
+    """Write all entries, and the signed head, to a file for an auditor."""
+    place = _database(config_file, state_directory)
+    files.check_outputs({"--out": out}, [place])
+    with database.reading(place) as connection:
+        rows = database.rows(connection)
+        text = export.to_csv(rows) if form == "csv" else export.to_lines(rows, database.signed_head(connection))
+    if out is None:
+        print(text, end="")
+    else:
+        files.write_text(out, text)
+
+
+@group.command("renew", epilog="Example:  smc audit renew --config party.toml --former keys/a-2026.crt")
+@click.option("--config", "config_file", type=FILE, required=True, help="The node's party.toml.")
+@click.option("--former", type=FILE, required=True, help="The certificate that the log is signed with so far.")
+def renew_command(config_file: Path, former: Path) -> None:
+    """Go on with a new certificate, the one in --config, in a log that is whole; the node must not be running."""
+    link = config.load(config_file).link
+    identity = load_identity(
+        config.required(link.identity, "link.identity"), config.required(link.certificate, "link.certificate")
+    )
+    place = _database(config_file, None)
+    with database.usable(place), closing(database.connect(place)) as connection, connection:
+        renewed = audit.AuditLog(connection, identity).renew(_certificate(former))
+    console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
+
+
+def _database(config_file: Path | None, state_directory: Path | None) -> Path:
+    """Where the records are."""
+    if state_directory is not None:
+        return state_directory / database.FILE_NAME
+    if config_file is None:
+        raise InputError("which records? give --config party.toml, or --state DIRECTORY")
+    from parties.node import settings
+
+    return settings.state_directory(config_file) / database.FILE_NAME
+
+
+def _certificate(path: Path) -> x509.Certificate:
+    """A certificate of any time: records outlive them, and what it signed when it was valid stays signed."""
+    try:
+        return x509.load_pem_x509_certificate(files.read_bytes(path))
+    except ValueError:
+        raise InputError(f"{path} holds no readable certificate in PEM form") from None
+
+
+def _tell(found: Checked, owner: x509.Certificate, as_json: bool) -> None:
+    """Print what a check has found. `InputError`, for the exit code, if it has found a problem."""
+    state = audit.state(found)
+    last = max(found.hashes, default=0)
+    if as_json:
+        head = {"number": last, "hash": found.hashes[last]} if last else None
+        console.print_json({**state.model_dump(), "head": head, "statements": len(found.statements)})
+    elif state.ok:
+        console.out.print(f"whole: {state.entries} entries, {len(found.statements)} signed by both parties")
+        console.out.print(f"head:  entry {last}, hash {found.hashes[last]}, signed by {short_fingerprint(owner)}…")
+    else:
+        for problem in state.problems:
+            console.out.print(files.printable(problem))
+    if not state.ok:
+        raise InputError(f"the audit log is not whole: {files.printable(state.problems[0])}")
+
+
+def _table(entries: list[AuditEntry]) -> Table:
+    table = Table(box=None, padding=(0, 1))
+    table.add_column("entry", justify="right")
+    for name in ("at (UTC)", "kind", "job", "fields"):
+        table.add_column(name)
+    for entry in entries:
+        fields = "; ".join(
+            f"{name}: {_shown(value)}" for name, value in entry.fields.items() if value not in ("", None)
+        )
+        at = entry.at[:19].replace("T", " ")
+        table.add_row(str(entry.number), *map(files.printable, (at, entry.kind, (entry.job or "")[:8], fields)))
+    return table
+
+
+def _shown(value: object) -> str:
+    """A field for the table; fingerprints, digests and long lists are cut."""
+    match value:
+        case list():
+            return ", ".join(map(str, value[:8])) + (", …" if len(value) > 8 else "")
+        case dict():
+            return ", ".join(f"{name} {inner}" for name, inner in value.items() if not isinstance(inner, dict))
+        case _:
+            text = str(value)
+            return text if len(text) <= 60 else f"{text[:23]}…"

@@ -1,0 +1,166 @@
+"""Jobs as text for the terminal. Much of it comes from the peer, so nothing is shown but letters on a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+from unicodedata import category
+
+from parties import console, files
+from parties.node.operator import JobView, Progress, Verdict
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+NAMES = 14  # columns of a sheet for the names of entries
+SHORT = 8  # digits of an identifier that are shown if no other job begins alike
+JOINERS = "\u200c\u200d"  # part of how some scripts are written
+
+
+def shown(text: str, limit: int | None = None) -> str:
+    """The text on one line, without gaps, without anything that a terminal would obey, cut to `limit` characters.
+
+    Marks that are not seen become escapes too: those that turn the direction of the text around them could make a line
+    read as another one (Boucher and Anderson, "Trojan Source", 2021).
+    """
+    letters = [_escaped(c) if category(c) == "Cf" and c not in JOINERS else c for c in files.printable(text)]
+    line = " ".join("".join(letters).split())
+    return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
+    """As many first digits of an identifier as tell it from all other jobs."""
+    others = {job.id for job in jobs} - {identifier}
+    length = next((n for n in range(SHORT, 32) if not any(other[:n] == identifier[:n] for other in others)), 32)
+    return identifier[:length]
+
+
+def waits_for_us(job: JobView) -> bool:
+    """Whether the job waits for this operator's decision."""
+    return job.state == "waiting" and job.ours.verdict == "waiting"
+
+
+def standing(job: JobView) -> str:
+    """Where a job stands, in a few words, and why."""
+    if job.state == "waiting":
+        return "waiting for our consent" if waits_for_us(job) else "waiting for the peer's consent"
+    if job.state == "running" and job.progress is not None:
+        return f"running, {_level(job.progress)}"
+    by = ""
+    if job.state == "refused":
+        by = " by us" if job.ours.verdict == "refused" else " by the peer"
+    return f"{job.state}{by}{': ' if job.why else ''}{shown(job.why)}"
+
+
+def advance(progress: Progress) -> str:
+    """What a running job has cost so far, and how long it may still take, in half a line."""
+    volume = console.size(progress.bytes_sent + progress.bytes_received)
+    left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
+    return f"{volume}, {progress.rounds:,} rounds{left}"
+
+
+def _level(progress: Progress) -> str:
+    return f"level {progress.depth} with {progress.nodes:,} {'node' if progress.nodes == 1 else 'nodes'}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people: 0.4 s, 41 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def moment(time: str) -> str:
+    """An ISO 8601 time, UTC, to the minute."""
+    return shown(time, 40)[:16].replace("T", " ")
+
+
+def sheet(job: JobView, width: int | None) -> Iterator[str]:
+    """All about a job, a line each: what is computed on what, what it reveals and costs, who has decided what.
+
+    Lines are folded to `width` and go on to the right of the names: no text can pretend to be the next entry.
+    """
+    from rich.text import Text
+
+    yield f"job {job.id}"
+    for name, values in _entries(job):
+        lines = [shown(value) for value in values]
+        if width is not None:
+            room = max(width - NAMES, NAMES)
+            lines = [str(part) for line in lines for part in Text(line).wrap(console.out, room, overflow="fold")]
+        for i, line in enumerate(lines):
+            yield f"  {name if i == 0 else '':{NAMES - 2}}{line.rstrip()}"
+
+
+def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
+    """What stands in the sheet: a name and its lines."""
+    proposer = "us" if job.proposed_by == "us" else f"the peer, {job.peer}"
+    yield "state", [standing(job)]
+    yield "proposed", [f"by {proposer}, {moment(job.proposed_at)} UTC"]
+    yield "purpose", [job.purpose or "(none given)"]
+    yield "computes", [f"{job.protocol}, target {job.target}"]
+    yield "our table", [job.table if job.peer_table == job.table else f"{job.table} (the peer's: {job.peer_table})"]
+    yield "columns", [", ".join(job.columns)]
+    yield "parameters", [", ".join(f"{name} {'-' if v is None else v}" for name, v in job.parameters.items())]
+    yield "reveals", job.reveals
+    if job.cost is not None:
+        volume = f"{console.size(job.cost.bytes)} both ways, {job.cost.rounds:,} rounds"
+        yield (
+            "cost",
+            [
+                f"{volume}, {duration(job.cost.seconds)} on {job.cost.link}",
+                f"for a tree of at most {job.cost.splits} splits a level, by {job.cost.profile}",
+            ],
+        )
+    yield "ours", [_verdict(job.ours)]
+    yield "theirs", [_verdict(job.theirs)]
+    yield "digest", [job.digest]
+    if job.progress is not None:
+        sent, received = console.size(job.progress.bytes_sent), console.size(job.progress.bytes_received)
+        yield (
+            "progress",
+            [
+                f"{_level(job.progress)}, after {duration(job.progress.seconds)}",
+                f"{advance(job.progress)}; {sent} of it sent, {received} received",
+            ],
+        )
+    if job.ended_at is not None:
+        yield "ended", [f"{moment(job.ended_at)} UTC"]
+
+
+def _verdict(verdict: Verdict) -> str:
+    by = f" by {verdict.by}" if verdict.by else ""
+    at = f", {moment(verdict.at)} UTC" if verdict.at else ""
+    return f"{verdict.verdict}{by}{at}{': ' if verdict.reason else ''}{verdict.reason}"
+
+
+def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
+    """A line a job; those that wait for this operator first, marked. `known` are all jobs of the node."""
+    from rich.table import Table
+
+    found = Table(box=None, padding=(0, 1))
+    for name in ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)"):
+        found.add_column(name, no_wrap=True)
+    for job in sorted(jobs, key=waits_for_us, reverse=True):  # stable: the newest stay first
+        ours = waits_for_us(job)
+        found.add_row(
+            "!" if ours else "",
+            short(job.id, known),
+            "for our consent" if ours else job.state,
+            "us" if job.proposed_by == "us" else "peer",
+            shown(f"{job.protocol}, {job.target}", 40),
+            shown(job.table, 30),
+            shown(job.purpose, 40),
+            moment(job.ended_at or job.proposed_at),
+            style="bold" if ours else None,
+        )
+    return found

@@ -1,0 +1,46 @@
+"""`smc node`: a party as a service, until it is told to stop."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import click
+
+from parties import console
+from parties.commands.options import FILE
+
+
+@click.command("node", epilog="Example:  smc node --config party.toml")
+@click.option("--config", "config_file", type=FILE, required=True, help="The party's TOML file.")
+def node(config_file: Path) -> None:
+    """Stay up: hold the connection to the peer's node, take proposals, run what rules or operator allow.
+
+    Ctrl-C or SIGTERM stops it in order: running sessions have [node] stop seconds to finish; what is not finished goes
+    on after the next start. A second Ctrl-C does not wait.
+    """
+    from parties.node import settings
+    from parties.node.service import Node
+
+    file = settings.load(config_file)
+    with console.progress("starting"):
+        party = Node(file)
+        try:
+            where = party.start()
+        except BaseException:
+            party.stop("could not start", seconds=0)
+            raise
+    if where["listens"]:
+        console.err.print(f"listening on {where['listens']}")
+    else:
+        console.err.print(f"connecting to {where['connects']}")
+    console.err.print(f"operator's page: {where['login']}")
+    console.err.print(f"metrics: {where['metrics']}; health: {where['health']}")
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:  # SIGTERM too
+        console.err.print("stopping")
+        try:
+            party.stop("told to")
+        except KeyboardInterrupt:
+            party.stop("told to, at once", seconds=0)

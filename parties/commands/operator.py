@@ -1,0 +1,224 @@
+"""What an operator asks of the node on this machine: `smc submit`, `jobs`, `show`, `approve`, `refuse` and so on.
+
+A job that is followed to its end decides the exit code as `smc id3` would: 0 done, 4 the peer refused it or it was
+cancelled, 3 it failed, 2 it was refused here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import click
+
+from parties import console, files
+from parties.client import NodeClient
+from parties.commands import job_text
+from parties.commands.options import FILE, json_option
+from parties.commands.outputs import Outputs, output_options
+from parties.node.operator import ENDED, JobView, State
+from smc.errors import InputError, JobMismatchError, LinkError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+PARTY_FILE = Path("party.toml")
+FOLLOW = (
+    "Follow the job until it has ended. Exit codes: 0 done; 2 refused here; 3 it failed, or no node answers; "
+    "4 refused by the peer, or cancelled."
+)
+
+_job = click.argument("job", metavar="JOB")
+
+
+def _node_options(command: Command) -> Command:
+    """Add --config and --state, which say where the node is, and --json."""
+    config = click.option(
+        "--config", "config_file", type=FILE, help="The party.toml that the node was started with  [./party.toml]"
+    )
+    directory = click.Path(path_type=Path, file_okay=False)
+    state = click.option("--state", type=directory, help="The node's state directory, instead of --config.")
+    return config(state(json_option(command)))
+
+
+@click.command(epilog="Example:  smc submit job.toml --config party.toml --wait")
+@click.argument("file", metavar="JOB.toml", type=FILE)
+@click.option("--wait", is_flag=True, help=FOLLOW)
+@_node_options
+def submit(file: Path, wait: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Propose a job to the peer.
+
+    JOB.toml says at least table = "OURS" and purpose = "WHY"; it may say peer_table, target, columns, and everything
+    that [id3] may say, such as delta, min_rows, max_depth and engine.
+    """
+    node = _node(config_file, state)
+    content = files.read_toml(file)
+    try:
+        job = node.submit(content)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    _tell(_follow(node, job) if wait else job, as_json)
+
+
+@click.command(epilog="Example:  smc jobs --only waiting")
+@click.option("--only", metavar="STATE", type=click.Choice(get_args(State)), help="Only jobs in this state.")
+@_node_options
+def jobs(only: State | None, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """List all jobs, the newest first; before them, marked with !, those that wait for our consent."""
+    known = _node(config_file, state).jobs()
+    chosen = [job for job in known if only is None or job.state == only]
+    if as_json:
+        _print_json([job.model_dump() for job in chosen])
+    elif chosen:
+        console.show(job_text.table(chosen, known))
+    else:
+        console.err.print("no such job" if known else "no job yet: propose one with smc submit JOB.toml")
+
+
+@click.command(epilog="Example:  smc show 3f2a")
+@_job
+@click.option("--watch", is_flag=True, help=FOLLOW)
+@_node_options
+def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Show all about a job: what is computed on what, what it reveals to whom and costs, who has decided what.
+
+    JOB is its identifier, or the first digits of it, at least 4.
+    """
+    node = _node(config_file, state)
+    found = node.job(job)
+    if watch:
+        found = _follow(node, found)
+    if as_json:
+        _print_json(found.model_dump())
+    else:
+        for line in job_text.sheet(found, console.out.width if console.out.is_terminal else None):
+            console.out.print(line)
+        if job_text.waits_for_us(found):
+            name = job_text.short(found.id)
+            console.err.print(f"decide:  smc approve {name}   or   smc refuse {name} --why TEXT")
+    if watch:
+        _check_end(found)
+
+
+@click.command(epilog="Example:  smc approve 3f2a")
+@_job
+@_node_options
+def approve(job: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Consent to a job that waits for it; look at it with smc show before."""
+    _tell(_node(config_file, state).approve(job), as_json)
+
+
+@click.command(epilog="Example:  smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
+@_job
+@click.option("--why", metavar="TEXT", required=True, help="The peer is told.")
+@_node_options
+def refuse(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Decline a job."""
+    _tell(_node(config_file, state).refuse(job, why), as_json, wanted="refused")
+
+
+@click.command(epilog="Example:  smc cancel 3f2a --why 'wrong table'")
+@_job
+@click.option("--why", metavar="TEXT", default="", help="The peer is told.")
+@_node_options
+def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Withdraw a job, or stop it where it is."""
+    _tell(_node(config_file, state).cancel(job, why), as_json, wanted="cancelled")
+
+
+@click.command(epilog="Example:  smc result 3f2a --out tree.json --svg tree.svg")
+@_job
+@click.option("--wait", is_flag=True, help=FOLLOW)
+@output_options
+@_node_options
+def result(
+    job: str, wait: bool, config_file: Path | None, state: Path | None, as_json: bool, **paths: Path | None
+) -> None:
+    """Print the tree that a job has brought, what was opened for it, and its cost."""
+    from parties.trees import TreeFile  # brings numpy along, which no other of these commands needs
+
+    node = _node(config_file, state)
+    outputs = Outputs(**paths)
+    outputs.check([config_file, PARTY_FILE, *node.state.glob("*")])
+    if wait:
+        _check_end(_follow(node, node.job(job)))
+    found = node.result(job)
+    tree = TreeFile.parse(found.tree)
+    outputs.write(tree, found.cost)
+    if as_json:
+        _print_json(dict(found))
+        return
+    outputs.tell(tree, found.cost)
+    opened = ", ".join(f"{count:,} {job_text.shown(kind)}" for kind, count in found.opened.items())
+    console.err.print(f"opened to both parties: {opened or 'nothing'}")
+
+
+@click.command(epilog="Example:  smc web --open")
+@click.option("--open", "open_", is_flag=True, help="Open it in the browser, whose command line other users may see.")
+@_node_options
+def web(open_: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Print a fresh link to the node's page, good for one login."""
+    url = _node(config_file, state).login()
+    if as_json:
+        _print_json({"url": url})
+    else:
+        console.out.print(job_text.shown(url))
+    if open_:
+        import webbrowser
+
+        if not webbrowser.open(url):
+            raise InputError("no browser could be started here: open the link yourself")
+
+
+def _node(config_file: Path | None, state: Path | None) -> NodeClient:
+    """The node that the options name."""
+    if state is not None:
+        return NodeClient(state)
+    if config_file is None and not PARTY_FILE.exists():
+        raise InputError("which node? give --config party.toml or --state DIRECTORY: there is no party.toml here")
+    return NodeClient.from_config(config_file or PARTY_FILE)
+
+
+def _follow(node: NodeClient, job: JobView) -> JobView:
+    """Wait until the job has ended; until then, each new state and each level is a line that stays."""
+    said = ""
+    with console.progress("asking the node") as progress:
+
+        def changed(now: JobView) -> None:
+            nonlocal said
+            line = job_text.standing(now)
+            if line != said and now.state not in ENDED:
+                progress.say(f"job {job_text.short(now.id)}: {line}")
+            said = line
+            running = now.progress if now.state == "running" else None
+            progress.doing(line if running is None else f"{line}: {job_text.advance(running)}")
+
+        return node.wait(job.id, on_change=changed)
+
+
+def _tell(job: JobView, as_json: bool, wanted: State = "done") -> None:
+    """Where the job stands now; an error if it has ended otherwise than wanted."""
+    if as_json:
+        _print_json(job.model_dump())
+    if job.state != wanted:
+        _check_end(job)
+    if not as_json:
+        console.out.print(f"job {job_text.short(job.id)}: {job_text.standing(job)}")
+
+
+def _check_end(job: JobView) -> None:
+    """The error that a job has ended in, if so."""
+    line = f"job {job_text.short(job.id)}: {job_text.standing(job)}"
+    if job.state not in ENDED or job.state == "done":
+        return
+    if job.state == "failed":
+        raise LinkError(line)
+    if job.state == "refused" and job.ours.verdict == "refused":
+        raise InputError(line)
+    raise JobMismatchError(line)
+
+
+def _print_json(value: object) -> None:
+    """One JSON document on standard output, in ASCII: what the peer wrote may be meant for the terminal."""
+    print(json.dumps(value, indent=2))

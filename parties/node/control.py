@@ -1,0 +1,171 @@
+"""The standing link between two nodes, over which each tells the other what it has to say about jobs.
+
+The connecting node dials until it is told to stop; the listening node takes the newest stream. Both sides send all
+that is open as soon as there is a link, then every change, and a sign of life now and then. A statement goes as two
+messages, its size and itself; size 0 is the sign of life.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from parties.handshake import make_hello
+from parties.link import Link, LinkOptions, link_over, open_link, outbox_for
+from parties.listening import Take
+from parties.node.statement import MAX_BYTES
+from parties.outbox import Outbox
+from parties.transport import Stream
+from smc.errors import LinkError, ProtocolError, SmcError
+from smc.session import Session
+
+LABEL = "control"
+JOB = {"protocol": "node"}
+ALIVE_SECONDS = 5.0  # between signs of life
+SILENCE_SECONDS = 20.0  # without one: the link is dead
+DIAL_SECONDS = 5.0
+LONGEST_PAUSE = 10.0  # between attempts to dial
+
+
+class Control:
+    """One node's end. `hear` is called with each statement of the peer, `greet` gives what to say on a new link.
+
+    `changed` is told when the link comes up, with the dialling peer's address, or breaks; `trouble` says why there is
+    none.
+    """
+
+    def __init__(
+        self,
+        options: LinkOptions,
+        hear: Callable[[bytes], None],
+        greet: Callable[[], Iterable[bytes]],
+        changed: Callable[[bool, str | None], None],
+    ) -> None:
+        self._options = options
+        self._hear, self._greet, self._changed = hear, greet, changed
+        self._lock = threading.Lock()
+        self._outgoing: queue.Queue[bytes | None] | None = None  # of the link that is up
+        self._stream: Stream | None = None
+        self._stopped = threading.Event()
+        self._dialler = threading.Thread(target=self._dial, name="smc-control", daemon=True)
+        self.trouble = "not connected yet"
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a link now."""
+        return self._outgoing is not None
+
+    def start(self) -> None:
+        """Begin to dial, if this node is the one that connects."""
+        if self._options.connect is not None:
+            self._dialler.start()
+
+    def admit(self) -> tuple[Outbox, Take]:
+        """For the listening node's port: what the peer's stream will be given, and who takes it."""
+        hello = make_hello(0, JOB)
+
+        def take(stream: Stream) -> None:
+            def converse() -> None:
+                with self._lock:
+                    older, self._stream = self._stream, stream
+                if older is not None:
+                    older.cancel()  # the peer has dialled anew: it knows better which of the two is alive
+                try:
+                    with link_over(stream, self._options, hello) as link:
+                        self._converse(link, stream.address)
+                except SmcError as error:
+                    self.trouble = str(error)
+
+            threading.Thread(target=converse, name="smc-control", daemon=True).start()
+
+        return outbox_for(self._options, hello), take
+
+    def say(self, statement: bytes) -> None:
+        """Tell the peer, if there is a link; if not, it will hear when there is one."""
+        with self._lock:
+            if self._outgoing is not None:
+                self._outgoing.put(statement)
+
+    def stop(self) -> None:
+        """Hang up, and dial no more."""
+        self._stopped.set()
+        with self._lock:
+            if self._outgoing is not None:
+                self._outgoing.put(None)
+
+    def _dial(self) -> None:
+        pause = 0.2
+        while not self._stopped.wait(pause):
+            begun = time.monotonic()
+            try:
+                with open_link(self._options, JOB) as link:
+                    self._converse(link)
+            except SmcError as error:
+                self.trouble = str(error)
+            pause = 0.2 if time.monotonic() - begun > DIAL_SECONDS + 1 else min(2 * pause, LONGEST_PAUSE)
+
+    def _converse(self, link: Link, address: str | None = None) -> None:
+        """Talk until the link breaks (which is an error) or the node stops (which the peer is told)."""
+        outgoing: queue.Queue[bytes | None] = queue.Queue()
+        with self._lock:
+            self._outgoing = outgoing
+        for statement in self._greet():
+            outgoing.put(statement)
+        self.trouble = ""
+        self._changed(True, address)
+        over = threading.Event()
+        teller = threading.Thread(target=_tell, args=(link, outgoing, over), name="smc-control-out", daemon=True)
+        teller.start()
+        try:
+            with link.session().phase("statements"):
+                while True:
+                    statement = _receive(link.session())
+                    if statement:
+                        self._hear(statement)
+        finally:
+            over.set()
+            with self._lock:
+                current = self._outgoing is outgoing
+                if current:
+                    self._outgoing = None
+            outgoing.put(b"")
+            teller.join(SILENCE_SECONDS)
+            if current:
+                self._changed(False, None)
+
+
+def _tell(link: Link, outgoing: queue.Queue[bytes | None], over: threading.Event) -> None:
+    """Send what is put into the queue until there is nothing more to say, in a thread of its own."""
+    session = link.session()
+    try:
+        while not over.is_set():
+            try:
+                statement = outgoing.get(timeout=ALIVE_SECONDS)
+            except queue.Empty:
+                statement = b""
+            if statement is None:
+                link.channel.abort("the node is stopping")
+                return
+            session.send("statement.size", np.array([len(statement)], dtype=np.int64))
+            if statement:
+                session.send("statement", np.frombuffer(statement, dtype=np.uint8))
+    except LinkError:
+        return  # the other thread notices too, and tells why
+
+
+def _receive(session: Session) -> bytes:
+    """The peer's next statement; empty for a sign of life."""
+    size = int(session.receive("statement.size", np.int64, (1,))[0])
+    if not 0 <= size <= MAX_BYTES:
+        raise ProtocolError(f"the peer announced a statement of {size} bytes, at most {MAX_BYTES} are allowed")
+    return session.receive("statement", np.uint8, (size,)).tobytes() if size else b""
+
+
+def control_options(options: LinkOptions) -> LinkOptions:
+    """A node's way to its peer, made fit for the standing link."""
+    return replace(options, label=LABEL, wait=DIAL_SECONDS, timeout=SILENCE_SECONDS, shape=None)

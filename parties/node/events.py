@@ -1,0 +1,68 @@
+"""What a node lets the outside see of its work: structured log lines, and figures for Prometheus.
+
+Neither can hold anything private: a line names what happened, to which job, and sizes that the peer knows as well;
+texts of errors, which may quote a party's data, are not logged at any level.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+
+from parties.address import Address
+from smc.errors import InputError
+from smc.meter import Cost
+
+STATES = ("waiting", "queued", "running", "interrupted", "done", "refused", "cancelled", "failed")
+
+
+class Events:
+    """The log (JSON lines) and the figures of one node."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
+        self._logger = structlog.wrap_logger(
+            structlog.PrintLogger(stream or sys.stderr), processors=[stamp, structlog.processors.JSONRenderer()]
+        )
+        self.registry = CollectorRegistry()
+        self.connected = Gauge("smc_connected", "Whether the peer's node is there.", registry=self.registry)
+        self._jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
+        self._sessions = Counter("smc_sessions", "Sessions that have ended.", registry=self.registry)
+        self._seconds = Histogram("smc_session_seconds", "How long sessions took.", registry=self.registry)
+        self._bytes = Counter("smc_session_bytes", "Bytes of sessions.", ["direction"], registry=self.registry)
+
+    def log(self, event: str, **fields: str | int | bool) -> None:
+        """Write a line."""
+        self._logger.msg(event, **fields)
+
+    def jobs(self, states: list[str]) -> None:
+        """The present states of all jobs."""
+        for state in STATES:
+            self._jobs.labels(state).set(states.count(state))
+
+    def session_ended(self, seconds: float, cost: Cost) -> None:
+        """Add a session's figures."""
+        self._sessions.inc()
+        self._seconds.observe(seconds)
+        self._bytes.labels("sent").inc(cost.bytes_sent)
+        self._bytes.labels("received").inc(cost.bytes_received)
+
+
+class MetricsServer:
+    """Serves the figures to Prometheus at http://ADDRESS/metrics."""
+
+    def __init__(self, address: Address, registry: CollectorRegistry) -> None:
+        try:
+            self._server, self._thread = start_http_server(address.port, address.host, registry)
+        except OSError as error:
+            raise InputError(f"cannot serve metrics on {address}: {error.strerror}") from None
+        self.address = Address(address.host, self._server.server_port)
+
+    def stop(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)

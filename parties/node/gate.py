@@ -1,0 +1,110 @@
+"""The gate: where the policy is enforced. It gathers the attributes, asks for the decision, and says our verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from cryptography import x509
+
+from parties import policy
+from parties.identity import Identity, common_name, fingerprint
+from parties.node.proposal import PARAMETERS, Proposal, misfit
+from parties.node.settings import NodeFile
+from parties.schema import Schema
+from parties.sources import TableSettings
+
+MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
+
+
+@dataclass(frozen=True)
+class Who:
+    """The two parties; `party` is ours, 0 if it listens."""
+
+    identity: Identity
+    peer: x509.Certificate
+    party: int
+
+    @property
+    def peer_name(self) -> str:
+        """The peer's name."""
+        return common_name(self.peer)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A table that this party takes part with: its settings and its public schema."""
+
+    settings: TableSettings
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What counts beside the job: what is there already, when it is, and the peer's address if that is known."""
+
+    runs_today: int  # of the job's table
+    waiting: int  # jobs
+    at: datetime
+    address: str | None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Our verdict, who made it, the reason for our operator, and what the peer is told."""
+
+    verdict: Literal["waiting", "approved", "refused"]
+    by: str
+    reason: str
+    public: str = ""
+
+
+class Gate:
+    """Judges jobs by what this party offers and by its rules."""
+
+    def __init__(self, who: Who, file: NodeFile, offers: Mapping[str, Offer]) -> None:
+        self._who, self._file, self._offers = who, file, offers
+
+    def judge(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> Judgement:
+        """Our verdict on a job before the operator is asked."""
+        problem = self._unfit(job, proposed_by, around)
+        if problem:
+            return Judgement("refused", "node", problem, problem)
+        decision = policy.decide(self._file.policy, self.request(job, proposed_by, around))
+        if decision.effect == "deny":
+            return Judgement("refused", decision.by, decision.reason, f"the policy does not allow it ({decision.by})")
+        if proposed_by == "us":
+            return Judgement("approved", "proposer", "proposed here")
+        if decision.effect == "permit":
+            return Judgement("approved", decision.by, decision.reason)
+        return Judgement("waiting", "", decision.reason)
+
+    def request(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> policy.Request:
+        """All attributes of the job that a rule may ask about."""
+        return policy.request_for(
+            peer=self._who.peer_name,
+            fingerprint=fingerprint(self._who.peer),
+            roles=self._file.peer.roles,
+            proposed_by=proposed_by,
+            table=job.tables[self._who.party],
+            columns=job.agreed.attributes,
+            protocol=job.specification["protocol"],
+            parameters={name: getattr(job.settings, name) for name in PARAMETERS},
+            purpose=job.purpose,
+            runs_today=around.runs_today,
+            at=around.at,
+            address=around.address,
+        )
+
+    def _unfit(self, job: Proposal, proposed_by: str, around: Surroundings) -> str | None:
+        """Why the job is impossible here, whatever the rules say."""
+        if (job.proposer == self._who.party) != (proposed_by == "us"):
+            return "this node does not know the job"  # the peer says that we proposed it
+        offer = self._offers.get(job.tables[self._who.party])
+        if offer is None:
+            return f"there is no table '{job.tables[self._who.party]}' here"
+        if proposed_by == "peer" and around.waiting >= MAX_WAITING:
+            return f"{around.waiting} jobs are waiting already"
+        return misfit(job.agreed, offer.schema)

@@ -1,0 +1,48 @@
+"""The standard gRPC health protocol: to the peer on the party's port, to this machine on one of its own."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from parties.address import Address
+from parties.transport import SERVICE, grpc
+from smc.errors import InputError
+
+
+class Health:
+    """Says SERVING until told otherwise, of the node as a whole and of the service `smc.exchange.v1.Party`."""
+
+    def __init__(self) -> None:
+        from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+        self._register = health_pb2_grpc.add_HealthServicer_to_server
+        self._states = health_pb2.HealthCheckResponse
+        self._servicer = health.HealthServicer()
+        self._server: Any = None
+        self.set(serving=True)
+
+    def set(self, serving: bool) -> None:
+        """Change what is said."""
+        for service in ("", SERVICE):
+            self._servicer.set(service, self._states.SERVING if serving else self._states.NOT_SERVING)
+
+    def serve(self, address: Address) -> Address:
+        """Serve it to this machine, without TLS; the address with its port."""
+        self._server = grpc.server(ThreadPoolExecutor(max_workers=2, thread_name_prefix="smc-health"))
+        self._register(self._servicer, self._server)
+        try:
+            port = self._server.add_insecure_port(str(address))
+        except RuntimeError:
+            raise InputError(f"cannot serve health on {address}: the address is taken or not allowed") from None
+        self._server.start()
+        return Address(address.host, port)
+
+    def add_to(self, server: Any) -> None:
+        """Serve it on another server as well."""
+        self._register(self._servicer, server)
+
+    def stop(self) -> None:
+        """Stop serving."""
+        if self._server is not None:
+            self._server.stop(None)

@@ -1,0 +1,374 @@
+"""The ledger of jobs: what is proposed, said and decided; each change is written together with its record.
+
+No session begins but for a job that both parties' statements approve, and ours is approved by the operator or by a
+rule, never otherwise.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from parties import files, records
+from parties.identity import fingerprint
+from parties.node import checkpoint, outcome, proposal
+from parties.node.gate import Gate, Offer, Surroundings, Who
+from parties.node.operator import ENDED, State
+from parties.node.proposal import Proposal
+from parties.node.statement import End, Statement, state
+from parties.node.store import Record, Store
+from parties.records import Signed
+from parties.records.kinds import Kind, Side
+from protocols.tree import Tree
+from smc.errors import InputError, ProtocolError
+from smc.meter import Cost
+
+DIFFERENT = "the two parties have signed different results"
+SHORTEST_NAME = 4  # of a job: so many digits of its identifier at least
+
+
+class Ledger:
+    """All jobs of a node. Calls come from any thread.
+
+    `said` is told of every statement of ours that the peer should hear, `changed` of every job that has changed, both
+    after it is written. `address` is the peer's, when it is known.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        who: Who,
+        gate: Gate,
+        offers: dict[str, Offer],
+        said: Callable[[Statement], None],
+        changed: Callable[[str], None],
+    ) -> None:
+        self._connection, self._who, self._gate, self._offers = connection, who, gate, offers
+        self._said, self._changed = said, changed
+        self._lock = threading.RLock()
+        self._store = Store(connection)
+        self._log = records.AuditLog(connection, who.identity)
+        self._running: set[str] = set()
+        self.address: str | None = None
+
+    # What there is.
+
+    def all(self) -> list[Record]:
+        """All jobs, the newest first."""
+        with self._lock:
+            return list(self._store.newest_first())
+
+    def find(self, beginning: str) -> Record:
+        """A job by an unambiguous beginning of its identifier. `InputError` if there is none, or several."""
+        if len(beginning) < SHORTEST_NAME:
+            raise InputError(f"name the job {files.quoted(beginning)} by {SHORTEST_NAME} digits at least")
+        with self._lock:
+            found = self._store.named(beginning.lower())
+            if len(found) != 1:
+                many = "no job begins" if not found else f"{len(found)} jobs begin"
+                raise InputError(f"{many} with {files.quoted(beginning)}; smc jobs lists all")
+            return self._get(found[0])
+
+    def state(self, record: Record) -> State:
+        """What has become of a job."""
+        return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
+
+    def open_statements(self) -> list[bytes]:
+        """What to say on a new link: of each job that has not ended. If the peer knows its end, it will answer."""
+        return [record.ours.to_bytes() for record in reversed(self.all()) if self.state(record) not in ENDED]
+
+    def ready(self) -> list[Record]:
+        """Jobs that could begin or go on now, the oldest first."""
+        return [record for record in reversed(self.all()) if self.state(record) in ("queued", "interrupted")]
+
+    def entries(self, last: int, before: int | None) -> list[Any]:
+        """The last entries of the audit log, the newest first."""
+        with self._lock:
+            return self._log.entries(last, before)
+
+    def verify(self) -> Any:
+        """Whether the audit log is whole."""
+        with self._lock:
+            return self._log.verify()
+
+    def note(self, kind: Kind, **fields: Any) -> None:
+        """Record what concerns no job."""
+        with self._writing():
+            self._log.append(kind, None, fields)
+
+    # What the operator does.
+
+    def propose(self, fields: dict[str, Any]) -> Record:
+        """A job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
+        job = proposal.read_job(fields)
+        offer = self._offers.get(job.table)
+        if offer is None:
+            raise InputError(
+                f"there is no table {files.quoted(job.table)}{files.did_you_mean(job.table, self._offers)}"
+            )
+        made = proposal.propose(job, offer.schema, offer.settings.max_rows, self._who.party)
+        with self._writing():
+            judgement = self._gate.judge(made, "us", self._around(made))
+            if judgement.verdict != "approved":
+                raise InputError(f"this cannot be proposed: {judgement.reason}")
+            ours = Statement(proposal=made, verdict="approved", by=judgement.by, at=_now())
+            record = self._begin(Record(proposed_by="us", ours=ours))
+        return self._tell(record)
+
+    def decide(self, beginning: str, verdict: Literal["approved", "refused"], why: str = "") -> Record:
+        """The operator's verdict on a job that waits for it."""
+        with self._writing():
+            record = self.find(beginning)
+            if self.state(record) != "waiting" or record.ours.verdict != "waiting":
+                raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
+            ours = record.ours.model_copy(
+                update={"verdict": verdict, "by": "operator", "at": _now(), "why": why.strip()[:500]}
+            )
+            self._log_verdict(record.id, "us", ours)
+            record = self._put(record.model_copy(update={"ours": ours, "reason": why.strip()}))
+        return self._tell(record)
+
+    def cancel(self, beginning: str, why: str = "") -> Record:
+        """End a job that has not ended."""
+        with self._writing():
+            record = self.find(beginning)
+            if self.state(record) in ENDED:
+                raise InputError(f"job {record.id[:8]} has ended already: it is {self.state(record)}")
+            record = self._end(record, "cancelled", why.strip() or "the operator cancelled it")
+        return self._tell(record)
+
+    # What the peer says.
+
+    def hear(self, data: bytes) -> None:
+        """A statement of the peer. `ProtocolError` if it is none."""
+        theirs = Statement.from_bytes(data)
+        if theirs.signed is not None and not theirs.signed.is_signed_by(self._who.peer):
+            raise ProtocolError("the peer's signature under a job's result is wrong")
+        with self._writing():
+            record = self._store.get(theirs.proposal.id)
+            if record is None:
+                record, answer = self._meet(theirs), True
+            elif record.ours.proposal != theirs.proposal:
+                raise ProtocolError("the peer has changed a job after it was proposed")
+            else:
+                ended = self.state(record) in ENDED
+                answer = ended and not (theirs.end or theirs.verdict == "refused")  # it has not heard of the end
+                if record.theirs == theirs and not answer:
+                    return
+                record = record if ended else self._hear_more(record, theirs)
+                answer = answer or (record.ours.end == "failed" and not ended)
+        self._tell(record, say=answer)
+
+    def _meet(self, theirs: Statement) -> Record:
+        """A job that we did not know: decide on it by our rules, or leave it to the operator."""
+        job = theirs.proposal
+        found = self._gate.judge(job, "peer", self._around(job))
+        at = _now() if found.verdict != "waiting" else None
+        ours = Statement(proposal=job, verdict=found.verdict, by=found.by, at=at, why=found.public)
+        return self._begin(Record(proposed_by="peer", ours=ours, theirs=theirs, reason=found.reason))
+
+    def _hear_more(self, record: Record, theirs: Statement) -> Record:
+        """News of a job that has not ended."""
+        before = record.theirs
+        record = record.model_copy(update={"theirs": theirs})
+        if theirs.verdict != "waiting" and (before is None or before.verdict == "waiting"):
+            self._log_verdict(record.id, "peer", theirs)
+        if theirs.end in ("cancelled", "failed"):
+            self._log_end(record, "peer", theirs)
+        if theirs.signed is not None and record.ours.signed is not None:
+            if theirs.signed.result != record.ours.signed.result:
+                return self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
+            self._log_signatures(record)
+        return self._put(record)
+
+    # What a session does.
+
+    def begin(self, identifier: str) -> Record:
+        """A session of this job is about to start; until `over` no other can. `InputError` if it must not run."""
+        with self._lock:
+            record = self._get(identifier)
+            if self.state(record) not in ("queued", "interrupted"):
+                raise InputError(f"the job is {self.state(record)}")
+            self._running.add(identifier)
+        self._changed(identifier)
+        return record
+
+    def met(self, identifier: str, depth: int, profile: str, fingerprint: str) -> None:
+        """The session has begun: the peer is there, and both go on from this depth."""
+        with self._writing():
+            record = self._get(identifier)
+            fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile}
+            self._log.append("started", identifier, fields | {"address": self.address})
+            spent = outcome.added(record.spent, record.current)
+            changes = {"sessions": record.sessions + 1, "fingerprint": fingerprint, "spent": spent, "current": {}}
+            self._put(record.model_copy(update={"started_at": record.started_at or _now(), "note": "", **changes}))
+
+    def reached(self, identifier: str, tree: Tree, total: Cost) -> None:
+        """The checkpoint: all levels above the open nodes are decided. `total` is the session's cost so far."""
+        with self._writing():
+            self._checkpoint(self._get(identifier), tree, total)
+
+    def computed(self, identifier: str, tree: Tree, total: Cost, report: dict[str, Any]) -> None:
+        """The session has ended well: keep the tree, and sign what it says."""
+        with self._writing():
+            record = self._get(identifier)
+            if self.state(record) in ENDED:
+                return
+            record = self._checkpoint(record, tree, total).model_copy(update={"cost": report})
+            found = outcome.result(record.ours.proposal, tree)
+            spent = outcome.added(record.spent, record.current)
+            self._log.append("finished", identifier, {"outcome": found["tree"], "opened": found["opened"], **spent})
+            signed = self._sign(found)
+            record = record.model_copy(
+                update={"ours": record.ours.model_copy(update={"end": "computed", "signed": signed})}
+            )
+            if record.theirs is not None and record.theirs.signed is not None:
+                if record.theirs.signed.result == found:
+                    self._log_signatures(record)
+                else:
+                    record = self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
+            record = self._put(record)
+        self._tell(record)
+
+    def broke(self, identifier: str, why: str, total: Cost) -> None:
+        """The session was cut short; the job goes on when the peer is back."""
+        with self._writing():
+            record = self._get(identifier).model_copy(update={"note": why, "current": outcome.traffic(total)})
+            sizes = {name: record.current[name] for name in ("bytes_sent", "bytes_received")}
+            self._log.append("interrupted", identifier, {"why": why, **sizes})
+            self._put(record)
+
+    def failed(self, identifier: str, error: BaseException, public: str) -> None:
+        """The job cannot go on; the error is for our operator, `public` is what the peer is told."""
+        with self._writing():
+            record = self._get(identifier).model_copy(update={"note": str(error)})
+            if self.state(record) in ENDED:
+                return
+            record = self._end(record, "failed", public, error)
+        self._tell(record)
+
+    def over(self, identifier: str) -> None:
+        """No session of this job is under way any more."""
+        with self._lock:
+            self._running.discard(identifier)
+        self._changed(identifier)
+
+    # How it is written.
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Nothing changes meanwhile, and what is written inside is written together, or not at all."""
+        with self._lock, self._connection:
+            yield
+
+    def _get(self, identifier: str) -> Record:
+        record = self._store.get(identifier)
+        if record is None:
+            raise InputError("there is no such job here")
+        return record
+
+    def _begin(self, record: Record) -> Record:
+        """Write a new job."""
+        self._log.append("proposed", record.id, {**self._public(record), "address": self.address})
+        if record.theirs is not None:
+            self._log_verdict(record.id, "peer", record.theirs)
+        if record.ours.verdict != "waiting":
+            self._log_verdict(record.id, "us", record.ours, record.reason)
+        return self._put(record)
+
+    def _public(self, record: Record) -> dict[str, Any]:
+        """A proposal as the log keeps it."""
+        job, party = record.ours.proposal, self._who.party
+        return {
+            "by": record.proposed_by,
+            "peer": self._who.peer_name,
+            "peer_fingerprint": fingerprint(self._who.peer),
+            "digest": job.digest,
+            "protocol": job.specification["protocol"],
+            "purpose": job.purpose,
+            "table": job.tables[party],
+            "peer_table": job.tables[1 - party],
+            "target": job.target,
+            "columns": list(job.agreed.attributes),
+            "parameters": {name: job.specification.get(name) for name in proposal.PARAMETERS},
+        }
+
+    def _checkpoint(self, record: Record, tree: Tree, total: Cost) -> Record:
+        """Keep the tree, and record what the levels opened that are new in it."""
+        before = checkpoint.decided(checkpoint.from_json(record.tree))
+        for depth in range(before, checkpoint.decided(tree)):
+            kinds = outcome.opened(record.ours.proposal, tree, depth)
+            self._log.append("opened", record.id, {"depth": depth, "opened": kinds})
+        changes = {"tree": checkpoint.to_json(tree), "current": outcome.traffic(total)}
+        return self._put(record.model_copy(update=changes))
+
+    def _end(self, record: Record, end: End, why: str, error: BaseException | None = None) -> Record:
+        ours = record.ours.model_copy(update={"end": end, "why": why[:500], "signed": None})
+        self._log_end(record, "us", ours, error)
+        return self._put(record.model_copy(update={"ours": ours}))
+
+    def _log_end(self, record: Record, party: Side, said: Statement, error: BaseException | None = None) -> None:
+        spent = outcome.added(record.spent, record.current)
+        sizes = {name: spent[name] for name in ("bytes_sent", "bytes_received")}
+        if said.end == "cancelled":
+            self._log.append("cancelled", record.id, {"by": party, "why": said.why, **sizes})
+        elif error is not None:
+            self._log.append("failed", record.id, {**records.failure(error), **sizes})
+        else:
+            self._log.append("failed", record.id, {"error": "PeerFailed", "why": said.why, **sizes})
+
+    def _log_verdict(self, identifier: str, party: Side, said: Statement, reason: str = "") -> None:
+        if said.verdict != "waiting":
+            fields = {"party": party, "verdict": said.verdict, "by": said.by, "reason": reason or said.why}
+            self._log.append("decided", identifier, fields)
+
+    def _put(self, record: Record) -> Record:
+        if self.state(record) in ENDED and record.ended_at is None:
+            record = record.model_copy(update={"ended_at": _now()})
+        self._store.put(record)
+        return record
+
+    def _sign(self, found: dict[str, Any]) -> Signed:
+        """Our signature over the result and over the last entry of our audit log."""
+        head = self._log.head()
+        unsigned = Signed(result=found, head=head, signature="0" * 128)
+        return unsigned.model_copy(update={"signature": records.sign(self._who.identity, unsigned.document()).hex()})
+
+    def _log_signatures(self, record: Record) -> None:
+        """Keep both signatures, once both are there."""
+        assert record.ours.signed is not None
+        assert record.theirs is not None
+        assert record.theirs.signed is not None
+        ours, theirs = record.ours.signed, record.theirs.signed
+        self._log.append("signed", record.id, {"ours": ours.model_dump(), "theirs": theirs.model_dump()})
+
+    def _tell(self, record: Record, say: bool = True) -> Record:
+        if say:
+            self._said(record.ours)
+        self._changed(record.id)
+        return record
+
+    def _around(self, job: Proposal) -> Surroundings:
+        """What counts beside the job when it is judged."""
+        at = datetime.now().astimezone()
+        own = self._who.party
+        same = [
+            other.ours.at
+            for other in self.all()
+            if other.ours.verdict == "approved" and other.ours.proposal.tables[own] == job.tables[own] and other.ours.at
+        ]
+        today = sum(datetime.fromisoformat(moment).astimezone().date() == at.date() for moment in same)
+        waiting = sum(self.state(other) == "waiting" for other in self.all())
+        return Surroundings(today, waiting, at, self.address)
+
+    def _described(self, record: Record) -> str:
+        found = self.state(record)
+        return "waiting for the peer's consent" if found == "waiting" else found
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

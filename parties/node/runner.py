@@ -1,0 +1,93 @@
+"""One session of a job: from its table's rows and the last common level to the tree, over a link that is ready."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from parties import jobs, planner
+from parties.identity import Identity
+from parties.link import Link
+from parties.node import checkpoint
+from parties.node.gate import Offer
+from parties.node.proposal import Proposal
+from parties.sources import TableSource, open_table
+from protocols import id3
+from protocols.tree import Tree
+from smc.counting import forecast
+from smc.engines import engine_of
+from smc.errors import InputError
+from smc.meter import Cost, Meter
+
+
+class Watcher(Protocol):
+    """Who is told how a session goes on."""
+
+    def met(self, depth: int, profile: str) -> None:
+        """The peer is there, and both go on from this depth."""
+
+    def reached(self, level: id3.Level, total: Cost) -> None:
+        """All levels above this one are decided."""
+
+
+@dataclass
+class Rows:
+    """A party's rows for one session, checked, and their keyed fingerprint."""
+
+    source: TableSource
+    fingerprint: str
+
+
+@dataclass
+class Finished:
+    """What a session has brought."""
+
+    tree: Tree
+    total: Cost
+    report: dict[str, Any] = field(repr=False)
+
+
+@contextmanager
+def rows_of(job: Proposal, offer: Offer, identity: Identity, known: str) -> Iterator[Rows]:
+    """Open the job's table and check its rows. `InputError` if they are not fit, or not those of `known` any more."""
+    bounds = offer.settings.model_copy(update={"max_rows": job.settings.max_rows})
+    source = open_table(bounds, job.agreed, job.target)
+    try:
+        source.check()
+        key = hashlib.sha256(b"smc.node.fingerprint" + identity.key_pem + job.id.encode()).digest()
+        found = source.fingerprint(key).hex()
+        if known and known != found:
+            raise InputError("the table's rows have changed since the job began: it cannot go on; propose it anew")
+        yield Rows(source, found)
+    finally:
+        source.close()
+
+
+def run(link: Link, job: Proposal, rows: Rows, own: Tree, watcher: Watcher) -> Finished:
+    """The session: agree on the last common level, go on from there to the end."""
+    session = link.session()
+    problem = job.problem
+    start = checkpoint.common(session, own)
+    typical = planner.id3_program(problem, splits=planner.TYPICAL_SPLITS)
+    profile = jobs.profile_for(link, job.specification, lambda: typical)
+    watcher.met(checkpoint.decided(start), str(profile))
+    meter: Meter = session.meter
+    tree = id3.id3(
+        engine_of(session, profile),
+        problem,
+        rows.source,
+        lambda level: watcher.reached(level, meter.total),
+        start,
+    )
+    link.finish()
+    return Finished(tree, meter.total, {"profile": str(profile), **meter.report()})
+
+
+def level_costs(job: Proposal) -> list[int]:
+    """What the levels of a typical tree cost: bytes both ways, which tell how far a session is."""
+    program = planner.id3_program(job.problem, splits=planner.TYPICAL_SPLITS)
+    phases = forecast(program, planner.INTEGER[0]).meters[0].phases
+    return [cost.bytes_sent + cost.bytes_received for path, cost in phases.items() if "/" not in path]

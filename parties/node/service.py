@@ -1,0 +1,259 @@
+"""The node: all its parts put together, from its start to its graceful end. It implements `Operator`."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from parties import config, files, records, schema
+from parties.address import Address, parse_address
+from parties.identity import common_name, fingerprint, load_certificate, load_identity
+from parties.link import KEEPALIVE_SECONDS, LinkOptions
+from parties.listening import Port, RefusedError, Take
+from parties.node import sessions, views
+from parties.node.control import LABEL, Control, control_options
+from parties.node.events import Events, MetricsServer
+from parties.node.gate import Gate, Offer, Who
+from parties.node.health import Health
+from parties.node.ledger import Ledger
+from parties.node.operator import AuditEntry, AuditState, JobResult, JobView, NodeView
+from parties.node.settings import NodeFile
+from parties.node.statement import Statement
+from parties.node.store import Record
+from parties.outbox import Outbox
+from parties.records.database import FILE_NAME
+from parties.web.api import routes
+from parties.web.app import make_app
+from parties.web.login import Logins
+from parties.web.server import WebServer
+from smc.errors import InputError, ProtocolError
+
+STREAMS = 40  # threads of the port: the control link, sessions, health checks
+
+
+class Node:
+    """A running node. `stop` must be called at its end."""
+
+    def __init__(self, file: NodeFile) -> None:
+        self._file = file
+        link = config.require_link(file.link)
+        identity = load_identity(link.identity, link.certificate)
+        self._who = Who(identity, load_certificate(link.peer), 0 if link.listen is not None else 1)
+        self._address = parse_address(link.listen or link.connect or "", lowest_port=0)
+        options = LinkOptions(
+            identity,
+            self._who.peer,
+            listen=link.listen,
+            connect=link.connect,
+            timeout=link.timeout,
+            shape=link.emulate,
+        )
+        offers = {name: _offer(name, table) for name, table in file.tables.items()}
+        self._offers = offers
+        self._predict = str(link.emulate) if link.emulate is not None else file.node.link
+        self._started = _now()
+        self._events = Events()
+        self._connection = records.connect(file.node.state / FILE_NAME)
+        self._ledger = Ledger(
+            self._connection, self._who, Gate(self._who, file, offers), offers, self._say, self._changed
+        )
+        self._control = Control(control_options(options), self._hear, self._ledger.open_statements, self._connected)
+        self._sessions = sessions.Sessions(
+            self._ledger,
+            options,
+            identity,
+            offers,
+            self._who.party,
+            file.node.sessions,
+            lambda: self._control.connected,
+            self._events,
+        )
+        self._health = Health()
+        self._port: Port | None = None
+        self._logins = Logins()
+        self._key = secrets.token_urlsafe(32)
+        self._web: WebServer | None = None
+        self._metrics: MetricsServer | None = None
+
+    # Its life.
+
+    def start(self) -> dict[str, str]:
+        """Open the ports and begin to work; where everything is, for the operator."""
+        if self._who.party == 0:
+            self._port = Port(
+                self._address,
+                self._who.identity,
+                self._who.peer,
+                KEEPALIVE_SECONDS,
+                self._admit,
+                streams=STREAMS,
+                services=[self._health.add_to],
+            )
+            self._address = self._port.address
+        node = self._file.node
+        api = routes(self, self._key, self._login_link)
+        self._web = WebServer(parse_address(node.web, lowest_port=0), make_app(self, self._logins, api))
+        self._web.start()
+        self._metrics = MetricsServer(parse_address(node.metrics, lowest_port=0), self._events.registry)
+        health = self._health.serve(parse_address(node.health, lowest_port=0))
+        access = {"url": f"http://{self._web.address}", "key": self._key}
+        files.write_text(node.state / "api.json", json.dumps(access) + "\n", private=True)
+        self._ledger.note(
+            "node started",
+            version=version("smc"),
+            fingerprint=fingerprint(self._who.identity.certificate),
+            peer_fingerprint=fingerprint(self._who.peer),
+            tables=list(self._offers),
+        )
+        self._events.log("node started", name=self._who.identity.name, peer=self._who.peer_name)
+        self._changed("")
+        self._control.start()
+        self._sessions.start()
+        return {
+            "listens": str(self._address) if self._who.party == 0 else "",
+            "connects": str(self._address) if self._who.party == 1 else "",
+            "web": access["url"],
+            "login": self._login_link(),
+            "metrics": f"http://{self._metrics.address}/metrics",
+            "health": str(health),
+        }
+
+    def stop(self, why: str = "", seconds: float | None = None) -> None:
+        """Stop in order: begin nothing new, let running sessions finish for a while, cut the rest at their last level.
+
+        They go on after a restart.
+        """
+        self._health.set(serving=False)
+        self._events.log("node stopping")
+        self._sessions.stop(self._file.node.stop if seconds is None else seconds)
+        self._control.stop()
+        self._ledger.note("node stopped", why=why)
+        for part in (self._web, self._metrics, self._health):
+            if part is not None:
+                part.stop()
+        if self._port is not None:
+            self._port.close()
+        (self._file.node.state / "api.json").unlink(missing_ok=True)
+        self._connection.close()
+        self._events.log("node stopped")
+
+    # What the operator asks.
+
+    def node(self) -> NodeView:
+        """See `Operator`."""
+        return NodeView(
+            name=self._who.identity.name,
+            fingerprint=fingerprint(self._who.identity.certificate),
+            peer=common_name(self._who.peer),
+            peer_fingerprint=fingerprint(self._who.peer),
+            role="listens" if self._who.party == 0 else "connects",
+            address=str(self._address),
+            connected=self._control.connected,
+            started_at=self._started,
+            version=version("smc"),
+            tables=list(self._offers),
+            trouble="" if self._control.connected else self._control.trouble,
+        )
+
+    def jobs(self) -> list[JobView]:
+        """See `Operator`."""
+        return [self._view(record) for record in self._ledger.all()]
+
+    def job(self, identifier: str) -> JobView:
+        """See `Operator`."""
+        return self._view(self._ledger.find(identifier))
+
+    def submit(self, job: dict[str, Any]) -> JobView:
+        """See `Operator`."""
+        return self._view(self._ledger.propose(job))
+
+    def approve(self, identifier: str) -> JobView:
+        """See `Operator`."""
+        return self._view(self._ledger.decide(identifier, "approved"))
+
+    def refuse(self, identifier: str, why: str) -> JobView:
+        """See `Operator`."""
+        return self._view(self._ledger.decide(identifier, "refused", why or "the operator gave no reason"))
+
+    def cancel(self, identifier: str, why: str = "") -> JobView:
+        """See `Operator`."""
+        return self._view(self._ledger.cancel(identifier, why))
+
+    def result(self, identifier: str) -> JobResult:
+        """See `Operator`."""
+        record = self._ledger.find(identifier)
+        return views.job_result(record, self._ledger.state(record))
+
+    def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
+        """See `Operator`."""
+        return self._ledger.entries(last, before)
+
+    def verify(self) -> AuditState:
+        """See `Operator`."""
+        return self._ledger.verify()
+
+    # How the parts speak to each other.
+
+    def _admit(self, label: str) -> tuple[Outbox, Take]:
+        if label == LABEL:
+            return self._control.admit()
+        if label.startswith(sessions.LABEL):
+            return self._sessions.admit(label.removeprefix(sessions.LABEL))
+        raise RefusedError("this is a node: start smc node at the other end as well")
+
+    def _say(self, statement: Statement) -> None:
+        self._control.say(statement.to_bytes())
+
+    def _hear(self, data: bytes) -> None:
+        try:
+            self._ledger.hear(data)
+        except (ProtocolError, InputError) as error:
+            self._events.log("statement refused", error=type(error).__name__)
+
+    def _connected(self, connected: bool, address: str | None) -> None:
+        self._events.connected.set(connected)
+        self._events.log("connected" if connected else "disconnected")
+        if connected:
+            self._ledger.address = address or _resolved(self._address)
+            whom = {"peer": self._who.peer_name, "fingerprint": fingerprint(self._who.peer)}
+            self._ledger.note("connected", **whom, address=self._ledger.address)
+        else:
+            self._ledger.note("disconnected", why=self._control.trouble)
+        self._sessions.wake()
+
+    def _changed(self, identifier: str) -> None:
+        del identifier
+        self._events.jobs([self._ledger.state(record) for record in self._ledger.all()])
+        self._sessions.wake()
+
+    def _view(self, record: Record) -> JobView:
+        progress = self._sessions.progress(record.id)
+        return views.job_view(record, self._ledger.state(record), self._who, progress, self._predict)
+
+    def _login_link(self) -> str:
+        assert self._web is not None
+        return self._logins.link(f"http://{self._web.address}")
+
+
+def _offer(name: str, table: Any) -> Offer:
+    """A table of the file with its schema."""
+    try:
+        return Offer(table, schema.load(config.required(table.schema_file, f"tables.{name}.schema")))
+    except InputError as error:
+        raise InputError(f"tables.{name}: {error}") from None
+
+
+def _resolved(address: Address) -> str | None:
+    """The IP address that a name stands for."""
+    try:
+        return str(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError:
+        return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,267 @@
+"""When a session begins and how it ends: the connecting node dials for each ready job, the listening one admits.
+
+So only one side decides on the order, and two nodes with room for one session each cannot wait for each other. A
+session that breaks is tried again, from its last level, as soon as the peer is there; an error that will not pass ends
+the job.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from parties.handshake import make_hello
+from parties.identity import Identity
+from parties.link import Link, LinkOptions, link_over, open_link, outbox_for
+from parties.listening import RefusedError, Take
+from parties.node import checkpoint, runner
+from parties.node.events import Events
+from parties.node.gate import Offer
+from parties.node.ledger import Ledger
+from parties.node.operator import ENDED, Progress
+from parties.node.store import Record
+from parties.outbox import Outbox
+from parties.transport import Stream
+from protocols import id3
+from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
+from smc.meter import Cost
+
+LABEL = "job "
+DIAL_SECONDS = 10.0
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0  # before a session is tried again
+LOOK_SECONDS = 1.0
+
+
+@dataclass
+class Running:
+    """A session under way. `abort` cuts it, for the reason that `why` then holds."""
+
+    started: float = field(default_factory=time.monotonic)
+    abort: Callable[[str], None] | None = None
+    why: str = ""
+    first: int = 0
+    level: id3.Level | None = None
+    cost: Cost = field(default_factory=Cost)
+    costs_of_levels: list[int] = field(default_factory=list)
+
+    def progress(self) -> Progress:
+        """Where it is."""
+        seconds = time.monotonic() - self.started
+        depth = self.level.depth if self.level is not None else self.first
+        done, ahead = sum(self.costs_of_levels[self.first : depth]), sum(self.costs_of_levels[depth:])
+        return Progress(
+            depth=depth,
+            nodes=self.level.nodes if self.level is not None else 0,
+            bytes_sent=self.cost.bytes_sent,
+            bytes_received=self.cost.bytes_received,
+            rounds=self.cost.rounds,
+            seconds=round(seconds, 1),
+            seconds_left=round(seconds * ahead / done, 1) if done else None,
+        )
+
+
+class Sessions:
+    """The sessions of a node, at most `limit` at a time."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        options: LinkOptions,
+        identity: Identity,
+        offers: dict[str, Offer],
+        party: int,
+        limit: int,
+        connected: Callable[[], bool],
+        events: Events,
+    ) -> None:
+        self._ledger, self._options, self._identity, self._offers = ledger, options, identity, offers
+        self._party, self._limit, self._connected, self._events = party, limit, connected, events
+        self._lock = threading.RLock()  # taken before the ledger's, never after
+        self._running: dict[str, Running] = {}
+        self._pauses: dict[str, tuple[float, float]] = {}  # until when a job is left alone, and how long that was
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._idle = threading.Condition(self._lock)
+
+    def start(self) -> None:
+        """Begin to dial, if this is the node that connects."""
+        if self._party == 1:
+            threading.Thread(target=self._dial_ready, name="smc-sessions", daemon=True).start()
+
+    def wake(self) -> None:
+        """Something has changed: look whether a session can begin, or must end."""
+        self._wake.set()
+        with self._lock:
+            running = list(self._running.items())
+        for identifier, session in running:
+            if self._ledger.state(self._ledger.find(identifier)) in ENDED and session.abort is not None:
+                session.abort("the job was ended")
+
+    def progress(self, identifier: str) -> Progress | None:
+        """Where a running job is; None if it is not running."""
+        with self._lock:
+            session = self._running.get(identifier)
+            return session.progress() if session is not None else None
+
+    def stop(self, seconds: float) -> None:
+        """Begin no more; let the running ones finish for so long, then cut them. They go on after a restart."""
+        self._stopping.set()
+        self._wake.set()
+        deadline = time.monotonic() + seconds
+        with self._idle:
+            while self._running and (left := deadline - time.monotonic()) > 0:
+                self._idle.wait(left)
+            unfinished = list(self._running.values())
+        for session in unfinished:
+            if session.abort is not None:
+                session.abort("the node is stopping")
+        with self._idle:
+            self._idle.wait_for(lambda: not self._running, timeout=5)
+
+    # The listening node.
+
+    def admit(self, identifier: str) -> tuple[Outbox, Take]:
+        """For the port: the peer's node wants a session of this job. `RefusedError` if it cannot be now."""
+        with self._lock:
+            older = self._running.get(identifier)
+        if older is not None:
+            if older.abort is not None:
+                older.abort("the peer has begun anew")
+            raise RefusedError("the session before is ending")
+        record, session = self._begin(identifier)
+        options = self._options_for(record)
+        hello = make_hello(0, record.ours.proposal.job, options.measure)
+
+        def take(stream: Stream) -> None:
+            session.abort = lambda why: _cut(session, stream, why)
+            self._spawn(record, session, partial(link_over, stream, options, hello))
+
+        return outbox_for(options, hello), take
+
+    # The connecting node.
+
+    def _dial_ready(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.wait(LOOK_SECONDS)
+            self._wake.clear()
+            if not self._connected():
+                continue
+            for record in self._ledger.ready():
+                if time.monotonic() < self._pauses.get(record.id, (0.0, 0.0))[0]:
+                    continue
+                try:
+                    record, session = self._begin(record.id)
+                except RefusedError:
+                    continue
+                options = self._options_for(record)
+                self._spawn(record, session, partial(open_link, options, record.ours.proposal.job))
+
+    # Both.
+
+    def _begin(self, identifier: str) -> tuple[Record, Running]:
+        with self._lock:
+            if self._stopping.is_set():
+                raise RefusedError("the node is stopping")
+            if identifier in self._running or len(self._running) >= self._limit:
+                raise RefusedError("the node has no room for a session now")
+            try:
+                record = self._ledger.begin(identifier)
+            except InputError as error:
+                raise RefusedError(str(error)) from None
+            session = self._running[identifier] = Running()
+        return record, session
+
+    def _options_for(self, record: Record) -> LinkOptions:
+        auto = record.ours.proposal.specification["engine"] == "auto"
+        return replace(self._options, label=LABEL + record.id, wait=DIAL_SECONDS, measure=auto)
+
+    def _spawn(self, record: Record, session: Running, dial: Callable[[], AbstractContextManager[Link]]) -> None:
+        def work() -> None:
+            try:
+                self._session(record, session, dial)
+            finally:
+                with self._idle:
+                    del self._running[record.id]
+                    self._idle.notify_all()
+                self._ledger.over(record.id)
+
+        threading.Thread(target=work, name=f"smc-job-{record.id[:8]}", daemon=True).start()
+
+    def _session(self, record: Record, session: Running, dial: Callable[[], AbstractContextManager[Link]]) -> None:
+        """One session, to whatever end."""
+        job, identifier = record.ours.proposal, record.id
+        watcher = _Watcher(self, identifier, session)
+        try:
+            offer = self._offers[job.tables[self._party]]
+            session.costs_of_levels = runner.level_costs(job)
+            with dial() as link:
+                session.abort = lambda why: _cut_link(session, link, why)
+                session.cost = link.session().meter.total
+                with runner.rows_of(job, offer, self._identity, record.fingerprint) as rows:
+                    watcher.fingerprint = rows.fingerprint
+                    found = runner.run(link, job, rows, checkpoint.from_json(record.tree), watcher)
+            self._pauses.pop(identifier, None)
+            self._ledger.computed(identifier, found.tree, found.total, found.report)
+            self._events.log("session finished", job=identifier, **_sizes(found.total))
+        except (ProtocolError, JobMismatchError, InputError) as error:
+            self._events.log("job failed", job=identifier, error=type(error).__name__)
+            public = "an error in its own input" if isinstance(error, InputError) else str(error)
+            self._ledger.failed(identifier, error, public)
+        except LinkError as error:
+            self._broke(identifier, session, session.why or str(error), watcher.begun)
+        except Exception as error:
+            self._events.log("job failed", job=identifier, error=type(error).__name__)
+            self._ledger.failed(identifier, error, "internal error")
+        self._events.session_ended(time.monotonic() - session.started, session.cost)
+
+    def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
+        """The session broke: leave the job alone for a while, longer each time that it did not even begin."""
+        last = self._pauses.get(identifier, (0.0, SHORTEST_PAUSE / 2))[1]
+        pause = SHORTEST_PAUSE if begun else min(2 * last, LONGEST_PAUSE)
+        self._pauses[identifier] = (time.monotonic() + pause, pause)
+        if begun and self._ledger.state(self._ledger.find(identifier)) not in ENDED:
+            self._events.log("session broke", job=identifier, **_sizes(session.cost))
+            self._ledger.broke(identifier, why, session.cost)
+
+
+@dataclass
+class _Watcher:
+    """Passes on to the ledger how a session goes on."""
+
+    sessions: Sessions
+    identifier: str
+    session: Running
+    fingerprint: str = ""
+    begun: bool = False
+
+    def met(self, depth: int, profile: str) -> None:
+        """See `runner.Watcher`."""
+        self.begun = True
+        self.session.first = depth
+        self.session.started = time.monotonic()
+        self.sessions._ledger.met(self.identifier, depth, profile, self.fingerprint)
+        self.sessions._events.log("session began", job=self.identifier, depth=depth, profile=profile)
+
+    def reached(self, level: id3.Level, total: Cost) -> None:
+        """See `runner.Watcher`."""
+        self.session.level = level
+        self.sessions._ledger.reached(self.identifier, level.tree, total)
+        self.sessions._events.log("level", job=self.identifier, depth=level.depth)
+
+
+def _cut(session: Running, stream: Stream, why: str) -> None:
+    session.why = session.why or why
+    stream.cancel()
+
+
+def _cut_link(session: Running, link: Link, why: str) -> None:
+    session.why = session.why or why
+    link.channel.abort(why)
+
+
+def _sizes(cost: Cost) -> dict[str, int]:
+    return {"bytes_sent": cost.bytes_sent, "bytes_received": cost.bytes_received, "rounds": cost.rounds}

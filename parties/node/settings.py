@@ -1,0 +1,90 @@
+"""The node's part of `party.toml`, beside the tables that commands read (`parties.config`).
+
+[node]
+state = "state"                  # jobs, records, and the key to the node's own interface
+web = "127.0.0.1:7080"           # the operator's page, on this machine only
+
+[peer]
+roles = ["hospital"]             # what this party says the peer is, for the policy
+
+[tables.patients]
+source = "patients.parquet"
+schema = "schema.toml"
+
+[[policy]]
+name = "coarse trees"
+effect = "permit"
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from parties import config, files
+from parties.address import parse_address
+from parties.policy import Rule, check_names
+from parties.sources import TableSettings
+from smc.errors import InputError
+
+STATE = Path("state")
+WEB = "127.0.0.1:7080"
+METRICS = "127.0.0.1:7090"
+HEALTH = "127.0.0.1:7091"
+
+
+def _local(value: str) -> str:
+    """A check that an address is this machine's own."""
+    if not parse_address(value, lowest_port=0).is_local:
+        raise ValueError(f"must be an address of this machine only, such as 127.0.0.1:7080, not {files.quoted(value)}")
+    return value
+
+
+LocalAddress = Annotated[config.Here, AfterValidator(_local)]
+
+
+class NodeSettings(config.Settings):
+    """How the node runs.
+
+    `sessions` is how many run at once; `stop` how many seconds the running ones have to finish once the node is told
+    to stop. Port 0 is any free one. `link` is what the connection to the peer is like: for predictions only.
+    """
+
+    state: config.LocalPath = STATE
+    web: LocalAddress = WEB
+    metrics: LocalAddress = METRICS
+    health: LocalAddress = HEALTH
+    sessions: Annotated[int, Field(strict=True, ge=1, le=16)] = 2
+    stop: config.Seconds = 30.0
+    link: Annotated[str, AfterValidator(config.link_shape)] = "lan"
+
+
+class PeerSettings(config.Settings):
+    """What this party's administration knows about the peer."""
+
+    roles: tuple[str, ...] = ()
+
+
+class NodeFile(config.CommandTables):
+    """All of a node's `party.toml`."""
+
+    node: NodeSettings = Field(default_factory=NodeSettings)
+    peer: PeerSettings = Field(default_factory=PeerSettings)
+    tables: dict[str, TableSettings] = Field(default_factory=dict)
+    policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
+
+
+def load(path: Path) -> NodeFile:
+    """Read a node's `party.toml`. `InputError` names the file and the key."""
+    return config.read(NodeFile, path)
+
+
+def state_directory(path: Path) -> Path:
+    """Where the node of this file keeps its state."""
+    table = files.read_toml(path).get("node", {})
+    state = table.get("state", str(STATE)) if isinstance(table, dict) else None
+    if not isinstance(state, str) or not state:
+        raise InputError(f"{path}: node.state: must be a path in quotes")
+    return path.parent / Path(state).expanduser()

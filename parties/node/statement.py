@@ -1,0 +1,77 @@
+"""What the two nodes tell each other of a job: statements, and the state that follows from both.
+
+A statement is all that one party has to say about one job: complete, and the same however often it is sent. So after
+a crash or a lost link the nodes need to agree on nothing: each says again what it has to say. The state of a job is
+a pure function of the two statements.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from parties.handshake import canonical
+from parties.node.operator import State
+from parties.node.proposal import Proposal
+from parties.records import Signed
+from smc.errors import ProtocolError
+
+MAX_BYTES = 512 * 1024
+End = Literal["", "cancelled", "failed", "computed"]
+Line = Annotated[str, StringConstraints(max_length=500)]
+
+
+class Statement(BaseModel):
+    """What one party says about a job. `why` goes with a refusal or an end; it names nothing private."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    proposal: Proposal
+    verdict: Literal["waiting", "approved", "refused"] = "waiting"
+    by: Line = ""
+    at: Line | None = None
+    end: End = ""
+    why: Line = ""
+    signed: Signed | None = None
+
+    def to_bytes(self) -> bytes:
+        """For the wire and the store."""
+        return canonical(self.model_dump(mode="json")).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Statement:
+        """The inverse; from the peer, so anything else is a `ProtocolError`."""
+        try:
+            return cls.model_validate_json(data)
+        except (ValidationError, RecursionError):
+            raise ProtocolError("the peer's statement about a job is unreadable") from None
+
+
+def state(ours: Statement, theirs: Statement | None, running: bool, begun: bool) -> State:
+    """The state of a job. `running`: a session is under way; `begun`: there has been one.
+
+    What both have computed and signed is done, whatever one of them wished afterwards.
+    """
+    both = [ours] if theirs is None else [ours, theirs]
+    if len(both) == 2 and all(side.end == "computed" and side.signed is not None for side in both):
+        return "done"
+    if any(side.end == "failed" for side in both):
+        return "failed"
+    if any(side.end == "cancelled" for side in both):
+        return "cancelled"
+    if any(side.verdict == "refused" for side in both):
+        return "refused"
+    if running:
+        return "running"
+    if len(both) < 2 or any(side.verdict == "waiting" for side in both):
+        return "waiting"
+    return "interrupted" if begun else "queued"
+
+
+def why(ours: Statement, theirs: Statement | None, peer: str) -> str:
+    """The reason that a job has ended, and whose it is."""
+    for side, who in ((theirs, f"{peer}: "), (ours, "")):
+        if side is not None and side.why and (side.end in ("failed", "cancelled") or side.verdict == "refused"):
+            return who + side.why
+    return ""

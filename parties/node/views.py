@@ -1,0 +1,97 @@
+"""Jobs as the operator sees them: the ledger's records as views."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from parties import planner
+from parties.handshake import canonical
+from parties.node import checkpoint, outcome, proposal, statement
+from parties.node.gate import Who
+from parties.node.operator import JobResult, JobView, PredictedCost, Progress, State, Verdict
+from parties.node.proposal import Proposal
+from parties.node.statement import Statement
+from parties.node.store import Record
+from smc.counting import forecast
+from smc.engines import Profile
+from smc.errors import InputError
+from smc.link_shape import LinkShape
+
+
+def job_view(record: Record, state: State, who: Who, progress: Progress | None, link: str) -> JobView:
+    """A job as this party sees it; `link` is the kind of link that the predicted cost is for."""
+    job, party = record.ours.proposal, who.party
+    settings = job.settings
+    why = statement.why(record.ours, record.theirs, who.peer_name)
+    return JobView(
+        id=record.id,
+        state=state,
+        proposed_by=record.proposed_by,
+        proposed_at=job.proposed_at.isoformat(),
+        ended_at=record.ended_at,
+        peer=who.peer_name,
+        protocol=job.specification["protocol"],
+        purpose=job.purpose,
+        table=job.tables[party],
+        peer_table=job.tables[1 - party],
+        target=job.target,
+        columns=list(job.agreed.attributes),
+        parameters={name: getattr(settings, name) for name in proposal.PARAMETERS},
+        reveals=proposal.reveals(job, who.identity.name, who.peer_name),
+        cost=_predicted(_key(job), party, link),
+        digest=job.digest,
+        ours=_verdict(record.ours, record.reason),
+        theirs=_verdict(record.theirs, ""),
+        progress=progress,
+        why=record.note if record.note and state in ("interrupted", "failed") else why,
+    )
+
+
+def job_result(record: Record, state: State) -> JobResult:
+    """What a job has brought. `InputError` if it is not done."""
+    if state != "done":
+        raise InputError(f"job {record.id[:8]} has no result: it is {state}")
+    ours, theirs = record.ours.signed, record.theirs.signed if record.theirs is not None else None
+    assert ours is not None
+    assert theirs is not None
+    assert record.cost is not None
+    tree = outcome.tree_file(record.ours.proposal, checkpoint.from_json(record.tree))
+    return JobResult(
+        id=record.id,
+        tree=tree.fields(),
+        cost=record.cost,
+        opened=ours.result["opened"],
+        summary={"result": ours.result, "our_head": ours.head.model_dump(), "their_head": theirs.head.model_dump()},
+        our_signature=ours.signature,
+        their_signature=theirs.signature,
+    )
+
+
+def _verdict(side: Statement | None, reason: str) -> Verdict:
+    if side is None:
+        return Verdict(verdict="waiting")
+    return Verdict(
+        verdict=side.verdict, by=side.by, reason=reason or (side.why if side.verdict == "refused" else ""), at=side.at
+    )
+
+
+def _key(job: Proposal) -> str:
+    return canonical(job.job)
+
+
+@lru_cache(maxsize=256)
+def _predicted(job: str, party: int, link: str) -> PredictedCost:
+    """Counted once a job: the views are asked for every second."""
+    found = Proposal.model_validate_json(job)
+    program = planner.id3_program(found.problem, splits=planner.TYPICAL_SPLITS)
+    named = {name: getattr(found.settings, name) for name in ("engine", "ot", "garbling", "form")}
+    profile = planner.INTEGER[0] if named["engine"] == "auto" else Profile(**named)
+    counted = forecast(program, profile)
+    return PredictedCost(
+        splits=planner.TYPICAL_SPLITS,
+        profile=str(profile),
+        bytes=counted.bytes,
+        rounds=counted.costs[party].rounds,
+        seconds=counted.seconds(LinkShape.parse(link)),
+        link=link,
+    )

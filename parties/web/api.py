@@ -1,0 +1,169 @@
+"""The JSON API of a node, for `parties.client`: every call of `Operator` as a path under /api.
+
+Every request carries the key of `api.json` (`Authorization: Bearer KEY`) and names this machine's loopback as its host,
+so that no web page can reach the API by a name of its own that leads here (DNS rebinding). Errors are {"error": line}.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from parties.node.operator import Operator
+from smc.errors import InputError
+
+MAX_BODY = 64 * 1024  # bytes
+MAX_ENTRIES = 1000  # of the audit log, an answer
+LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?", re.IGNORECASE)
+
+Fields: TypeAlias = dict[str, Any]
+Call: TypeAlias = Callable[[Request, Fields], object]
+
+log = logging.getLogger(__name__)
+
+
+def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[BaseRoute]:
+    """The API of a node under /api, for those who know the key.
+
+    `login_url` makes a fresh one-time link to the node's page. It and the operator are called from several threads.
+    """
+
+    def audit(request: Request, _: Fields) -> object:
+        last = _number(request, "last", 100)
+        if not 1 <= last <= MAX_ENTRIES:
+            raise InputError(f"last: must be from 1 to {MAX_ENTRIES}")
+        before = _number(request, "before", 0) if "before" in request.query_params else None
+        return operator.audit(last, before)
+
+    calls: list[tuple[str, str, int, Call]] = [
+        ("GET", "/node", 200, lambda _, __: operator.node()),
+        ("GET", "/jobs", 200, lambda _, __: operator.jobs()),
+        ("POST", "/jobs", 201, lambda _, fields: operator.submit(fields)),
+        ("GET", "/jobs/{id}", 200, lambda request, _: operator.job(_id(request))),
+        ("POST", "/jobs/{id}/approve", 200, lambda request, _: operator.approve(_id(request))),
+        ("POST", "/jobs/{id}/refuse", 200, lambda request, fields: operator.refuse(_id(request), _why(fields))),
+        ("POST", "/jobs/{id}/cancel", 200, lambda request, fields: operator.cancel(_id(request), _why(fields, ""))),
+        ("GET", "/jobs/{id}/result", 200, lambda request, _: operator.result(_id(request))),
+        ("GET", "/audit", 200, audit),
+        ("GET", "/audit/state", 200, lambda _, __: operator.verify()),
+        ("POST", "/login", 200, lambda _, __: {"url": login_url()}),
+    ]
+    api = Starlette(
+        routes=[Route(path, _endpoint(call, status), methods=[method]) for method, path, status, call in calls],
+        middleware=[Middleware(_Guard, key=key)],
+        exception_handlers={HTTPException: _refused},
+    )
+    return [Mount("/api", app=api)]
+
+
+class _Guard:
+    """Lets nobody in who does not know the key, whatever the path."""
+
+    def __init__(self, app: ASGIApp, key: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {key}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        app = self._app
+        if not LOOPBACK.fullmatch(headers.get("host", "")):
+            app = _error(403, "the API is for this machine: call it as localhost, 127.0.0.1 or [::1]")
+        elif not hmac.compare_digest(headers.get("authorization", "").encode("latin-1"), self._expected):
+            app = _error(
+                401, "no key, or not the key of this node: it stands in api.json in the node's state directory"
+            )
+        await app(scope, receive, send)
+
+
+def _endpoint(call: Call, status: int) -> Callable[[Request], Any]:
+    """A handler that makes the (blocking) call in a thread and tells what became of it."""
+
+    def answer(request: Request, body: bytes) -> Response:
+        try:
+            return _json(status, call(request, _object(body)))
+        except InputError as error:
+            return _error(400, str(error))
+        except Exception:  # the details are for the node's log, not for whoever asked
+            log.exception("%s %s failed", request.method, request.url.path)
+            return _error(500, "internal error")
+
+    async def handle(request: Request) -> Response:
+        body = await _body(request)
+        return await run_in_threadpool(answer, request, body)
+
+    return handle
+
+
+async def _body(request: Request) -> bytes:
+    """The body, read no further than its bound."""
+    body = b""
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MAX_BODY:
+                raise HTTPException(413, f"the request has more than {MAX_BODY // 1024} KiB")
+    except ClientDisconnect:
+        raise HTTPException(400, "the request broke off") from None
+    return body
+
+
+def _object(body: bytes) -> Fields:
+    """The body as a JSON object; none at all stands for an empty one."""
+    try:
+        fields = json.loads(body or b"{}")
+        json.dumps(fields, ensure_ascii=False).encode()  # half a surrogate pair can be escaped, but is no text
+    except (ValueError, RecursionError):
+        raise InputError("the request is not valid JSON in UTF-8") from None
+    if not isinstance(fields, dict):
+        raise InputError("the request must be a JSON object")
+    return fields
+
+
+def _why(fields: Fields, default: str | None = None) -> str:
+    """The reason in a body that may hold nothing else."""
+    why = fields.get("why", default)
+    if not isinstance(why, str) or fields.keys() - {"why"}:
+        raise InputError('the request must be {"why": "TEXT"}')
+    return why
+
+
+def _number(request: Request, key: str, default: int) -> int:
+    text = request.query_params.get(key, str(default))
+    if not re.fullmatch("[0-9]{1,18}", text):
+        raise InputError(f"{key}: must be a whole number from 0 up")
+    return int(text)
+
+
+def _id(request: Request) -> str:
+    identifier: str = request.path_params["id"]
+    return identifier
+
+
+def _refused(_: Request, error: Exception) -> Response:
+    """The answer to a path or method that is not there, or to too long a request."""
+    assert isinstance(error, HTTPException)
+    return _error(error.status_code, "there is no such path" if error.status_code == 404 else error.detail)
+
+
+def _error(status: int, line: str) -> Response:
+    return _json(status, {"error": " ".join(line.split())})
+
+
+def _json(status: int, content: object) -> Response:
+    """JSON, views as the objects of their fields (pydantic's own serializer gives up on a deep tree)."""
+    text = json.dumps(content, default=dict)
+    return Response(text, status, {"Cache-Control": "no-store"}, media_type="application/json")
