@@ -155,12 +155,9 @@ class Ledger:
             elif record.ours.proposal != theirs.proposal:
                 raise ProtocolError("the peer has changed a job after it was proposed")
             else:
-                ended = self.state(record) in ENDED
-                answer = ended and not (theirs.end or theirs.verdict == "refused")  # it has not heard of the end
-                if record.theirs == theirs and not answer:
-                    return
-                record = record if ended else self._hear_more(record, theirs)
-                answer = answer or (record.ours.end == "failed" and not ended)
+                if self.state(record) not in ENDED and record.theirs != theirs:
+                    record = self._hear_more(record, theirs)
+                answer = record.ours.settled and not theirs.settled  # then the peer has not heard of the end
         self._tell(record, say=answer)
 
     def _meet(self, theirs: Statement) -> Record:
@@ -298,12 +295,13 @@ class Ledger:
         }
 
     def _checkpoint(self, record: Record, tree: Tree, total: Cost) -> Record:
-        """Keep the tree, and record what the levels opened that are new in it."""
-        before = checkpoint.decided(checkpoint.from_json(record.tree))
-        for depth in range(before, checkpoint.decided(tree)):
+        """Keep the tree if it is larger than the one there is, and record what its new levels opened."""
+        known = checkpoint.from_json(record.tree)
+        for depth in range(checkpoint.decided(known), checkpoint.decided(tree)):
             kinds = outcome.opened(record.ours.proposal, tree, depth)
             self._log.append("opened", record.id, {"depth": depth, "opened": kinds})
-        changes = {"tree": checkpoint.to_json(tree), "current": outcome.traffic(total)}
+        deeper = max(known, tree, key=checkpoint.decided)
+        changes = {"tree": checkpoint.to_json(deeper), "current": outcome.traffic(total)}
         return self._put(record.model_copy(update=changes))
 
     def _end(self, record: Record, end: End, why: str, error: BaseException | None = None) -> Record:
@@ -328,7 +326,8 @@ class Ledger:
 
     def _put(self, record: Record) -> Record:
         if self.state(record) in ENDED and record.ended_at is None:
-            record = record.model_copy(update={"ended_at": _now()})
+            ours = record.ours.model_copy(update={"settled": True})
+            record = record.model_copy(update={"ours": ours, "ended_at": _now()})
         self._store.put(record)
         return record
 

@@ -23,7 +23,10 @@ Line = Annotated[str, StringConstraints(max_length=500)]
 
 
 class Statement(BaseModel):
-    """What one party says about a job. `why` goes with a refusal or an end; it names nothing private."""
+    """What one party says about a job. `why` goes with a refusal or an end; it names nothing private.
+
+    `settled`: for this party the job has ended. To one who says so nothing more needs to be said.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,6 +37,7 @@ class Statement(BaseModel):
     end: End = ""
     why: Line = ""
     signed: Signed | None = None
+    settled: bool = False
 
     def to_bytes(self) -> bytes:
         """For the wire and the store."""

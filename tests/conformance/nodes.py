@@ -1,0 +1,161 @@
+"""Two nodes as real processes, each in a directory and with a `party.toml` of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from parties.client import NodeClient
+from parties.identity import create
+from parties.node.operator import ENDED, JobView
+from smc.errors import LinkError
+
+ROOT = Path(__file__).resolve().parents[2]
+DEADLINE = 90.0
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
+
+PARTY = """
+[link]
+identity = "{name}.key"
+certificate = "{name}.crt"
+peer = "{peer}.crt"
+{way} = "127.0.0.1:{port}"
+{link}
+
+[node]
+web = "127.0.0.1:0"
+metrics = "127.0.0.1:0"
+health = "127.0.0.1:0"
+stop = 5.0
+
+[tables.rows]
+source = "rows.csv"
+schema = "schema.toml"
+{more}
+"""
+
+
+class NodeProcess:
+    """One party's node: it can be started, killed and started again in the same directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.client = NodeClient(directory / "state")
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        with (self.directory / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "parties.cli", "node", "--config", "party.toml"],
+                cwd=self.directory,
+                env=os.environ
+                | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                text=True,
+            )
+
+    def is_up(self) -> bool:
+        """Whether it answers its operator."""
+        assert self.process is not None
+        assert self.process.poll() is None, self.log()
+        try:
+            self.client.node()
+        except LinkError:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """As a power cut does."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+        (self.directory / "state" / "api.json").unlink(missing_ok=True)  # or the next one seems to be up before it is
+
+    def stop(self) -> int:
+        """In order."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(DEADLINE)
+
+    def log(self) -> str:
+        return (self.directory / "log").read_text()
+
+
+class Nodes:
+    """Nodes a (listens) and b (connects), with their rows, under one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.a, self.b = NodeProcess(directory / "a"), NodeProcess(directory / "b")
+        for name in ("a", "b"):
+            (directory / name).mkdir()
+            create(name, ["127.0.0.1"], directory / name)
+        for name, peer in (("a", "b"), ("b", "a")):
+            certificate = (directory / peer / f"{peer}.crt").read_bytes()
+            (directory / name / f"{peer}.crt").write_bytes(certificate)
+
+    def furnish(self, rows: tuple[str, str], schema: str, more: tuple[str, str] = ("", ""), link: str = "") -> None:
+        """Give each party its rows (CSV text), the schema, and what else its file holds."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        for party, (node, own) in enumerate(((self.a, rows[0]), (self.b, rows[1]))):
+            name, peer = "ab"[party], "ab"[1 - party]
+            way = ("listen", "connect")[party]
+            (node.directory / "rows.csv").write_text(own)
+            (node.directory / "schema.toml").write_text(schema)
+            text = PARTY.format(name=name, peer=peer, way=way, port=port, link=link, more=more[party])
+            (node.directory / "party.toml").write_text(text)
+
+    def start(self) -> None:
+        """Start both and wait until they have found each other."""
+        for node in (self.a, self.b):
+            node.start()
+        self.await_both()
+
+    def await_both(self) -> None:
+        """Until both answer and are connected."""
+        eventually(lambda: self.a.is_up() and self.b.is_up())
+        eventually(lambda: self.a.client.node().connected and self.b.client.node().connected)
+
+    def finished(self, identifier: str) -> tuple[JobView, JobView]:
+        """The job at both, once it has ended at both."""
+        both = [self.a, self.b]
+        eventually(lambda: all(job(node, identifier).state in ENDED for node in both))
+        left, right = (job(node, identifier) for node in both)
+        return left, right
+
+    def close(self) -> None:
+        for node in (self.a, self.b):
+            if node.process is not None and node.process.poll() is None:
+                node.process.kill()
+                node.process.wait()
+
+
+def job(node: NodeProcess, identifier: str) -> JobView:
+    """The job at a node, which has heard of it or will soon."""
+    found: list[JobView] = []
+
+    def there() -> bool:
+        found[:] = [view for view in node.client.jobs() if view.id == identifier]
+        return bool(found)
+
+    eventually(there)
+    return found[0]
+
+
+def eventually(condition: Callable[[], Any], seconds: float = DEADLINE) -> None:
+    """Wait until it is true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.05)

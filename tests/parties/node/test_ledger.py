@@ -1,0 +1,321 @@
+"""Two ledgers that hear each other, or not: whatever happens, both end with one story, and all of it is recorded."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parties.identity import Identity
+from parties.node.gate import Gate, Offer, Who
+from parties.node.ledger import Ledger
+from parties.node.operator import ENDED
+from parties.node.settings import NodeFile
+from parties.node.statement import Statement
+from parties.policy import Rule
+from parties.records import connect
+from parties.schema import Schema
+from protocols.tree import Leaf, Open, Split, Tree
+from smc.errors import InputError, ProtocolError
+from smc.meter import Cost
+
+SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some", "much"), "play": ("yes", "no")}, "play")
+REPORT = {"total": {}, "phases": {}}
+TREE = Split(0, (Leaf(0), Split(1, (Leaf(0), Leaf(1), Leaf(1)))))
+OTHER = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1), Leaf(1)))))
+PRINT = ":".join(["AB"] * 32)
+STAGES: list[Tree] = [Open(), Split(0, (Open(), Open()))]
+
+
+class Party:
+    """A ledger that can be closed and opened anew, and what it has said that the peer has not heard."""
+
+    def __init__(self, path: Path, who: Who, rules: tuple[Rule, ...] = ()) -> None:
+        self.path, self.who, self.rules = path, who, rules
+        self.said: list[bytes] = []
+        self.connection: sqlite3.Connection
+        self.open()
+
+    def open(self) -> None:
+        self.connection = connect(self.path)
+        table = cast("Any", SimpleNamespace(max_rows=100))
+        offers = {"days": Offer(table, SCHEMA)}
+        file = NodeFile(policy=self.rules)
+
+        def say(statement: Statement) -> None:
+            self.said.append(statement.to_bytes())
+
+        gate = Gate(self.who, file, offers)
+        self.ledger = Ledger(self.connection, self.who, gate, offers, say, lambda _: None)
+        self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT)
+
+    def crash(self) -> None:
+        """What was not said is lost; what was written is not."""
+        self.connection.close()
+        self.said.clear()
+        self.open()
+
+    def state(self, identifier: str) -> str:
+        return self.ledger.state(self.ledger.find(identifier))
+
+
+class Pair:
+    """Two parties and the link between them."""
+
+    def __init__(self, directory: Path, identities: dict[str, Identity], rules: tuple[Rule, ...] = ()) -> None:
+        alice, bob = identities["alice"], identities["bob"]
+        self.parties = (
+            Party(directory / "0" / "node.sqlite", Who(alice, bob.certificate, 0)),
+            Party(directory / "1" / "node.sqlite", Who(bob, alice.certificate, 1), rules),
+        )
+
+    def deliver(self) -> None:
+        """All that was said is heard, until nothing more is said."""
+        for _ in range(100):
+            if not any(party.said for party in self.parties):
+                return
+            for party in (0, 1):
+                waiting, self.parties[party].said[:] = list(self.parties[party].said), []
+                for data in waiting:
+                    self.parties[1 - party].ledger.hear(data)
+        raise AssertionError("the two ledgers never stop talking")
+
+    def meet(self) -> None:
+        """A new link: each says what is open, then all is heard."""
+        for party in self.parties:
+            party.said[:] = party.ledger.open_statements()
+        self.deliver()
+
+    def session(
+        self, identifier: str, trees: tuple[Tree, Tree] = (TREE, TREE), until: tuple[int, int] = (9, 9)
+    ) -> None:
+        """A session of the job, which each party leaves after so many steps."""
+        for party, tree, last in zip(self.parties, trees, until, strict=True):
+            ledger = party.ledger
+            with suppress(InputError):
+                ledger.begin(identifier)
+                steps = [lambda ledger=ledger: ledger.met(identifier, 0, "mixed", "f" * 64)]
+                steps += [lambda t=t, ledger=ledger: ledger.reached(identifier, t, Cost(1, 2, 3, 4)) for t in STAGES]
+                steps += [lambda t=tree, ledger=ledger: ledger.computed(identifier, t, Cost(5, 6, 7, 8), REPORT)]
+                for step in steps[:last]:
+                    step()
+                ledger.over(identifier)
+
+
+@pytest.fixture
+def pair(tmp_path: Path, identities: dict[str, Identity]) -> Iterator[Pair]:
+    with paired(tmp_path, identities) as made:
+        yield made
+
+
+@contextmanager
+def paired(directory: Path, identities: dict[str, Identity], rules: tuple[Rule, ...] = ()) -> Iterator[Pair]:
+    made = Pair(directory, identities, rules)
+    try:
+        yield made
+    finally:
+        for party in made.parties:
+            party.connection.close()
+
+
+def propose(pair: Pair, party: int = 0, **fields: Any) -> str:
+    return pair.parties[party].ledger.propose({"table": "days", **fields}).id
+
+
+def test_from_proposal_to_signatures(pair: Pair) -> None:
+    alice, bob = pair.parties
+    job = propose(pair)
+    assert alice.state(job) == "waiting"
+    pair.deliver()
+    assert bob.state(job) == "waiting"
+    bob.ledger.decide(job[:4], "approved")
+    pair.deliver()
+    assert alice.state(job) == bob.state(job) == "queued"
+    pair.session(job)
+    pair.deliver()
+    assert alice.state(job) == bob.state(job) == "done"
+    for party, peer in ((alice, bob), (bob, alice)):
+        record = party.ledger.find(job)
+        assert record.theirs is not None
+        assert record.theirs.signed is not None
+        assert record.theirs.signed.is_signed_by(peer.who.identity.certificate)
+        entries = party.ledger.entries(100, None)
+        assert party.ledger.verify().ok
+        kinds = [entry.kind for entry in reversed(entries)]
+        assert kinds[-2:] == ["finished", "signed"]
+        opened = [entry.fields for entry in reversed(entries) if entry.kind == "opened"]
+        assert [fields["depth"] for fields in opened] == [0, 1, 2]
+        totals = {kind: sum(fields["opened"][kind] for fields in opened) for kind in opened[0]["opened"]}
+        # Six nodes, four of them leaves, and one of the two splits had a choice.
+        assert totals == {"whether a node is a leaf": 6, "class of a leaf": 4, "attribute of a split": 1}
+
+
+def test_different_results_end_the_job(pair: Pair) -> None:
+    job = propose(pair)
+    pair.deliver()
+    pair.parties[1].ledger.decide(job, "approved")
+    pair.deliver()
+    pair.session(job, (TREE, OTHER))
+    pair.deliver()
+    assert [party.state(job) for party in pair.parties] == ["failed", "failed"]
+
+
+def test_a_result_is_not_done_until_both_have_it(pair: Pair) -> None:
+    """One party leaves before its last step: both stay ready to go on, and end well the next time."""
+    job = propose(pair)
+    pair.deliver()
+    pair.parties[1].ledger.decide(job, "approved")
+    pair.deliver()
+    for short in (0, 1):
+        pair.session(job, until=(9, 3) if short else (3, 9))
+        pair.parties[short].crash()
+        pair.meet()
+        assert [party.state(job) for party in pair.parties] == ["interrupted", "interrupted"] or short == 1
+        if short == 0:
+            pair.parties[0].crash()
+    pair.session(job)
+    pair.meet()
+    assert [party.state(job) for party in pair.parties] == ["done", "done"]
+
+
+ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["propose", "approve", "refuse", "cancel", "session", "cut", "crash", "deliver", "meet", "lose"]
+        ),
+        st.integers(0, 1),
+        st.integers(0, 3),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ACTIONS)
+def test_whatever_happens_both_tell_the_same_story(
+    tmp_path_factory: pytest.TempPathFactory, identities: dict[str, Identity], actions: list[tuple[str, int, int]]
+) -> None:
+    with paired(tmp_path_factory.mktemp("ledgers"), identities) as pair:
+        jobs: list[str] = []
+        for action, who, which in actions:
+            party = pair.parties[who]
+            job = jobs[which % len(jobs)] if jobs else "0" * 32
+            with suppress(InputError):  # what the state of the job does not allow
+                match action:
+                    case "propose":
+                        jobs.append(propose(pair, who))
+                    case "approve":
+                        party.ledger.decide(job, "approved")
+                    case "refuse":
+                        party.ledger.decide(job, "refused", "no")
+                    case "cancel":
+                        party.ledger.cancel(job, "enough")
+                    case "session":
+                        pair.session(job)
+                    case "cut":
+                        pair.session(job, until=(which, 9) if who else (9, which))
+                    case "crash":
+                        party.crash()
+                    case "deliver":
+                        pair.deliver()
+                    case "meet":
+                        pair.meet()
+                    case "lose":
+                        party.said.clear()
+        pair.meet()
+        pair.meet()
+        for job in jobs:
+            knowing = [party for party in pair.parties if any(record.id == job for record in party.ledger.all())]
+            if len(knowing) == 1:  # withdrawn before the peer heard of it
+                assert knowing[0].state(job) == "cancelled"
+                continue
+            left, right = (party.state(job) for party in pair.parties)
+            assert left == right or not {left, right} & set(ENDED), (left, right)
+        assert all(party.ledger.verify().ok for party in pair.parties)
+
+
+def test_a_rule_approves_and_another_denies(tmp_path: Path, identities: dict[str, Identity]) -> None:
+    rules = (
+        Rule.model_validate({"name": "shallow", "effect": "permit", "max_depth": {"at_most": 2}}),
+        Rule.model_validate({"name": "not wind", "effect": "deny", "columns": {"any_of": ["wind"]}}),
+    )
+    with paired(tmp_path, identities, rules) as pair:
+        for fields, expected, by in (
+            ({"max_depth": 1, "columns": ["rain"]}, "queued", "rule shallow"),
+            ({"max_depth": 1}, "refused", "rule not wind"),
+            ({"max_depth": 2, "columns": ["wind"]}, "refused", "rule not wind"),
+            ({"columns": ["rain"]}, "waiting", ""),
+        ):
+            job = propose(pair, 0, **fields)
+            pair.deliver()
+            assert pair.parties[1].state(job) == pair.parties[0].state(job) == expected
+            record = pair.parties[1].ledger.find(job)
+            assert record.ours.by == by
+            if expected == "refused":
+                assert "not wind" in record.reason
+                assert "wind" not in record.ours.why.replace("not wind", "")  # the peer learns the rule's name only
+
+
+def test_the_own_policy_binds_the_own_operator(tmp_path: Path, identities: dict[str, Identity]) -> None:
+    rules = (Rule.model_validate({"name": "never", "effect": "deny", "table": "days"}),)
+    with paired(tmp_path, identities, rules) as pair, pytest.raises(InputError, match="never"):
+        propose(pair, 1)
+
+
+def test_runs_of_a_day_are_counted(tmp_path: Path, identities: dict[str, Identity]) -> None:
+    rules = (Rule.model_validate({"name": "two a day", "effect": "permit", "runs_today": {"below": 2}}),)
+    with paired(tmp_path, identities, rules) as pair:
+        jobs = [propose(pair) for _ in range(3)]
+        pair.deliver()
+        assert [pair.parties[1].state(job) for job in jobs] == ["queued", "queued", "waiting"]
+
+
+@pytest.mark.parametrize("change", ["other job", "wrong key", "no key"])
+def test_what_the_peer_must_not_say(pair: Pair, change: str) -> None:
+    alice, bob = pair.parties
+    job = propose(pair)
+    pair.deliver()
+    said = bob.ledger.find(job).ours
+    assert alice.ledger.find(job).theirs == said
+    if change == "other job":
+        forged = said.model_copy(update={"proposal": said.proposal.model_copy(update={"purpose": "another"})})
+    else:
+        bob.ledger.decide(job, "approved")
+        pair.deliver()
+        pair.session(job)
+        own = (alice if change == "wrong key" else bob).ledger.find(job).ours
+        assert own.signed is not None
+        signed = own.signed if change == "wrong key" else own.signed.model_copy(update={"signature": "0" * 128})
+        forged = own.model_copy(update={"signed": signed})
+    with pytest.raises(ProtocolError):
+        alice.ledger.hear(forged.to_bytes())
+    assert alice.state(job) != "done"
+
+
+def test_a_job_is_named_by_its_beginning(pair: Pair) -> None:
+    job = propose(pair)
+    ledger = pair.parties[0].ledger
+    assert ledger.find(job[:4]).id == ledger.find(job.upper()).id == job
+    for name, message in (("", "4 digits"), (job[:3], "4 digits"), ("%%%%", "no job"), ("____", "no job")):
+        with pytest.raises(InputError, match=message):
+            ledger.find(name)
+
+
+def test_what_ended_cannot_be_decided(pair: Pair) -> None:
+    job = propose(pair)
+    pair.deliver()
+    alice, bob = (party.ledger for party in pair.parties)
+    with pytest.raises(InputError, match="does not wait for our consent"):
+        alice.decide(job, "approved")
+    bob.decide(job, "refused", "no")
+    pair.deliver()
+    for call in (lambda: alice.cancel(job), lambda: bob.decide(job, "approved"), lambda: bob.begin(job)):
+        with pytest.raises(InputError, match="refused"):
+            call()

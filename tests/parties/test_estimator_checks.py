@@ -1,0 +1,14 @@
+"""Scikit-learn's own checks of an estimator, alone, with the schema taken from the data: none is expected to fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from parties.estimator import JointID3Classifier
+
+
+@parametrize_with_checks([JointID3Classifier(), JointID3Classifier(min_rows=2, max_depth=2)])
+def test_scikit_learn_checks(estimator: JointID3Classifier, check: Any) -> None:
+    check(estimator)
