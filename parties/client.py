@@ -176,9 +176,9 @@ class NodeClient:
 
 def _path(identifier: str, call: str = "") -> str:
     """The path of a job. `InputError` if this cannot be the beginning of an identifier."""
-    if not re.fullmatch("[0-9a-fA-F]{4,32}", identifier):
+    if not re.fullmatch("[0-9a-fA-F]{4,32}|latest", identifier):
         raise InputError(
-            f"a job is named by the first digits of its identifier, at least 4, not {files.quoted(identifier)}"
+            f"name a job by the first digits of its identifier, at least 4, or latest, not by {files.quoted(identifier)}"
         )
     return f"jobs/{identifier.lower()}{call}"
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from cryptography import x509
-from rich.table import Table
 
 from parties import config, console, files
 from parties.commands.options import FILE, json_option
@@ -17,6 +16,7 @@ from parties.identity import load_identity, short_fingerprint
 from parties.node.operator import AuditEntry
 from parties.records import audit, database, export
 from parties.records.chain import Checked, check, cross_check
+from parties.records.kinds import FIELDS
 from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -89,7 +89,9 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
     if as_json:
         console.print_json([entry.model_dump(mode="json") for entry in entries])
     else:
-        console.show(_table(entries))
+        console.out.print("entry  at (UTC)             kind          job       fields")
+        for entry in entries:
+            console.out.print(_line(entry))
 
 
 @group.command("export", epilog="Example:  smc audit export --config party.toml --out audit.jsonl")
@@ -119,12 +121,17 @@ def export_command(config_file: Path | None, state_directory: Path | None, form:
 @click.option("--config", "config_file", type=FILE, required=True, help="The node's party.toml.")
 @click.option("--former", type=FILE, required=True, help="The certificate that the log is signed with so far.")
 def renew_command(config_file: Path, former: Path) -> None:
-    """Go on with a new certificate, the one in --config, in a log that is whole; the node must not be running."""
+    """Go on with a new certificate.
+
+    It is the one in --config. The log must be whole, and the node must not be running.
+    """
     link = config.load(config_file).link
     identity = load_identity(
         config.required(link.identity, "link.identity"), config.required(link.certificate, "link.certificate")
     )
     place = _database(config_file, None)
+    with database.reading(place):  # it must be there
+        pass
     with database.usable(place), closing(database.connect(place)) as connection, connection:
         renewed = audit.AuditLog(connection, identity).renew(_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
@@ -166,27 +173,32 @@ def _tell(found: Checked, owner: x509.Certificate, as_json: bool) -> None:
         raise InputError(f"the audit log is not whole: {files.printable(state.problems[0])}")
 
 
-def _table(entries: list[AuditEntry]) -> Table:
-    table = Table(box=None, padding=(0, 1))
-    table.add_column("entry", justify="right")
-    for name in ("at (UTC)", "kind", "job", "fields"):
-        table.add_column(name)
-    for entry in entries:
-        fields = "; ".join(
-            f"{name}: {_shown(value)}" for name, value in entry.fields.items() if value not in ("", None)
-        )
-        at = entry.at[:19].replace("T", " ")
-        table.add_row(str(entry.number), *map(files.printable, (at, entry.kind, (entry.job or "")[:8], fields)))
-    return table
+def _line(entry: AuditEntry) -> str:
+    """An entry on one line."""
+    at = entry.at[:19].replace("T", " ")
+    fields = "; ".join(f"{name}: {shown}" for name, shown in _fields(entry) if shown)
+    return files.printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
+
+
+def _fields(entry: AuditEntry) -> Iterator[tuple[str, str]]:
+    """The fields in the order in which they were thought of."""
+    if entry.kind == "signed":
+        for party in ("ours", "theirs"):
+            yield party, f"after entry {entry.fields[party]['head']['number']}"
+        return
+    for name in FIELDS[entry.kind].model_fields:
+        yield name, _shown(entry.fields.get(name))
 
 
 def _shown(value: object) -> str:
-    """A field for the table; fingerprints, digests and long lists are cut."""
+    """A value of a field; long ones, such as digests, are cut."""
     match value:
+        case None:
+            return ""
         case list():
             return ", ".join(map(str, value[:8])) + (", …" if len(value) > 8 else "")
         case dict():
-            return ", ".join(f"{name} {inner}" for name, inner in value.items() if not isinstance(inner, dict))
+            return ", ".join(f"{name} {inner}" for name, inner in value.items() if inner is not None)
         case _:
             text = str(value)
             return text if len(text) <= 60 else f"{text[:23]}…"

@@ -29,7 +29,7 @@ FOLLOW = (
     "4 refused by the peer, or cancelled."
 )
 
-_job = click.argument("job", metavar="JOB")
+_job = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
 
 
 def _node_options(command: Command) -> Command:
@@ -83,7 +83,7 @@ def jobs(only: State | None, config_file: Path | None, state: Path | None, as_js
 def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Show all about a job: what is computed on what, what it reveals to whom and costs, who has decided what.
 
-    JOB is its identifier, or the first digits of it, at least 4.
+    JOB is its identifier, or the first digits of it, at least 4; or latest, for the newest.
     """
     node = _node(config_file, state)
     found = node.job(job)

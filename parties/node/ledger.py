@@ -63,7 +63,12 @@ class Ledger:
             return list(self._store.newest_first())
 
     def find(self, beginning: str) -> Record:
-        """A job by an unambiguous beginning of its identifier. `InputError` if there is none, or several."""
+        """A job by an unambiguous beginning of its identifier, or `latest`. `InputError`: there is none, or several."""
+        if beginning == "latest":
+            newest = next(iter(self.all()), None)
+            if newest is None:
+                raise InputError("there is no job yet")
+            return newest
         if len(beginning) < SHORTEST_NAME:
             raise InputError(f"name the job {files.quoted(beginning)} by {SHORTEST_NAME} digits at least")
         with self._lock:

@@ -140,7 +140,7 @@ class AuditState(View):
 class Operator(Protocol):
     """What can be asked of a node.
 
-    An identifier may be any unambiguous beginning. `InputError`: there is no such job, what is given is wrong, or the
+    An identifier may be any unambiguous beginning, or `latest`. `InputError`: there is no such job, what is given is wrong, or the
     job's state does not allow it. Calls come from several threads.
     """
 

@@ -14,7 +14,8 @@ from parties.link import Link
 from parties.node import checkpoint
 from parties.node.gate import Offer
 from parties.node.proposal import Proposal
-from parties.sources import TableSource, open_table
+from parties.sources import open_table
+from parties.sources.source import Source
 from protocols import id3
 from protocols.tree import Tree
 from smc.counting import forecast
@@ -37,7 +38,7 @@ class Watcher(Protocol):
 class Rows:
     """A party's rows for one session, checked, and their keyed fingerprint."""
 
-    source: TableSource
+    source: Source
     fingerprint: str
 
 
@@ -54,7 +55,7 @@ class Finished:
 def rows_of(job: Proposal, offer: Offer, identity: Identity, known: str) -> Iterator[Rows]:
     """Open the job's table and check its rows. `InputError` if they are not fit, or not those of `known` any more."""
     bounds = offer.settings.model_copy(update={"max_rows": job.settings.max_rows})
-    source = open_table(bounds, job.agreed, job.target)
+    source = open_table(bounds, offer.schema, job.target, list(job.agreed.attributes))
     try:
         source.check()
         key = hashlib.sha256(b"smc.node.fingerprint" + identity.key_pem + job.id.encode()).digest()

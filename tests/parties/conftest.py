@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.identity import Identity, create, tls_name
 from parties.link import Link, LinkOptions, open_link
-from parties.transport import METHOD
+from parties.transport import LABEL, METHOD
 from proto.exchange_pb2 import HELLO, Frame, Hello
 
 JOB: dict[str, Any] = {"protocol": "test", "delta": 0.001}
@@ -82,14 +82,14 @@ class Parties:
         return listening.outcome(), dialling.outcome()
 
     @contextmanager
-    def rogue(self, address: str, own: str = "bob") -> Iterator[RawPeer]:
-        """A trusted peer that speaks gRPC but not our protocol."""
+    def rogue(self, address: str, own: str = "bob", label: str = "") -> Iterator[RawPeer]:
+        """A trusted peer that speaks gRPC but not our protocol; `label` tells a node what the stream is for."""
         identity, peer = self.identities[own], self.identities["alice"].certificate
         credentials = grpc.ssl_channel_credentials(
             peer.public_bytes(Encoding.PEM), identity.key_pem, identity.certificate.public_bytes(Encoding.PEM)
         )
         with grpc.secure_channel(address, credentials, [("grpc.ssl_target_name_override", tls_name(peer))]) as channel:
-            raw = RawPeer(channel)
+            raw = RawPeer(channel, label)
             try:
                 yield raw
             finally:
@@ -99,9 +99,10 @@ class Parties:
 class RawPeer:
     """The dialling end of a stream, frame by frame."""
 
-    def __init__(self, channel: grpc.Channel) -> None:
+    def __init__(self, channel: grpc.Channel, label: str = "") -> None:
         self._outgoing: queue.Queue[bytes | None] = queue.Queue()
-        self.incoming = channel.stream_stream(METHOD)(iter(self._outgoing.get, None))
+        metadata = ((LABEL, label),) if label else None
+        self.incoming = channel.stream_stream(METHOD)(iter(self._outgoing.get, None), metadata=metadata)
 
     def raw(self, data: bytes) -> None:
         self._outgoing.put(data)

@@ -1,0 +1,153 @@
+"""`smc policy`: read a node's rules in words, and try them on a job before there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from parties import console, files, schema
+from parties.commands.options import FILE, json_option
+from parties.identity import common_name, fingerprint, load_certificate
+from parties.policy import Request, Rule, conditions, decide, request_for
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.node.settings import NodeFile
+
+HOLDS = {True: "yes", False: "no", None: "not known"}
+
+
+@click.command("policy", epilog="Example:  smc policy --config party.toml --job job.toml --at 2026-01-31T22:15")
+@click.option("--config", "config_file", type=FILE, required=True, help="The node's party.toml.")
+@click.option("--job", "job_file", type=FILE, help="Try the rules on this job, as it is given to smc submit.")
+@click.option(
+    "--proposed-by",
+    type=click.Choice(["peer", "us"]),
+    default="peer",
+    help="Who proposes it; `table` is the proposer's, `peer_table` the other one's  [peer]",
+)
+@click.option("--at", metavar="DATE-TIME", help="When, ISO 8601, such as 2026-01-31T22:15  [now]")
+@click.option("--address", metavar="IP", help="The peer's address  [not known]")
+@click.option("--runs", type=click.IntRange(min=0), default=0, help="How often the table was used that day  [0]")
+@json_option
+def policy(
+    config_file: Path,
+    job_file: Path | None,
+    proposed_by: Literal["us", "peer"],
+    at: str | None,
+    address: str | None,
+    runs: int,
+    as_json: bool,
+) -> None:
+    """Show the rules, and what they would decide on a job, and why. Nothing is proposed or recorded."""
+    from parties.node import settings
+
+    file = settings.load(config_file)
+    notes = _notes(file.policy, list(file.tables))
+    if job_file is None:
+        request = None
+    else:
+        request = _request(file, files.read_toml(job_file), proposed_by, _moment(at), _checked(address), runs)
+    if as_json:
+        console.print_json(_document(file.policy, request, notes))
+        return
+    for rule in file.policy:
+        console.out.print(f"{files.quoted(rule.name)}: {rule.words()}")
+        if request is not None:
+            for condition in conditions(rule):
+                console.out.print(f"    {HOLDS[condition.holds(request)]:10} {condition.words}")
+            console.out.print("    applies" if rule.applies(request) else "    does not apply")
+    if not file.policy:
+        console.out.print("there is no rule: the operator decides on every job")
+    if request is not None:
+        decision = decide(file.policy, request)
+        console.out.print(f"{decision.effect}: {decision.reason}")
+    for note in notes:
+        console.err.print(note)
+
+
+def _request(
+    file: NodeFile,
+    fields: dict[str, Any],
+    proposed_by: Literal["us", "peer"],
+    at: datetime,
+    address: str | None,
+    runs: int,
+) -> Request:
+    """The request that the node would make of such a job."""
+    from parties.node import proposal
+
+    job = proposal.read_job(fields)
+    name = job.table if proposed_by == "us" else job.peer_table or job.table
+    table = file.tables.get(name)
+    if table is None:
+        raise InputError(f"there is no table {files.quoted(name)}{files.did_you_mean(name, file.tables)}")
+    if table.schema_file is None:
+        raise InputError(f"tables.{name}.schema is missing: the job's columns are those of the table's schema")
+    made = proposal.propose(job, schema.load(table.schema_file), table.max_rows, party=0)
+    peer = None if file.link.peer is None else load_certificate(file.link.peer)
+    return request_for(
+        peer=None if peer is None else common_name(peer),
+        fingerprint=None if peer is None else fingerprint(peer),
+        roles=file.peer.roles,
+        proposed_by=proposed_by,
+        table=name,
+        columns=made.agreed.attributes,
+        protocol=job.protocol,
+        parameters=made.settings.model_dump(),
+        purpose=made.purpose,
+        runs_today=runs,
+        at=at,
+        address=address,
+    )
+
+
+def _moment(text: str | None) -> datetime:
+    """The moment in the machine's time zone, in which it is meant unless it names another."""
+    try:
+        return datetime.now().astimezone() if text is None else datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"--at: must be a date and time such as 2026-01-31T22:15, not {files.quoted(text or '')}"
+        ) from None
+
+
+def _checked(address: str | None) -> str | None:
+    try:
+        return None if address is None else str(ip_address(address))
+    except ValueError:
+        raise InputError(f"--address: {files.quoted(address or '')} is not an IP address") from None
+
+
+def _notes(rules: Sequence[Rule], tables: Sequence[str]) -> list[str]:
+    """What may be a mistake in the rules: they are valid all the same."""
+    notes = []
+    for rule in rules:
+        for name in rule.table:
+            if name not in tables:
+                hint = files.did_you_mean(name, tables)
+                notes.append(f"rule {files.quoted(rule.name)}: there is no table {files.quoted(name)}{hint}")
+        if not list(conditions(rule)):
+            notes.append(f"rule {files.quoted(rule.name)} has no condition: it says {rule.effect} to every job")
+    return notes
+
+
+def _document(rules: Sequence[Rule], request: Request | None, notes: list[str]) -> dict[str, Any]:
+    """The answer as JSON; what concerns the job is there only if one is given."""
+    shown = []
+    for rule in rules:
+        found: dict[str, Any] = {"name": rule.name, "effect": rule.effect, "words": rule.words()}
+        if request is not None:
+            found["applies"] = rule.applies(request)
+            found["conditions"] = [{"words": c.words, "holds": c.holds(request)} for c in conditions(rule)]
+        shown.append(found)
+    document: dict[str, Any] = {"rules": shown, "notes": notes}
+    if request is not None:
+        decision = decide(rules, request)
+        document["decision"] = {"effect": decision.effect, "rules": decision.rules, "reason": decision.reason}
+    return document

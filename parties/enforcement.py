@@ -1,0 +1,97 @@
+"""What is put to the policy when a job is to be permitted or not: the job with all its attributes.
+
+The node, where the policy is enforced, collects the attributes (`request_for`), has them decided (`policy.decide`), and
+obeys. The decision sees nothing else: no clock, no network, no database.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Request:
+    """All attributes of a job that a rule may ask about; None: not known, or the protocol has no such thing.
+
+    `at` is the moment, aware, in the machine's own time zone; `table` is ours; `columns` are all that the job reads;
+    `max_depth` is infinite if there is no limit; `runs_today` counts the runs of the table since midnight.
+    """
+
+    peer: str | None
+    fingerprint: str | None
+    roles: frozenset[str]
+    proposed_by: Literal["us", "peer"]
+    table: str
+    columns: frozenset[str] | None
+    protocol: str
+    max_depth: float | None
+    min_rows: float | None
+    delta: float | None
+    max_rows: float | None
+    runs_today: int | None
+    purpose: str | None
+    at: datetime
+    address: IPv4Address | IPv6Address | None
+
+    def __post_init__(self) -> None:
+        if self.at.tzinfo is None:
+            raise ValueError("the moment of a request needs a time zone")
+
+
+def request_for(
+    *,
+    peer: str | None,
+    fingerprint: str | None,
+    roles: Iterable[str],
+    proposed_by: Literal["us", "peer"],
+    table: str,
+    columns: Iterable[str] | None,
+    protocol: str,
+    parameters: Mapping[str, object],
+    purpose: str,
+    runs_today: int | None,
+    at: datetime,
+    address: str | None,
+) -> Request:
+    """The request from what the node has at hand: the job's parameters as they are, the address as text.
+
+    What cannot be an answer is not known: no column at all, no stated purpose, a number that is none, no IP address.
+    """
+    depth = parameters.get("max_depth", ...)
+    return Request(
+        peer=peer,
+        fingerprint=fingerprint,
+        roles=frozenset(roles),
+        proposed_by=proposed_by,
+        table=table,
+        columns=frozenset(columns or ()) or None,
+        protocol=protocol,
+        max_depth=math.inf if depth is None else _number(depth),
+        min_rows=_number(parameters.get("min_rows")),
+        delta=_number(parameters.get("delta")),
+        max_rows=_number(parameters.get("max_rows")),
+        runs_today=runs_today,
+        purpose=purpose or None,
+        at=at,
+        address=_ip(address),
+    )
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if isinstance(value, int) or math.isfinite(value) else None
+
+
+def _ip(text: str | None) -> IPv4Address | IPv6Address | None:
+    """The address; a socket for both IP versions shows an IPv4 peer as ::ffff:a.b.c.d."""
+    try:
+        address = ip_address(text or "")
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

@@ -1,0 +1,125 @@
+"""The audit log of a party: what it did, when, and by whose decision, in entries that are only ever added to."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from cryptography import x509
+
+from parties.handshake import canonical
+from parties.identity import Identity, fingerprint
+from parties.node.operator import AuditEntry, AuditState
+from parties.records import database
+from parties.records.chain import NOTHING, Checked, Row, SignedHead, check, sign_head
+from parties.records.kinds import FIELDS, Kind
+from parties.records.statements import Head
+from smc.errors import InputError
+
+MAX_PROBLEMS = 100  # shown; a log that was written anew has one an entry
+
+
+class AuditLog:
+    """The log in an open database (`database.connect`), signed with a party's key.
+
+    Several threads may use it, one at a time. The caller's transaction is the log's: `with connection:` around what is
+    done and its entry makes both durable, or neither.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, identity: Identity) -> None:
+        self._connection = connection
+        self._identity = identity
+        self._known: SignedHead | None = None  # written or checked by this object
+
+    def append(self, kind: Kind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
+        """Add an entry in the caller's transaction; `fields` are those of `kinds.FIELDS`, or ValueError.
+
+        `InputError` if the end of the log is not what was written last: to go on would cover that up.
+        """
+        head = self._end(self._identity.certificate)
+        content = canonical(FIELDS[kind].model_validate(dict(fields)).model_dump(mode="json"))
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        row = Row(head.number + 1, at, kind, job, content, head.hash, "")
+        row = row._replace(hash=row.digest())
+        self._known = sign_head(self._identity, row.head())
+        database.add(self._connection, row, self._known)
+        return entry(row)
+
+    def head(self) -> Head:
+        """The last entry's number and hash, to be signed with a result."""
+        return self._end(self._identity.certificate)
+
+    def entries(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
+        """The last entries (before the given number), the newest first."""
+        return [entry(row) for row in database.last_rows(self._connection, last, before)]
+
+    def __iter__(self) -> Iterator[AuditEntry]:
+        """All entries, the oldest first."""
+        return map(entry, database.rows(self._connection))
+
+    def verify(self, peer: x509.Certificate | None = None) -> AuditState:
+        """Check the whole log, and the peer's signatures in it if its certificate is given."""
+        return state(verify(self._connection, self._identity.certificate, peer))
+
+    def renew(self, former: x509.Certificate) -> AuditEntry:
+        """Go on with this identity in a log that is signed with the key of a former certificate.
+
+        In the caller's transaction. `InputError` if the log, checked with the former certificate, is not whole.
+        """
+        if problems := verify(self._connection, former).problems:
+            raise InputError(f"the audit log is not whole: {problems[0]}")
+        self._known = sign_head(self._identity, self._end(former))
+        database.put_head(self._connection, self._known)
+        prints = {"former_fingerprint": fingerprint(former), "fingerprint": fingerprint(self._identity.certificate)}
+        return self.append("renewed", None, prints)
+
+    def _end(self, certificate: x509.Certificate) -> Head:
+        """The head, once it is sure that it is the last one of this log that was signed with the certificate's key."""
+        signed = database.signed_head(self._connection)
+        last = database.last_rows(self._connection, 1)
+        if signed is None and not last:
+            return Head(number=0, hash=NOTHING)
+        if signed is None or not last or (signed.head.number, signed.head.hash) != (last[0].number, last[0].hash):
+            raise InputError("the end of the audit log was changed; run `smc audit verify`")
+        if signed != self._known and not signed.is_signed_by(certificate):
+            raise InputError(
+                "the audit log is not signed with this certificate's key; if the certificate is new, run "
+                "`smc audit renew`, else `smc audit verify`"
+            )
+        return signed.head
+
+
+def verify(
+    connection: sqlite3.Connection, certificate: x509.Certificate, peer: x509.Certificate | None = None
+) -> Checked:
+    """Check the whole log in a database with the certificate of its owner, and with the peer's if it is given."""
+    try:
+        found = check(database.rows(connection), database.signed_head(connection), certificate, peer)
+        found.problems.extend(
+            f"the trigger {name}, which keeps entries from being changed, is missing"
+            for name in database.missing_triggers(connection)
+        )
+    except sqlite3.DatabaseError as error:
+        found = Checked(problems=[f"the database is damaged: {error}"])
+    return found
+
+
+def state(checked: Checked) -> AuditState:
+    """What was found, for an operator."""
+    problems = checked.problems[:MAX_PROBLEMS]
+    if more := len(checked.problems) - len(problems):
+        problems.append(f"and {more} more")
+    return AuditState(entries=checked.entries, ok=not problems, problems=problems)
+
+
+def entry(row: Row) -> AuditEntry:
+    """An entry as an operator sees it. `InputError` if it is none any more."""
+    try:
+        fields = json.loads(row.fields)
+        FIELDS[row.kind].model_validate(fields)
+        return AuditEntry(number=row.number, at=row.at, kind=row.kind, job=row.job, fields=fields, hash=row.hash)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InputError(f"entry {row.number} of the audit log was changed and cannot be read") from None

@@ -1,0 +1,197 @@
+"""What may be recorded: the kinds of entries, and exactly which fields each has.
+
+An entry holds names, public parameters, digests, numbers of bytes, and how many values of each kind were opened; the
+tree of a job tells the last. No field can hold a row, a count of rows, a share or a key; what may quote private data,
+such as an error in a party's own input, is recorded by its name only.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from parties.records.statements import Signed
+from smc.errors import JobMismatchError, LinkError
+
+MAX_TEXT = 2000
+
+Kind: TypeAlias = Literal[
+    "node started",
+    "node stopped",
+    "renewed",
+    "connected",
+    "disconnected",
+    "proposed",
+    "decided",
+    "started",
+    "opened",
+    "interrupted",
+    "finished",
+    "failed",
+    "cancelled",
+    "signed",
+]
+
+
+def _cut(text: str) -> str:
+    """A text of at most `MAX_TEXT` characters: a long reason is no reason to lose the entry."""
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+Side: TypeAlias = Literal["us", "peer"]
+Text: TypeAlias = Annotated[str, AfterValidator(_cut)]
+Size: TypeAlias = Annotated[int, Field(ge=0)]
+Digest: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Fingerprint: TypeAlias = Annotated[str, Field(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$")]
+
+
+class Fields(BaseModel):
+    """The fields of one kind of entry: these, and no others."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class NodeStarted(Fields):
+    """The node runs, with this certificate."""
+
+    version: Text
+    fingerprint: Fingerprint
+    peer_fingerprint: Fingerprint
+    tables: list[Text] = []  # by our names
+
+
+class NodeStopped(Fields):
+    """The node ends in order."""
+
+    why: Text = ""
+
+
+class Renewed(Fields):
+    """From this entry on the log is signed with another certificate."""
+
+    former_fingerprint: Fingerprint
+    fingerprint: Fingerprint
+
+
+class Connected(Fields):
+    """The peer's node is there."""
+
+    peer: Text
+    fingerprint: Fingerprint
+    address: Text | None = None
+
+
+class Disconnected(Fields):
+    """The peer's node is gone."""
+
+    why: Text = ""
+
+
+class Proposed(Fields):
+    """A job was proposed: by whom, and all that is public about it."""
+
+    by: Side
+    peer: Text
+    peer_fingerprint: Fingerprint
+    address: Text | None = None
+    digest: Digest  # of the public job
+    protocol: Text
+    purpose: Text
+    table: Text  # ours
+    peer_table: Text
+    target: Text
+    columns: list[Text]
+    parameters: dict[Text, int | float | Text | None]
+
+
+class Decided(Fields):
+    """A party consented or declined: `by` is `operator`, `proposer` or `rule NAME`."""
+
+    party: Side
+    verdict: Literal["approved", "refused"]
+    by: Text
+    reason: Text = ""
+
+
+class Started(Fields):
+    """A session of the job began, at this depth of the tree: 0, or where an interrupted one goes on."""
+
+    digest: Digest
+    depth: Size = 0
+    profile: Text = ""
+    address: Text | None = None
+
+
+class Opened(Fields):
+    """Values were opened to both parties: how many of each kind."""
+
+    depth: Size | None = None
+    opened: dict[Text, Size]
+
+
+class Interrupted(Fields):
+    """A session was cut short, and the job waits for the peer."""
+
+    why: Text
+    bytes_sent: Size
+    bytes_received: Size
+
+
+class Finished(Fields):
+    """The job is done: the digest of its result, all that was opened, and what all its sessions sent."""
+
+    outcome: Digest
+    opened: dict[Text, Size]
+    bytes_sent: Size
+    bytes_received: Size
+    rounds: Size
+
+
+class Failed(Fields):
+    """The job failed. See `failure` for `error` and `why`."""
+
+    error: Annotated[str, Field(pattern=r"^\w+$", max_length=80)]
+    why: Text = ""
+    bytes_sent: Size = 0
+    bytes_received: Size = 0
+
+
+class Cancelled(Fields):
+    """A party ended the job before its end."""
+
+    by: Side
+    why: Text = ""
+    bytes_sent: Size = 0
+    bytes_received: Size = 0
+
+
+class BothSigned(Fields):
+    """Both parties signed the result of the job, each with the head of its own log."""
+
+    ours: Signed
+    theirs: Signed
+
+
+FIELDS: dict[str, type[Fields]] = {
+    "node started": NodeStarted,
+    "node stopped": NodeStopped,
+    "renewed": Renewed,
+    "connected": Connected,
+    "disconnected": Disconnected,
+    "proposed": Proposed,
+    "decided": Decided,
+    "started": Started,
+    "opened": Opened,
+    "interrupted": Interrupted,
+    "finished": Finished,
+    "failed": Failed,
+    "cancelled": Cancelled,
+    "signed": BothSigned,
+}
+
+
+def failure(error: BaseException) -> dict[str, str]:
+    """`error` and `why` of a failed job: the text of an error only if it cannot quote a party's own data."""
+    public = isinstance(error, LinkError | JobMismatchError)
+    return {"error": type(error).__name__, "why": str(error) if public else ""}

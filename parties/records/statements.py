@@ -1,0 +1,41 @@
+"""What a party signs when a job ends: the result, and the last entry of its own audit log at that moment.
+
+Each party keeps the other's signature in its log. So each holds evidence of what the other's log was: who later writes
+a new log, and signs it with its own key, contradicts its own signature in the peer's hands.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cryptography import x509
+from pydantic import BaseModel, ConfigDict, Field
+
+from parties.records.signature import check_signature
+
+
+class Head(BaseModel):
+    """The last entry of an audit log at some moment: its number, 0 if there is none yet, and its hash."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    number: Annotated[int, Field(ge=0)]
+    hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Signed(BaseModel):
+    """A result, public values only, with the head of the signer's log, and the signature of both."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    result: dict[str, Any]
+    head: Head
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+
+    def document(self) -> dict[str, Any]:
+        """What is signed."""
+        return {"result": self.result, "head": self.head.model_dump()}
+
+    def is_signed_by(self, certificate: x509.Certificate) -> bool:
+        """Whether the holder of the certificate's key signed it."""
+        return check_signature(certificate, self.document(), bytes.fromhex(self.signature))

@@ -1,0 +1,154 @@
+"""The standing link of two nodes over real gRPC: what is said is heard, in any order of starts, and after any break."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import grpc
+import numpy as np
+import pytest
+
+from parties.address import Address
+from parties.link import LinkOptions
+from parties.listening import Port, RefusedError, Take
+from parties.node import control
+from parties.node.control import Control, control_options
+from parties.outbox import Outbox
+from proto.exchange_pb2 import ABORT, DATA, GOODBYE
+
+OPTIONS = {"wait": 5.0, "timeout": 5.0, "goodbye": 5.0}
+
+
+class End:
+    """One node's end of the link, and what it has heard."""
+
+    def __init__(self, options: LinkOptions, greeting: list[bytes]) -> None:
+        self.heard: list[bytes] = []
+        self.news: list[tuple[bool, str | None]] = []
+        self.control = Control(
+            control_options(options), self.heard.append, lambda: greeting, lambda *news: self.news.append(news)
+        )
+
+    def admit(self, label: str) -> tuple[Outbox, Take]:
+        if label != control.LABEL:
+            raise RefusedError("not this one")
+        return self.control.admit()
+
+
+@pytest.fixture
+def listening(parties, identities) -> Iterator[tuple[End, Callable[[], str]]]:
+    """Alice's node, and a function that opens its port (again) and tells the address."""
+    alice = End(parties.options("alice", "bob", listen="127.0.0.1:0"), [b"from alice"])
+    ports: list[Port] = []
+
+    def serve() -> str:
+        number = 0
+        if ports:
+            number = ports[-1].address.port
+            ports[-1].close()
+        address = Address("127.0.0.1", number)
+        ports.append(Port(address, identities["alice"], identities["bob"].certificate, 10.0, alice.admit))
+        return str(ports[-1].address)
+
+    yield alice, serve
+    alice.control.stop()
+    for port in ports:
+        port.close()
+
+
+def eventually(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 15
+    while not condition():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.02)
+
+
+def test_greetings_and_news_are_heard(listening, parties) -> None:
+    alice, serve = listening
+    bob = End(parties.options("bob", "alice", connect=serve()), [b"from bob", b"x" * 300_000])
+    assert bob.control.trouble
+    bob.control.start()
+    eventually(lambda: len(alice.heard) == 2 and bob.heard)
+    assert alice.heard == [b"from bob", b"x" * 300_000]
+    assert bob.heard == [b"from alice"]
+    assert alice.control.connected
+    assert bob.control.connected
+    assert alice.news == [(True, "127.0.0.1")]
+    assert bob.news == [(True, None)]
+    many = [bytes([i]) * (i + 1) for i in range(100)]
+    threads = [threading.Thread(target=alice.control.say, args=(statement,)) for statement in many]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(bob.heard) == 101)
+    assert sorted(bob.heard[1:]) == sorted(many)
+    bob.control.stop()
+    eventually(lambda: not alice.control.connected and not bob.control.connected)
+    assert "stopping" in alice.control.trouble
+
+
+def test_the_listening_node_may_come_later_and_come_back(listening, parties) -> None:
+    alice, serve = listening
+    address = serve()
+    bob = End(parties.options("bob", "alice", connect=address), [b"from bob"])
+    bob.control.start()
+    eventually(lambda: alice.control.connected)
+    serve()  # the port is closed, which cuts the link, and opened again
+    eventually(lambda: len(alice.heard) == 2 and bob.control.connected)
+    assert [up for up, _ in bob.news] == [True, False, True]
+    bob.control.stop()
+
+
+def test_a_newer_link_replaces_the_older(listening, parties) -> None:
+    alice, serve = listening
+    address = serve()
+    ends = [End(parties.options("bob", "alice", connect=address), [name]) for name in (b"first", b"second")]
+    ends[0].control.start()
+    eventually(lambda: alice.heard == [b"first"])
+    ends[0].control._stopped.set()  # it will not dial again
+    ends[1].control.start()
+    eventually(lambda: alice.heard == [b"first", b"second"] and not ends[0].control.connected)
+    assert ends[1].control.connected
+    assert alice.control.connected
+    ends[1].control.stop()
+
+
+def size(number: int) -> bytes:
+    return np.array([number], dtype=np.int64).tobytes()
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [(DATA, "statement.size", size(control.MAX_BYTES + 1))],
+        [(DATA, "statement.size", size(-1))],
+        [(DATA, "statement.size", b"")],
+        [(DATA, "statement", b"{}")],
+        [(DATA, "statement.size", size(2)), (DATA, "statement", b"{}}")],
+        [(ABORT, "", b"no")],
+        [(GOODBYE, "", b"")],
+    ],
+)
+def test_a_peer_that_does_not_keep_to_it_is_cut_off(listening, parties, frames) -> None:
+    alice, serve = listening
+    address = serve()
+    with parties.rogue(address, label=control.LABEL) as peer:
+        peer.hello()
+        for number, (kind, step, payload) in enumerate(frames, start=1):
+            peer.frame(sequence=number, kind=kind, step=step, payload=payload)
+        eventually(lambda: [up for up, _ in alice.news] == [True, False])
+    assert not alice.heard
+    assert alice.control.trouble
+    bob = End(parties.options("bob", "alice", connect=address), [b"from bob"])
+    bob.control.start()
+    eventually(lambda: alice.heard == [b"from bob"])
+    bob.control.stop()
+
+
+def test_another_kind_of_stream_is_refused_with_the_reason(listening, parties) -> None:
+    _, serve = listening
+    with parties.rogue(serve(), label="something else") as peer, pytest.raises(grpc.RpcError) as refused:
+        peer.read()
+    assert refused.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert refused.value.details() == "not this one"

@@ -1,0 +1,175 @@
+"""`smc policy`: the rules in words, and what they would decide."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from parties.commands.policy import policy
+from parties.identity import Identity
+from smc.errors import InputError
+
+PARTY = """
+[link]
+peer = "{peer}"
+listen = "127.0.0.1:7001"
+
+[node]
+state = "state"
+
+[peer]
+roles = ["university"]
+
+[tables.patients]
+source = "patients.csv"
+schema = "schema.toml"
+max_rows = 5000
+
+[[policy]]
+name = "coarse trees"
+effect = "permit"
+peer = "bob"
+role = "university"
+table = "patients"
+purpose = "research"
+max_depth.at_most = 4
+max_rows.at_most = 5000
+runs_today.below = 3
+time = "08:00-18:00"
+
+[[policy]]
+name = "no zip"
+effect = "deny"
+columns.any_of = "zip"
+
+[[policy]]
+name = "not from outside"
+effect = "deny"
+table = "visists"
+network = "0.0.0.0/0"
+"""
+SCHEMA = """
+target = "outcome"
+[attributes]
+age = ["young", "old"]
+zip = ["1", "2"]
+outcome = ["good", "bad"]
+"""
+JOB = 'table = "patienten"\npeer_table = "patients"\npurpose = "research"\nmax_depth = 4\ncolumns = ["age"]\n'
+
+
+@pytest.fixture
+def directory(tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "party.toml").write_text(PARTY.format(peer=identities["bob"].certificate_path))
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    (tmp_path / "job.toml").write_text(JOB)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str) -> Any:
+    result = CliRunner().invoke(policy, ["--config", "party.toml", *words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def decided(*words: str) -> Any:
+    return json.loads(run("--job", "job.toml", "--at", "2026-01-30T12:00", *words, "--json").stdout)
+
+
+@pytest.mark.usefixtures("directory")
+def test_rules_in_words_and_what_may_be_a_mistake() -> None:
+    shown = json.loads(run("--json").stdout)
+    assert [rule["name"] for rule in shown["rules"]] == ["coarse trees", "no zip", "not from outside"]
+    assert shown["rules"][1]["words"] == "deny if a column is 'zip'"
+    assert shown["notes"] == ["rule 'not from outside': there is no table 'visists'"]
+    assert "decision" not in shown
+    human = run()
+    assert human.stdout.splitlines()[1] == "'no zip': deny if a column is 'zip'"
+    assert len(human.stdout.splitlines()) == 3
+
+
+@pytest.mark.usefixtures("directory")
+def test_a_job_that_a_rule_permits() -> None:
+    found = decided()
+    assert found["decision"] == {
+        "effect": "permit",
+        "rules": ["coarse trees"],
+        "reason": "permitted by rule 'coarse trees': if the peer is 'bob'; its role is 'university'; table is "
+        "'patients'; max_depth at most 4; max_rows at most 5000; runs_today below 3; purpose is 'research'; "
+        "the time is 08:00-18:00",
+    }
+    assert [rule["applies"] for rule in found["rules"]] == [True, False, False]
+    assert found["rules"][2]["conditions"] == [
+        {"words": "table is 'visists'", "holds": False},
+        {"words": "the peer's address is in 0.0.0.0/0", "holds": None},
+    ]
+    human = run("--job", "job.toml", "--at", "2026-01-30T12:00").stdout.splitlines()
+    assert human[-1].startswith("permit: permitted by rule 'coarse trees': ")
+    assert "    not known  the peer's address is in 0.0.0.0/0" in human
+    assert human.count("    applies") == 1
+
+
+@pytest.mark.usefixtures("directory")
+@pytest.mark.parametrize(
+    ("words", "effect"),
+    [
+        (["--runs", "2"], "permit"),
+        (["--runs", "3"], "ask"),
+        (["--at", "2026-01-30T18:00"], "ask"),
+        (["--address", "192.0.2.1"], "permit"),
+        (["--proposed-by", "peer"], "permit"),
+    ],
+)
+def test_what_surrounds_the_job_matters(words: list[str], effect: str) -> None:
+    assert decided(*words)["decision"]["effect"] == effect
+
+
+@pytest.mark.parametrize(
+    ("change", "effect"),
+    [
+        (("max_depth = 4", "max_depth = 5"), "ask"),
+        (("max_depth = 4", ""), "ask"),  # no limit
+        (("research", "teaching"), "ask"),
+        (('columns = ["age"]', ""), "deny"),  # all of the schema's, the zip code among them
+        (("max_depth", "max_rows = 9999\nmax_depth"), "ask"),
+    ],
+)
+def test_the_job_itself_matters(directory: Path, change: tuple[str, str], effect: str) -> None:
+    (directory / "job.toml").write_text(JOB.replace(*change))
+    assert decided()["decision"]["effect"] == effect
+
+
+@pytest.mark.parametrize(
+    ("job", "words", "problem"),
+    [
+        (JOB, ["--proposed-by", "us"], "there is no table 'patienten' (did you mean 'patients'?)"),
+        (JOB + "max_dept = 3\n", [], "max_dept: unknown key (did you mean 'max_depth'?)"),
+        (JOB.replace('"age"', '"aeg"'), [], "'aeg'"),
+        (JOB, ["--at", "tomorrow"], "--at: must be a date and time such as 2026-01-31T22:15, not 'tomorrow'"),
+        (JOB, ["--address", "home"], "--address: 'home' is not an IP address"),
+    ],
+)
+def test_mistakes_are_one_clear_line(directory: Path, job: str, words: list[str], problem: str) -> None:
+    (directory / "job.toml").write_text(job)
+    with pytest.raises(InputError) as caught:
+        decided(*words)
+    assert problem in str(caught.value)
+
+
+def test_without_rules_the_operator_decides(directory: Path) -> None:
+    text = (directory / "party.toml").read_text()
+    (directory / "party.toml").write_text(text[: text.index("[[policy]]")])
+    assert run().stdout == "there is no rule: the operator decides on every job\n"
+    assert decided()["decision"]["effect"] == "ask"
+
+
+def test_a_rule_without_conditions_is_pointed_out(directory: Path) -> None:
+    with (directory / "party.toml").open("a") as file:
+        file.write('\n[[policy]]\nname = "all"\neffect = "permit"\n')
+    assert "rule 'all' has no condition: it says permit to every job" in run().stderr
