@@ -21,13 +21,13 @@ from typing import Annotated, Any, TypeVar
 import httpx
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from parties import config as party_files
 from parties import files
 from parties.node.operator import ENDED, AuditEntry, AuditState, JobResult, JobView, NodeView
 from smc.errors import InputError, LinkError
 
 TIMEOUT_SECONDS = 60.0  # a job is counted through before it is proposed, and that takes its time
 POLL_SECONDS = 0.5
-STATE = "state"  # the directory, beside party.toml, if that names none
 
 Kind = TypeVar("Kind")
 
@@ -43,18 +43,6 @@ class _Login(BaseModel):
     """A link to the page."""
 
     url: Annotated[str, Field(pattern="^https?://[!-~]+$")]
-
-
-def state_directory(config: Path) -> Path:
-    """The state directory that a `party.toml` names. `InputError` names the file."""
-    node = files.read_toml(config).get("node", {})
-    state = node.get("state", STATE) if isinstance(node, dict) else None
-    if not isinstance(state, str) or not state:
-        raise InputError(f"{config}: node.state: must be a path in quotes")
-    try:
-        return config.parent / Path(state).expanduser()
-    except RuntimeError:
-        raise InputError(f"{config}: node.state: there is no home directory for {files.quoted(state)}") from None
 
 
 class NodeClient:
@@ -80,7 +68,7 @@ class NodeClient:
     @classmethod
     def from_config(cls, config: Path | str, timeout: float = TIMEOUT_SECONDS) -> NodeClient:
         """The node that was started with this `party.toml`. `InputError` if the file is not a good one."""
-        return cls(state_directory(Path(config)), timeout, f"smc node --config {config}")
+        return cls(party_files.state_directory(Path(config)), timeout, f"smc node --config {config}")
 
     def node(self) -> NodeView:
         """The node itself."""
@@ -178,7 +166,7 @@ def _path(identifier: str, call: str = "") -> str:
     """The path of a job. `InputError` if this cannot be the beginning of an identifier."""
     if not re.fullmatch("[0-9a-fA-F]{4,32}|latest", identifier):
         raise InputError(
-            f"name a job by the first digits of its identifier, at least 4, or latest, not by {files.quoted(identifier)}"
+            f"name a job by at least 4 digits of its identifier, the first, or by latest; not {files.quoted(identifier)}"
         )
     return f"jobs/{identifier.lower()}{call}"
 

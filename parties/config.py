@@ -181,6 +181,7 @@ class PartyFile(CommandTables):
     policy: Any = None
 
 
+STATE = "state"  # the node's directory, beside party.toml, if that names none
 AnyTables = TypeVar("AnyTables", bound=CommandTables)
 AnySettings = TypeVar("AnySettings", bound=Settings)
 Given = TypeVar("Given")
@@ -224,6 +225,18 @@ def required(value: Given | None, key: str) -> Given:
         table, name = key.split(".")
         raise InputError(f"{_flag(name)} is missing: give the flag, or set {name} under [{table}] in --config")
     return value
+
+
+def state_directory(path: Path) -> Path:
+    """The state directory that a `party.toml` names. `InputError` names the file."""
+    node = files.read_toml(path).get("node", {})
+    state = node.get("state", STATE) if isinstance(node, dict) else None
+    if not isinstance(state, str) or not state:
+        raise InputError(f"{path}: node.state: must be a path in quotes")
+    try:
+        return path.parent / Path(state).expanduser()
+    except RuntimeError:
+        raise InputError(f"{path}: node.state: there is no home directory for {files.quoted(state)}") from None
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,9 @@ def write_text(path: Path, text: str, private: bool = False) -> None:
 def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
     """Replace the file at `path` by `data` in one step: readers see the old file or the new one.
 
-    The bytes go to a temporary file beside it, are flushed to the disk, and then take its name. Links are
-    followed and an existing file keeps its permissions, unless it is `private`: for its owner only. Devices and pipes are written to directly. Raises
-    `InputError` if this fails; the old file is then untouched.
+    The bytes go to a temporary file beside it, are flushed to the disk, and then take its name. Links are followed and
+    an existing file keeps its permissions; a `private` one is for its owner only. Devices and pipes are written to
+    directly. Raises `InputError` if this fails; the old file is then untouched.
     """
     try:
         descriptor = _descriptor(path)

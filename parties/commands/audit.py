@@ -143,9 +143,7 @@ def _database(config_file: Path | None, state_directory: Path | None) -> Path:
         return state_directory / database.FILE_NAME
     if config_file is None:
         raise InputError("which records? give --config party.toml, or --state DIRECTORY")
-    from parties.node import settings
-
-    return settings.state_directory(config_file) / database.FILE_NAME
+    return config.state_directory(config_file) / database.FILE_NAME
 
 
 def _certificate(path: Path) -> x509.Certificate:

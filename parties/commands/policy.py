@@ -12,8 +12,8 @@ import click
 
 from parties import console, files, schema
 from parties.commands.options import FILE, json_option
-from parties.identity import common_name, fingerprint, load_certificate
-from parties.policy import Request, Rule, conditions, decide, request_for
+from parties.identity import load_certificate
+from parties.policy import Request, Rule, conditions, decide
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,31 +80,18 @@ def _request(
     runs: int,
 ) -> Request:
     """The request that the node would make of such a job."""
-    from parties.node import proposal
+    from parties.node import gate, proposal
 
     job = proposal.read_job(fields)
     name = job.table if proposed_by == "us" else job.peer_table or job.table
     table = file.tables.get(name)
     if table is None:
         raise InputError(f"there is no table {files.quoted(name)}{files.did_you_mean(name, file.tables)}")
-    if table.schema_file is None:
-        raise InputError(f"tables.{name}.schema is missing: the job's columns are those of the table's schema")
-    made = proposal.propose(job, schema.load(table.schema_file), table.max_rows, party=0)
+    own = job.model_copy(update={"table": name})
+    made = proposal.propose(own, schema.load(table.schema_file), table.max_rows, party=0)
     peer = None if file.link.peer is None else load_certificate(file.link.peer)
-    return request_for(
-        peer=None if peer is None else common_name(peer),
-        fingerprint=None if peer is None else fingerprint(peer),
-        roles=file.peer.roles,
-        proposed_by=proposed_by,
-        table=name,
-        columns=made.agreed.attributes,
-        protocol=job.protocol,
-        parameters=made.settings.model_dump(),
-        purpose=made.purpose,
-        runs_today=runs,
-        at=at,
-        address=address,
-    )
+    around = gate.Surroundings(runs_today=runs, waiting=0, at=at, address=address)
+    return gate.request(made, 0, proposed_by, file, peer, around)
 
 
 def _moment(text: str | None) -> datetime:

@@ -14,7 +14,7 @@ from parties.identity import Identity, common_name, fingerprint
 from parties.node.proposal import PARAMETERS, Proposal, misfit
 from parties.node.settings import NodeFile
 from parties.schema import Schema
-from parties.sources import TableSettings
+from parties.sources.settings import TableSettings
 
 MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 
@@ -72,7 +72,7 @@ class Gate:
         problem = self._unfit(job, proposed_by, around)
         if problem:
             return Judgement("refused", "node", problem, problem)
-        decision = policy.decide(self._file.policy, self.request(job, proposed_by, around))
+        decision = policy.decide(self._file.policy, self._request(job, proposed_by, around))
         if decision.effect == "deny":
             return Judgement("refused", decision.by, decision.reason, f"the policy does not allow it ({decision.by})")
         if proposed_by == "us":
@@ -81,22 +81,12 @@ class Gate:
             return Judgement("approved", decision.by, decision.reason)
         return Judgement("waiting", "", decision.reason)
 
-    def request(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> policy.Request:
-        """All attributes of the job that a rule may ask about."""
-        return policy.request_for(
-            peer=self._who.peer_name,
-            fingerprint=fingerprint(self._who.peer),
-            roles=self._file.peer.roles,
-            proposed_by=proposed_by,
-            table=job.tables[self._who.party],
-            columns=job.agreed.attributes,
-            protocol=job.specification["protocol"],
-            parameters={name: getattr(job.settings, name) for name in PARAMETERS},
-            purpose=job.purpose,
-            runs_today=around.runs_today,
-            at=around.at,
-            address=around.address,
-        )
+    def allows_now(self, job: Proposal, around: Surroundings) -> policy.Decision:
+        """What the rules say of a job that they have permitted before, now that it is to run."""
+        return policy.decide(self._file.policy, self._request(job, "peer", around))
+
+    def _request(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> policy.Request:
+        return request(job, self._who.party, proposed_by, self._file, self._who.peer, around)
 
     def _unfit(self, job: Proposal, proposed_by: str, around: Surroundings) -> str | None:
         """Why the job is impossible here, whatever the rules say."""
@@ -108,3 +98,28 @@ class Gate:
         if proposed_by == "peer" and around.waiting >= MAX_WAITING:
             return f"{around.waiting} jobs are waiting already"
         return misfit(job.agreed, offer.schema)
+
+
+def request(
+    job: Proposal,
+    party: int,
+    proposed_by: Literal["us", "peer"],
+    file: NodeFile,
+    peer: x509.Certificate | None,
+    around: Surroundings,
+) -> policy.Request:
+    """All attributes of a job that a rule of party `party`, whose file this is, may ask about."""
+    return policy.request_for(
+        peer=None if peer is None else common_name(peer),
+        fingerprint=None if peer is None else fingerprint(peer),
+        roles=file.peer.roles,
+        proposed_by=proposed_by,
+        table=job.tables[party],
+        columns=job.agreed.attributes,
+        protocol=job.specification["protocol"],
+        parameters={name: getattr(job.settings, name) for name in PARAMETERS},
+        purpose=job.purpose,
+        runs_today=around.runs_today,
+        at=around.at,
+        address=around.address,
+    )

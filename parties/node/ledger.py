@@ -98,7 +98,7 @@ class Ledger:
     def verify(self) -> Any:
         """Whether the audit log is whole."""
         with self._lock:
-            return self._log.verify()
+            return self._log.verify(self._who.peer)
 
     def note(self, kind: Kind, **fields: Any) -> None:
         """Record what concerns no job."""
@@ -189,12 +189,21 @@ class Ledger:
 
     # What a session does.
 
-    def begin(self, identifier: str) -> Record:
-        """A session of this job is about to start; until `over` no other can. `InputError` if it must not run."""
-        with self._lock:
+    def begin(self, identifier: str) -> Record | None:
+        """A session of this job is about to start; until `over` no other can. `InputError` if it must not run.
+
+        None if it must not run now: what a rule has approved is put to the rules again, which may know times.
+        """
+        with self._writing():
             record = self._get(identifier)
             if self.state(record) not in ("queued", "interrupted"):
                 raise InputError(f"the job is {self.state(record)}")
+            if record.ours.by not in ("operator", "proposer"):
+                decision = self._gate.allows_now(record.ours.proposal, self._around(record.ours.proposal))
+                if decision.effect != "permit":
+                    if record.note != decision.reason:
+                        self._put(record.model_copy(update={"note": decision.reason}))
+                    return None
             self._running.add(identifier)
         self._changed(identifier)
         return record
@@ -363,7 +372,10 @@ class Ledger:
         same = [
             other.ours.at
             for other in self.all()
-            if other.ours.verdict == "approved" and other.ours.proposal.tables[own] == job.tables[own] and other.ours.at
+            if other.ours.verdict == "approved"
+            and other.ours.proposal.tables[own] == job.tables[own]
+            and other.id != job.id
+            and other.ours.at
         ]
         today = sum(datetime.fromisoformat(moment).astimezone().date() == at.date() for moment in same)
         waiting = sum(self.state(other) == "waiting" for other in self.all())

@@ -60,8 +60,9 @@ class Progress(View):
 class JobView(View):
     """A job as one party sees it.
 
-    `waiting`: for somebody's consent. `queued`: both have consented. `interrupted`: it goes on when the peer is back.
-    `why` says why it was refused, cancelled, interrupted or failed. Times are ISO 8601, UTC.
+    `waiting`: for somebody's consent. `queued`: both have consented, and it runs as soon as it can. `interrupted`: it
+    goes on when the peer is back. `why` says why it was refused, cancelled, interrupted or failed, or does not run now.
+    Times are ISO 8601, UTC.
     """
 
     id: str  # 32 hexadecimal digits; any unambiguous beginning of at least four names it
@@ -140,8 +141,8 @@ class AuditState(View):
 class Operator(Protocol):
     """What can be asked of a node.
 
-    An identifier may be any unambiguous beginning, or `latest`. `InputError`: there is no such job, what is given is wrong, or the
-    job's state does not allow it. Calls come from several threads.
+    An identifier may be any unambiguous beginning, or `latest`. `InputError`: there is no such job, what is given is
+    wrong, or the job's state does not allow it. Calls come from several threads.
     """
 
     def node(self) -> NodeView:

@@ -26,6 +26,7 @@ from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.outbox import Outbox
 from parties.records.database import FILE_NAME
+from parties.sources.settings import TableSettings
 from parties.web.api import routes
 from parties.web.app import make_app
 from parties.web.login import Logins
@@ -61,6 +62,7 @@ class Node:
         self._ledger = Ledger(
             self._connection, self._who, Gate(self._who, file, offers), offers, self._say, self._changed
         )
+        self._refuse_changed_records()
         self._control = Control(control_options(options), self._hear, self._ledger.open_statements, self._connected)
         self._sessions = sessions.Sessions(
             self._ledger,
@@ -196,6 +198,15 @@ class Node:
         """See `Operator`."""
         return self._ledger.verify()
 
+    def _refuse_changed_records(self) -> None:
+        """A node does not go on with records that somebody has changed: to go on would cover it up."""
+        if self._ledger.entries(1, None) and not (found := self._ledger.verify()).ok:
+            self._connection.close()
+            raise InputError(
+                f"the audit log in {self._file.node.state} is not whole: {found.problems[0]}; smc audit verify shows "
+                "all; to begin a new log, move the directory away and keep it"
+            )
+
     # How the parts speak to each other.
 
     def _admit(self, label: str) -> tuple[Outbox, Take]:
@@ -239,10 +250,10 @@ class Node:
         return self._logins.link(f"http://{self._web.address}")
 
 
-def _offer(name: str, table: Any) -> Offer:
+def _offer(name: str, table: TableSettings) -> Offer:
     """A table of the file with its schema."""
     try:
-        return Offer(table, schema.load(config.required(table.schema_file, f"tables.{name}.schema")))
+        return Offer(table, schema.load(table.schema_file))
     except InputError as error:
         raise InputError(f"tables.{name}: {error}") from None
 

@@ -172,6 +172,8 @@ class Sessions:
                 record = self._ledger.begin(identifier)
             except InputError as error:
                 raise RefusedError(str(error)) from None
+            if record is None:
+                raise RefusedError("the rules do not allow it now")
             session = self._running[identifier] = Running()
         return record, session
 

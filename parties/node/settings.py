@@ -26,10 +26,8 @@ from pydantic import AfterValidator, Field
 from parties import config, files
 from parties.address import parse_address
 from parties.policy import Rule, check_names
-from parties.sources import TableSettings
-from smc.errors import InputError
+from parties.sources.settings import TableSettings
 
-STATE = Path("state")
 WEB = "127.0.0.1:7080"
 METRICS = "127.0.0.1:7090"
 HEALTH = "127.0.0.1:7091"
@@ -52,7 +50,7 @@ class NodeSettings(config.Settings):
     to stop. Port 0 is any free one. `link` is what the connection to the peer is like: for predictions only.
     """
 
-    state: config.LocalPath = STATE
+    state: config.LocalPath = Path(config.STATE)
     web: LocalAddress = WEB
     metrics: LocalAddress = METRICS
     health: LocalAddress = HEALTH
@@ -79,12 +77,3 @@ class NodeFile(config.CommandTables):
 def load(path: Path) -> NodeFile:
     """Read a node's `party.toml`. `InputError` names the file and the key."""
     return config.read(NodeFile, path)
-
-
-def state_directory(path: Path) -> Path:
-    """Where the node of this file keeps its state."""
-    table = files.read_toml(path).get("node", {})
-    state = table.get("state", str(STATE)) if isinstance(table, dict) else None
-    if not isinstance(state, str) or not state:
-        raise InputError(f"{path}: node.state: must be a path in quotes")
-    return path.parent / Path(state).expanduser()

@@ -43,7 +43,7 @@ def job_view(record: Record, state: State, who: Who, progress: Progress | None, 
         ours=_verdict(record.ours, record.reason),
         theirs=_verdict(record.theirs, ""),
         progress=progress,
-        why=record.note if record.note and (state == "interrupted" or record.ours.end == "failed") else why,
+        why=record.note if state in ("queued", "interrupted") or (record.note and record.ours.end == "failed") else why,
     )
 
 
