@@ -5,13 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint check campaign bench benchmarks bench-peers cost proto clean
+.PHONY: demo test services lint campaign bench benchmarks bench-peers counting cost pictures proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
 
 test: lint
 	$(BIN)/pytest
+
+services:
+	bash scripts/services.sh
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -26,6 +29,12 @@ bench: $(STAMP)
 
 benchmarks: $(STAMP)
 	$(BIN)/python -m benchmarks.gates
+
+counting: $(STAMP)
+	$(BIN)/python -m benchmarks.counting --rows 100000000 --out benchmarks/results/counting.json
+
+pictures: $(STAMP)
+	SMC_PICTURES=docs/pictures $(BIN)/pytest tests/conformance/test_tutorial.py -k runs
 
 cost: $(STAMP)
 	$(BIN)/python -m benchmarks.cost_document

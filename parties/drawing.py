@@ -66,8 +66,8 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
     from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.figure import Figure
 
-    found, measure = places(tree), _measure()
-    picture = _arrange(found, measure)
+    found, measure = places(tree), text_measure()
+    picture = arrange(found, measure)
     count = size(tree)
     splits, leaves = _count(count.nodes - count.leaves, "split"), _count(count.leaves, "leaf", "leaves")
     about = f"predicts {_shown(target)}: {splits}, {leaves}, depth {count.depth}"
@@ -99,7 +99,7 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
     return output.getvalue()
 
 
-def _arrange(found: Sequence[Place], measure: Measure) -> _Picture:
+def arrange(found: Sequence[Place], measure: Measure) -> _Picture:
     """Place all nodes, hanging from the root if that fits the page, else growing from left to right.
 
     Reingold and Tilford's layout (1981) puts neighbours of one level at least one unit apart, parents
@@ -111,7 +111,7 @@ def _arrange(found: Sequence[Place], measure: Measure) -> _Picture:
     layout = igraph.Graph(len(found), edges).layout_reingold_tilford(root=[0], mode="out")
     first = min(x for x, _ in layout)
     across = [x - first for x, _ in layout]
-    widths = [measure(_name(place.node), NODE_POINTS) + 2 * PADDING for place in found]
+    widths = [measure(caption(place.node), NODE_POINTS) + 2 * PADDING for place in found]
     values = [0.0 if place.value is None else measure(_shown(place.value), VALUE_POINTS) for place in found]
     unit = max(*widths, *values, 0.0) + GAP
     if max(across) * unit + unit <= PAGE_WIDTH:
@@ -201,7 +201,7 @@ def _draw_tree(axes: Axes, found: Sequence[Place], picture: _Picture, top: float
             FancyBboxPatch(corner, width, NODE_HEIGHT, style, facecolor=fill, edgecolor=edge, lw=0.9, zorder=3)
         )
         centre = (corner[0] + width / 2, corner[1] + NODE_HEIGHT / 2)
-        _write(axes, *centre, _name(place.node), NODE_POINTS, ha="center", color=_ink(fill))
+        _write(axes, *centre, caption(place.node), NODE_POINTS, ha="center", color=ink_on(fill))
 
 
 def _draw_legend(axes: Axes, legend: Sequence[tuple[str, str]], y: float, width: float, measure: Measure) -> float:
@@ -232,7 +232,7 @@ def _write(axes: Axes, x: float, y: float, text: str, points: float, **style: An
     axes.text(x, y, text, fontsize=points, parse_math=False, **options)
 
 
-def _measure() -> Measure:
+def text_measure() -> Measure:
     """A function for the width of a text as drawn; letters our font lacks count as full-width ones."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
@@ -255,7 +255,7 @@ def _count(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def _name(node: Node) -> str:
+def caption(node: Node) -> str:
     """What stands in a node."""
     return _shown(node.label if isinstance(node, Leaf) else node.attribute)
 
@@ -266,7 +266,7 @@ def _shown(text: str) -> str:
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
-def _ink(fill: str) -> str:
+def ink_on(fill: str) -> str:
     """The text colour that contrasts better with a fill (relative luminance, WCAG 2)."""
     from matplotlib.colors import to_rgb
 

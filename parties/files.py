@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import fcntl
 import os
 import re
 import secrets
@@ -12,7 +13,7 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from smc.errors import InputError
 
@@ -99,6 +100,20 @@ def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
             raise
     except (OSError, ValueError) as error:
         raise InputError(f"cannot write {path}: {_reason(error)}") from None
+
+
+def lock(path: Path) -> IO[bytes]:
+    """Hold a file for this process alone until it is closed or the process ends. `InputError` if another holds it."""
+    try:
+        held = path.open("ab")
+    except OSError as error:
+        raise InputError(f"cannot open {path}: {_reason(error)}") from None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        held.close()
+        raise InputError(f"{path.parent} is in use by another node: stop it first, or name another state") from None
+    return held
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:

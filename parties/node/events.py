@@ -6,6 +6,7 @@ texts of errors, which may quote a party's data, are not logged at any level.
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TextIO
 
@@ -27,6 +28,7 @@ class Events:
         self._logger = structlog.wrap_logger(
             structlog.PrintLogger(stream or sys.stderr), processors=[stamp, structlog.processors.JSONRenderer()]
         )
+        logging.getLogger("parties").addHandler(_Unexpected(self))
         self.registry = CollectorRegistry()
         self.connected = Gauge("smc_connected", "Whether the peer's node is there.", registry=self.registry)
         self._jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
@@ -49,6 +51,19 @@ class Events:
         self._seconds.observe(seconds)
         self._bytes.labels("sent").inc(cost.bytes_sent)
         self._bytes.labels("received").inc(cost.bytes_received)
+
+
+class _Unexpected(logging.Handler):
+    """Turns what our modules log of unexpected errors into such lines: where it was, and the kind of the error."""
+
+    def __init__(self, events: Events) -> None:
+        super().__init__(logging.WARNING)
+        self._events = events
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Never the message of an error: it may quote anything."""
+        kind = record.exc_info[0] if record.exc_info else None
+        self._events.log("unexpected error", where=record.name, error=kind.__name__ if kind else "none")
 
 
 class MetricsServer:

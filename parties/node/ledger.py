@@ -60,7 +60,7 @@ class Ledger:
     def all(self) -> list[Record]:
         """All jobs, the newest first."""
         with self._lock:
-            return list(self._store.newest_first())
+            return self._store.all()[::-1]
 
     def find(self, beginning: str) -> Record:
         """A job by an unambiguous beginning of its identifier, or `latest`. `InputError`: there is none, or several."""
@@ -72,11 +72,11 @@ class Ledger:
         if len(beginning) < SHORTEST_NAME:
             raise InputError(f"name the job {files.quoted(beginning)} by {SHORTEST_NAME} digits at least")
         with self._lock:
-            found = self._store.named(beginning.lower())
+            found = [record for record in self._store.all() if record.id.startswith(beginning.lower())]
             if len(found) != 1:
                 many = "no job begins" if not found else f"{len(found)} jobs begin"
                 raise InputError(f"{many} with {files.quoted(beginning)}; smc jobs lists all")
-            return self._get(found[0])
+            return found[0]
 
     def state(self, record: Record) -> State:
         """What has become of a job."""
@@ -273,8 +273,13 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Nothing changes meanwhile, and what is written inside is written together, or not at all."""
-        with self._lock, self._connection:
-            yield
+        with self._lock:
+            try:
+                with self._connection:
+                    yield
+            except BaseException:
+                self._store.reload()
+                raise
 
     def _get(self, identifier: str) -> Record:
         record = self._store.get(identifier)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -67,12 +68,12 @@ class Proposal(BaseModel):
             raise ValueError(str(error)) from None
         return self
 
-    @property
+    @cached_property
     def agreed(self) -> Schema:
         """The schema of the run: its columns and their categories."""
         return Schema.from_public(self.specification.get("schema"))
 
-    @property
+    @cached_property
     def target(self) -> str:
         """The class column."""
         target = self.specification.get("target")
@@ -80,23 +81,23 @@ class Proposal(BaseModel):
             raise ValueError("the target is not an attribute of the schema")
         return target
 
-    @property
+    @cached_property
     def settings(self) -> config.Id3Settings:
         """The parameters of the run."""
         chosen = {name: value for name, value in self.specification.items() if name in PARAMETERS}
         return config.merge(config.Id3Settings(), chosen)
 
-    @property
+    @cached_property
     def problem(self) -> id3.Problem:
         """The protocol's view."""
         return jobs.problem(self.settings, self.agreed, self.target)
 
-    @property
+    @cached_property
     def job(self) -> dict[str, Any]:
         """All of it as plain JSON: what the handshake of each session compares."""
         return self.model_dump(mode="json")
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical job, in hexadecimal."""
         return job_digest(self.job)
@@ -141,11 +142,11 @@ def misfit(job: Schema, table: Schema) -> str | None:
     return None
 
 
-def reveals(job: Proposal, own: str, peer: str) -> list[str]:
+def reveals(job: Proposal, peer: str) -> list[str]:
     """What a run reveals to whom, a sentence each."""
-    rows = job.settings.max_rows
+    rows = f"{job.settings.max_rows:,}"
     return [
-        f"to both {own} and {peer}: the decision tree for {job.target} of both tables' rows together",
-        f"to {peer}: nothing else of this party's rows; only that they are at most {rows:,}",
-        f"to {own}: nothing else of the peer's rows; only that they are at most {rows:,}",
+        f"We and {peer} both learn the decision tree for {job.target} of both tables' rows together.",
+        f"{peer} learns nothing else of our rows, only that they are at most {rows}.",
+        f"We learn nothing else of {peer}'s rows, only that they are at most {rows}.",
     ]

@@ -59,6 +59,7 @@ class Node:
         self._started = _now()
         self._events = Events()
         self._connection = records.connect(file.node.state / FILE_NAME)
+        self._lock = files.lock(file.node.state / "lock")
         self._ledger = Ledger(
             self._connection, self._who, Gate(self._who, file, offers), offers, self._say, self._changed
         )
@@ -80,6 +81,7 @@ class Node:
         self._key = secrets.token_urlsafe(32)
         self._web: WebServer | None = None
         self._metrics: MetricsServer | None = None
+        self._began = False
 
     # Its life.
 
@@ -111,6 +113,7 @@ class Node:
             peer_fingerprint=fingerprint(self._who.peer),
             tables=list(self._offers),
         )
+        self._began = True
         self._events.log("node started", name=self._who.identity.name, peer=self._who.peer_name)
         self._changed("")
         self._control.start()
@@ -133,7 +136,8 @@ class Node:
         self._events.log("node stopping")
         self._sessions.stop(self._file.node.stop if seconds is None else seconds)
         self._control.stop()
-        self._ledger.note("node stopped", why=why)
+        if self._began:
+            self._ledger.note("node stopped", why=why)
         for part in (self._web, self._metrics, self._health):
             if part is not None:
                 part.stop()
@@ -141,6 +145,7 @@ class Node:
             self._port.close()
         (self._file.node.state / "api.json").unlink(missing_ok=True)
         self._connection.close()
+        self._lock.close()
         self._events.log("node stopped")
 
     # What the operator asks.

@@ -218,7 +218,8 @@ class Sessions:
         except Exception as error:
             self._events.log("job failed", job=identifier, error=type(error).__name__)
             self._ledger.failed(identifier, error, "internal error")
-        self._events.session_ended(time.monotonic() - session.started, session.cost)
+        if watcher.begun:
+            self._events.session_ended(time.monotonic() - session.started, session.cost)
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
         """The session broke: leave the job alone for a while, longer each time that it did not even begin."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -50,12 +49,24 @@ class Record(BaseModel):
 
 
 class Store:
-    """The table of jobs. The caller holds the node's lock, and a transaction around what belongs together."""
+    """The table of jobs. The caller holds the node's lock, and a transaction around what belongs together.
+
+    This process alone writes it, so all jobs are kept in memory too: what is shown every second is not read from disk.
+    After a transaction that failed, `reload` forgets what was not written.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         with connection:
             connection.execute(_TABLE)
+        self._known: dict[str, Record] = {}
+        self.reload()
+
+    def reload(self) -> None:
+        """Read all jobs from the disk."""
+        rows = self._connection.execute("SELECT record FROM jobs ORDER BY number")
+        records = [Record.model_validate_json(record) for (record,) in rows]
+        self._known = {record.id: record for record in records}
 
     def put(self, record: Record) -> None:
         """Insert or replace a job."""
@@ -63,18 +74,12 @@ class Store:
             "INSERT INTO jobs (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record",
             (record.id, record.model_dump_json()),
         )
+        self._known[record.id] = record
 
     def get(self, identifier: str) -> Record | None:
         """A job by its full identifier."""
-        row = self._connection.execute("SELECT record FROM jobs WHERE id = ?", (identifier,)).fetchone()
-        return None if row is None else Record.model_validate_json(row[0])
+        return self._known.get(identifier)
 
-    def named(self, beginning: str) -> list[str]:
-        """The identifiers that begin so."""
-        found = self._connection.execute("SELECT id FROM jobs WHERE substr(id, 1, ?) = ?", (len(beginning), beginning))
-        return [row[0] for row in found]
-
-    def newest_first(self) -> Iterator[Record]:
-        """All jobs."""
-        for (record,) in self._connection.execute("SELECT record FROM jobs ORDER BY number DESC").fetchall():
-            yield Record.model_validate_json(record)
+    def all(self) -> list[Record]:
+        """All jobs, the oldest first."""
+        return list(self._known.values())

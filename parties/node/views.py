@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 
-from parties import planner
+from parties import jobs, planner
 from parties.handshake import canonical
 from parties.node import checkpoint, outcome, proposal, statement
 from parties.node.gate import Who
@@ -37,8 +38,8 @@ def job_view(record: Record, state: State, who: Who, progress: Progress | None, 
         target=job.target,
         columns=list(job.agreed.attributes),
         parameters={name: getattr(settings, name) for name in proposal.PARAMETERS},
-        reveals=proposal.reveals(job, who.identity.name, who.peer_name),
-        cost=_predicted(_key(job), party, link),
+        reveals=proposal.reveals(job, who.peer_name),
+        cost=_predicted(canonical(job.specification), party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason),
         theirs=_verdict(record.theirs, ""),
@@ -75,16 +76,13 @@ def _verdict(side: Statement | None, reason: str) -> Verdict:
     )
 
 
-def _key(job: Proposal) -> str:
-    return canonical(job.job)
-
-
-@lru_cache(maxsize=256)
-def _predicted(job: str, party: int, link: str) -> PredictedCost:
-    """Counted once a job: the views are asked for every second."""
-    found = Proposal.model_validate_json(job)
-    program = planner.id3_program(found.problem, splits=planner.TYPICAL_SPLITS)
-    named = {name: getattr(found.settings, name) for name in ("engine", "ot", "garbling", "form")}
+@lru_cache(maxsize=1024)
+def _predicted(specification: str, party: int, link: str) -> PredictedCost:
+    """Counted once for each kind of job: the views are asked for every second."""
+    fields = json.loads(specification)
+    problem = Proposal.model_construct(specification=fields).problem
+    program = planner.id3_program(problem, splits=planner.TYPICAL_SPLITS)
+    named = {name: fields[name] for name in jobs.PROFILE if name in fields}
     profile = planner.INTEGER[0] if named["engine"] == "auto" else Profile(**named)
     counted = forecast(program, profile)
     return PredictedCost(

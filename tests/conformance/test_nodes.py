@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ from smc.engines import make_engine
 from smc.errors import InputError
 from smc.local import run_local
 
+from ..chromium import chromium
 from .nodes import ENVIRONMENT, Nodes, eventually, job
 
 RESEARCH = '[[policy]]\nname = "research"\neffect = "permit"\npurpose = "research"\n'
@@ -127,6 +129,27 @@ def test_jobs_of_both_sides_by_rule_by_hand_and_refused(days: Nodes) -> None:
         assert not (node.directory / "state" / "api.json").exists()
 
 
+def test_approved_in_the_browser(days: Nodes) -> None:
+    """The operator signs in by a link, reads the proposal, approves it, and sees the tree."""
+    with chromium() as browser:
+        identifier = submit(days.b, purpose="teaching", max_depth=1)
+        job(days.a, identifier)
+        page = browser.new_page()
+        problems: list[str] = []
+        page.on("console", lambda message: message.type == "error" and problems.append(message.text))
+        page.goto(days.a.client.login())
+        page.get_by_role("link", name="Decision tree for play").first.click()
+        assert "teaching" in page.content()
+        page.get_by_role("button", name="Approve").click()
+        page.wait_for_selector("#tree-chart[data-drawn=done]", timeout=30_000)
+        assert not problems
+        page.goto(page.url.split("/jobs")[0] + "/audit")
+        assert "approved" in page.content()
+        page.close()
+    left, right = days.finished(identifier)
+    assert (left.state, right.state, left.ours.by) == ("done", "done", "operator")
+
+
 def test_two_side_by_side(days: Nodes) -> None:
     first, second = submit(days.a, purpose="research"), submit(days.b, purpose="research", max_depth=1)
     job(days.a, second)
@@ -206,6 +229,54 @@ def test_health_metrics_and_logs(days: Nodes) -> None:
             "rounds",
         }
         assert all(set(event) <= known for event in events)
+
+
+def test_told_to_stop_in_the_middle_of_a_job(nodes: Nodes) -> None:
+    """What has a level to go is cut where it is, and goes on after the start; the peer is told."""
+    big, text = _random_table(3, 600)
+    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "8mbit,5ms"')
+    for node in (nodes.a, nodes.b):
+        file = node.directory / "party.toml"
+        file.write_text(file.read_text().replace("stop = 5.0", "stop = 0.2"))
+    nodes.start()
+    identifier = submit(nodes.a, purpose="research")
+    eventually(lambda: (progress := job(nodes.b, identifier).progress) is not None and progress.depth >= 1)
+    assert nodes.b.stop() == 0
+    eventually(lambda: job(nodes.a, identifier).state == "interrupted")
+    assert "stopping" in job(nodes.a, identifier).why
+    nodes.b.start()
+    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
+    started = [entry.fields["depth"] for entry in nodes.b.client.audit(100) if entry.kind == "started"]
+    assert started[0] >= 1, "it began anew"
+    assert nodes.a.client.result(identifier).tree["tree"] == clear_tree(nodes)
+
+
+def test_a_second_node_keeps_out(days: Nodes) -> None:
+    second = subprocess.run(
+        [sys.executable, "-m", "parties.cli", "node", "--config", "party.toml"],
+        cwd=days.b.directory,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert second.returncode == 2
+    assert "in use by another node" in second.stderr
+    assert days.b.client.node().connected
+
+
+def test_a_node_refuses_changed_records(days: Nodes) -> None:
+    days.b.stop()
+    with sqlite3.connect(days.b.directory / "state" / "node.sqlite") as database:
+        database.execute("DROP TRIGGER audit_no_update")
+        database.execute("UPDATE audit SET kind = 'connected' WHERE number = 1")
+    database.close()
+    (days.b.directory / "log").write_text("")
+    days.b.start()
+    assert days.b.process is not None
+    assert days.b.process.wait(60) == 2
+    assert "not whole" in days.b.log().splitlines()[-1]
 
 
 def test_rows_that_changed_end_the_job_with_a_reason(nodes: Nodes) -> None:

@@ -6,6 +6,7 @@ with " &" commands that go on running.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -13,14 +14,18 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from parties.client import NodeClient
+
+from ..chromium import chromium
 from .nodes import DEADLINE, ENVIRONMENT, NodeProcess, eventually
 
+PICTURES = "SMC_PICTURES"  # a directory: where to the tutorial's pictures are to be taken anew (make pictures)
 TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?(?: (&))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PORT = re.compile(r"127\.0\.0\.1:(\d+)")
@@ -59,6 +64,7 @@ def started() -> Iterator[list[subprocess.Popen[str]]]:
 def test_the_tutorial_runs_word_for_word(tmp_path: Path, started: list[subprocess.Popen[str]]) -> None:
     printed: list[str] = []
     commands = 0
+    album = os.environ.get(PICTURES)
     for block in blocks():
         if block.kind in ("csv", "toml"):
             (tmp_path / block.place).write_text(block.text)
@@ -93,6 +99,8 @@ def test_the_tutorial_runs_word_for_word(tmp_path: Path, started: list[subproces
             )
             assert done.returncode == 0, (line, done.stdout, done.stderr)
             printed.append(done.stdout)
+            if album and line in SHOTS:
+                SHOTS[line](NodeProcess(tmp_path / block.place).client, Path(album))
             if words[-1] in ("teaching.toml", "advertising.toml"):  # the reader is slower than the network
                 peer = NodeProcess(tmp_path / ("anna" if block.place == "bert" else "bert"))
                 known = len(NodeProcess(tmp_path / block.place).client.jobs())
@@ -107,6 +115,33 @@ def test_the_tutorial_runs_word_for_word(tmp_path: Path, started: list[subproces
     for process in started:
         process.send_signal(signal.SIGTERM)
     assert [process.wait(DEADLINE) for process in started] == [0, 0]
+
+
+def _picture_of(client: NodeClient, path: str, file: Path, height: int) -> None:
+    """A page of the node, as the operator sees it."""
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1100, "height": height})
+        page.goto(client.login())
+        if path == "job":
+            page.goto(f"{page.url}jobs/{client.job('latest').id}")
+        elif path:
+            page.goto(f"{page.url}{path}")
+        page.wait_for_timeout(1500)  # charts draw themselves
+        page.screenshot(path=file)
+
+
+def _waiting(client: NodeClient, album: Path) -> None:
+    _picture_of(client, "", album / "overview.png", 760)
+    _picture_of(client, "job", album / "proposal.png", 900)
+
+
+SHOTS: dict[str, Callable[[NodeClient, Path], None]] = {
+    "$ smc show latest": _waiting,
+    "$ smc show latest --watch": lambda client, album: _picture_of(client, "job", album / "result.png", 900),
+    "$ smc audit verify --config party.toml": lambda client, album: _picture_of(
+        client, "audit", album / "audit.png", 760
+    ),
+}
 
 
 def test_its_pictures_are_there() -> None:

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from parties import client, trees
+from parties import client, config, trees
 from parties.client import NodeClient
 from parties.node.operator import ENDED, JobView, Operator
 from smc.errors import InputError, LinkError
@@ -224,7 +224,7 @@ def test_where_the_state_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     def of(text: str) -> Path:
         file.write_text(text)
-        return client.state_directory(file)
+        return config.state_directory(file)
 
     monkeypatch.setenv("HOME", "/home/somebody")
     assert of("") == of("[node]\n") == tmp_path / "state"

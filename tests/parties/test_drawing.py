@@ -101,8 +101,8 @@ def test_endless_names_are_cut() -> None:
 @NAMED
 def test_nothing_overlaps(tree: Node) -> None:
     """Boxes and branch values keep clear of each other, and the picture holds them all."""
-    measure = drawing._measure()
-    picture = drawing._arrange(trees.places(tree), measure)
+    measure = drawing.text_measure()
+    picture = drawing.arrange(trees.places(tree), measure)
     areas = [(x, y, x + w, y + drawing.NODE_HEIGHT) for x, y, w in picture.boxes]
     for x, y, text in picture.values:
         half, high = measure(text, drawing.VALUE_POINTS) / 2, drawing.VALUE_POINTS / 72 / 2
@@ -124,7 +124,7 @@ def test_nothing_overlaps(tree: Node) -> None:
 def test_lines_join_parents_and_children(tree: Node) -> None:
     """The lines run along the axes, and one ends at every branch's node."""
     found = trees.places(tree)
-    picture = drawing._arrange(found, drawing._measure())
+    picture = drawing.arrange(found, drawing.text_measure())
     steps = [step for line in picture.lines for step in pairwise(line)]
     assert all(abs(a[0] - b[0]) < 1e-9 or abs(a[1] - b[1]) < 1e-9 for a, b in steps)
     ends = {(round(x, 6), round(y, 6)) for line in picture.lines for x, y in (line[0], line[-1])}
@@ -136,10 +136,10 @@ def test_lines_join_parents_and_children(tree: Node) -> None:
 
 
 def test_small_trees_hang_and_wide_trees_grow_to_the_right() -> None:
-    measure = drawing._measure()
-    small = drawing._arrange(trees.places(TREES["small"]), measure)
+    measure = drawing.text_measure()
+    small = drawing.arrange(trees.places(TREES["small"]), measure)
     assert small.width <= drawing.PAGE_WIDTH
-    wide = drawing._arrange(trees.places(TREES["wide"]), measure)
+    wide = drawing.arrange(trees.places(TREES["wide"]), measure)
     assert wide.height > 64 * drawing.NODE_HEIGHT
     assert wide.width < 3
 
@@ -153,7 +153,7 @@ def test_every_text_contrasts_with_its_box() -> None:
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     for fill in (*drawing.PALETTE, drawing.QUESTION):
-        dark, light = sorted((luminance(fill), luminance(drawing._ink(fill))))
+        dark, light = sorted((luminance(fill), luminance(drawing.ink_on(fill))))
         assert (light + 0.05) / (dark + 0.05) >= 4.5, fill
 
 

@@ -1,0 +1,1 @@
+"""The operator's web page and JSON API, on loopback."""

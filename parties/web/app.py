@@ -1,0 +1,98 @@
+"""The operator's page as an ASGI application: which path is what, who may ask for it, and what errors look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from parties.node.operator import Operator
+from parties.web.guard import Guard
+from parties.web.login import Logins
+from parties.web.pages import Pages
+from parties.web.proposal import Proposals
+from parties.web.render import Renderer
+from parties.web.visits import Endpoint, Visit, cookie
+from smc.errors import InputError
+
+REVALIDATE = {"Cache-Control": "no-cache"}  # kept by the browser, but asked for anew
+
+
+def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRoute] = ()) -> Starlette:
+    """The page of a node, and what else is served at its address.
+
+    `extra_routes` see to their own authentication; the checks of `Guard` hold for them as well.
+    """
+    renderer = Renderer(operator)
+    pages, proposals = Pages(operator, renderer), Proposals(operator, renderer)
+
+    def route(path: str, page: Callable[[Visit], Response], method: str = "GET") -> Route:
+        return Route(path, Endpoint(logins, page, renderer.stranger), methods=[method])
+
+    def log_in(request: Request) -> Response:
+        if request.method == "HEAD":  # looks at the link, but must not use it up
+            return Response()
+        session = logins.sign_in(request.query_params.get("token", ""))
+        if session is None:
+            return renderer.stranger(request, "This link has been used, has expired, or is not from this node.")
+        response = RedirectResponse("/", 303)  # takes the token out of the address bar
+        response.set_cookie(cookie(request), session.secret, path="/", httponly=True, samesite="strict")
+        return response
+
+    def log_out(visit: Visit) -> Response:
+        visit.check()
+        logins.sign_out(visit.session)
+        response = RedirectResponse("/", 303)
+        response.delete_cookie(cookie(visit.request), path="/", httponly=True, samesite="strict")
+        return response
+
+    def failed(_: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return renderer.failed(error.status_code, error.detail)
+        return renderer.failed(400, str(error))
+
+    return Starlette(
+        routes=[
+            route("/", pages.overview),
+            route("/propose", proposals.form),
+            route("/propose", proposals.submit, "POST"),
+            route("/audit", pages.audit),
+            route("/jobs/{id}", pages.job),
+            route("/jobs/{id}/figures/{name}", pages.figure),
+            route("/jobs/{id}/approve", pages.approve, "POST"),
+            route("/jobs/{id}/refuse", pages.refuse, "POST"),
+            route("/jobs/{id}/cancel", pages.cancel, "POST"),
+            route("/jobs/{id}/{file}", pages.download),
+            Route("/login", log_in),
+            route("/logout", log_out, "POST"),
+            Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # asked for wherever a page is
+            Route("/static/plotly.min.js", plotly),
+            Mount("/static", _Static(directory=str(files("parties.web") / "static"))),
+            *extra_routes,
+        ],
+        middleware=[Middleware(Guard, failure=renderer.failed(500, ""))],
+        exception_handlers={HTTPException: failed, InputError: failed},
+    )
+
+
+def plotly(_: Request) -> Response:
+    """The script that draws charts, out of the installed package."""
+    path = Path(str(files("plotly"))) / "package_data" / "plotly.min.js"
+    return FileResponse(path, headers=REVALIDATE, media_type="text/javascript")
+
+
+class _Static(StaticFiles):
+    """Style sheet, scripts and icon."""
+
+    def file_response(self, *args: object, **kwargs: object) -> Response:
+        response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
+        response.headers.update(REVALIDATE)
+        return response

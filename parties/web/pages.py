@@ -1,0 +1,111 @@
+"""The pages: all jobs, one job, the audit log; and the operator's decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from parties.node.operator import JobResult, JobView, Operator
+from parties.web import results
+from parties.web.render import Renderer
+from parties.web.visits import Visit
+from parties.web.words import ended, nearness, needs_us
+from smc.errors import InputError
+
+ENTRIES = 50  # of the audit log, a page
+
+
+class Pages:
+    """Every page that shows what the node knows."""
+
+    def __init__(self, operator: Operator, renderer: Renderer) -> None:
+        self._operator, self._renderer = operator, renderer
+
+    def overview(self, visit: Visit, problem: str = "") -> Response:
+        """All jobs: those that wait for this party, those that will go on by themselves, all others."""
+        jobs = self._operator.jobs()
+        groups = {
+            "for_us": [job for job in jobs if needs_us(job)],
+            "under_way": sorted((job for job in jobs if not ended(job) and not needs_us(job)), key=nearness),
+            "over": [job for job in jobs if ended(job)],
+        }
+        return self._show(visit, "overview.html", problem, {"live": "/", "jobs": jobs, **groups})
+
+    def job(self, visit: Visit, problem: str = "") -> Response:
+        """All about one job."""
+        job = self._job(visit)
+        brought, unread = None, ""
+        if job.state == "done":
+            try:
+                brought = results.brought(self._operator.result(job.id))
+            except InputError as error:
+                unread = str(error)
+        live = "" if ended(job) else f"/jobs/{job.id}"
+        context = {"live": live, "job": job, "brought": brought, "unread": unread}
+        return self._show(visit, "job.html", problem, context)
+
+    def approve(self, visit: Visit) -> Response:
+        """Consent to a job."""
+        return self._decide(visit, lambda job, why: self._operator.approve(job))
+
+    def refuse(self, visit: Visit) -> Response:
+        """Decline a job, with a reason."""
+
+        def refuse(job: str, why: str) -> JobView:
+            if not why:
+                raise InputError("say why you refuse: the proposer will read it")
+            return self._operator.refuse(job, why)
+
+        return self._decide(visit, refuse)
+
+    def cancel(self, visit: Visit) -> Response:
+        """Withdraw a job, or stop it."""
+        return self._decide(visit, self._operator.cancel)
+
+    def figure(self, visit: Visit) -> Response:
+        """What a chart of a job shows, for our script."""
+        return results.figure(self._result(visit), visit.request.path_params["name"])
+
+    def download(self, visit: Visit) -> Response:
+        """A result as a file."""
+        return results.download(self._result(visit), visit.request.path_params["file"])
+
+    def audit(self, visit: Visit) -> Response:
+        """The audit log, the newest entries first, and whether it is whole."""
+        text = visit.request.query_params.get("before", "")
+        before = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+        entries = self._operator.audit(ENTRIES + 1, before)  # one more tells whether there are older ones
+        older = entries[ENTRIES - 1].number if len(entries) > ENTRIES else None
+        context = {"entries": entries[:ENTRIES], "older": older, "first_page": before is None}
+        return self._renderer.page(visit, "audit.html", {**context, "state": self._operator.verify()})
+
+    def _decide(self, visit: Visit, decision: Callable[[str, str], object]) -> Response:
+        """Make a decision and go back to the page it came from, which says so if it could not be made."""
+        from_overview = visit.form.get("page") == "overview"
+        try:
+            visit.check()
+            decision(visit.identifier, visit.form.get("why", "").strip())
+        except InputError as error:
+            return (self.overview if from_overview else self.job)(visit, str(error))
+        return RedirectResponse("/" if from_overview else f"/jobs/{self._job(visit).id}", 303)
+
+    def _show(self, visit: Visit, template: str, problem: str, context: dict[str, object]) -> Response:
+        """A page with decisions on it; after one that failed it says why, and still has what was typed."""
+        typed = {"job": visit.identifier if problem else "", "why": visit.form.get("why", "")}
+        return self._renderer.page(
+            visit, template, {**context, "problem": problem, "typed": typed}, 400 if problem else 200
+        )
+
+    def _job(self, visit: Visit) -> JobView:
+        try:
+            return self._operator.job(visit.identifier)
+        except InputError as error:
+            raise HTTPException(404, str(error)) from None
+
+    def _result(self, visit: Visit) -> JobResult:
+        try:
+            return self._operator.result(visit.identifier)
+        except InputError as error:
+            raise HTTPException(404, str(error)) from None

@@ -1,0 +1,74 @@
+"""Templates to answers: every page's frame, and the pages for those who may not or cannot see what they asked for."""
+
+from __future__ import annotations
+
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from parties.node.operator import Operator
+from parties.web.visits import Visit
+from parties.web.words import FILTERS, TESTS, needs_us
+
+EXPLANATIONS = {
+    404: "There is nothing at this address.",
+    405: "This address does not take such a request.",
+    500: "Something went wrong inside the node. Its log says what.",
+}
+
+
+@cache
+def _templates() -> Environment:
+    """All templates; each is compiled when it is first filled in."""
+    found = Environment(
+        loader=PackageLoader("parties.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters.update(FILTERS)
+    found.tests.update(TESTS)
+    return found
+
+
+class Renderer:
+    """Fills templates. What comes from a job is escaped, whoever wrote it."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+
+    def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
+        """A page for somebody who has signed in; `live` in the context is where our script asks for its news."""
+        jobs = context.get("jobs") or self._operator.jobs()
+        frame = {
+            "node": self._operator.node(),
+            "waiting": sum(map(needs_us, jobs)),
+            "form_token": visit.session.form_token,
+            "path": visit.request.url.path,
+            "live": "",
+        }
+        return self._answer(template, status, frame | context)
+
+    def stranger(self, request: Request, problem: str = "") -> Response:
+        """How to sign in.
+
+        A link on a page elsewhere comes without our strict cookie, though its user may have signed in: the browser is
+        told to ask once more by itself.
+        """
+        if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
+            return Response(headers={"Refresh": "0"}, media_type="text/html")
+        return self._answer("login.html", 401, {"problem": problem, "typed": request.method == "POST"})
+
+    def failed(self, status: int, detail: str) -> Response:
+        """A page in place of one that there is not; `detail` is for people unless it is the standard phrase."""
+        phrase = HTTPStatus(status).phrase
+        detail = EXPLANATIONS.get(status, phrase) if detail in ("", phrase) else detail
+        return self._answer("failed.html", status, {"phrase": phrase, "detail": detail})
+
+    def _answer(self, template: str, status: int, context: dict[str, Any]) -> Response:
+        return HTMLResponse(_templates().get_template(template).render(context), status)

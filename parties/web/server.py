@@ -1,0 +1,80 @@
+"""Serves the page in a thread of the node, to this machine only."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import threading
+import time
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from parties.address import Address
+from smc.errors import InputError
+
+STOP_SECONDS = 3.0  # for answers that are on their way
+START_SECONDS = 10.0
+
+
+class WebServer:
+    """An ASGI application at an address; port 0 takes any free port.
+
+    `loopback_only=False` serves other machines too: for inside a container whose port is published on loopback.
+    """
+
+    def __init__(self, address: Address, app: ASGIApp, loopback_only: bool = True) -> None:
+        self._address, self._app, self._loopback_only = address, app, loopback_only
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def address(self) -> Address:
+        """Where the page is: with the port that was taken, once it is started."""
+        return self._address
+
+    def start(self) -> None:
+        """Begin to serve. `InputError` if the address is not of this machine's loopback, or cannot be had."""
+        listening = self._listen()
+        config = uvicorn.Config(
+            self._app,
+            log_config=None,  # the node's logging stands
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=int(STOP_SECONDS),
+        )
+        self._server = uvicorn.Server(config)
+        self._address = Address(self._address.host, listening.getsockname()[1])
+        self._thread = threading.Thread(target=self._server.run, args=([listening],), name="web", daemon=True)
+        self._thread.start()
+        deadline = time.monotonic() + START_SECONDS
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > deadline:
+                raise InputError(f"the web page at {self._address} does not start")
+            time.sleep(0.01)
+
+    def stop(self) -> None:
+        """End it, within about `STOP_SECONDS`; may be called twice, or without a start."""
+        if self._server is None or self._thread is None:
+            return
+        self._server.should_exit = True
+        self._thread.join(STOP_SECONDS + 1)
+        self._server.force_exit = True
+        self._thread.join(STOP_SECONDS)
+
+    def _listen(self) -> socket.socket:
+        """A socket at the address."""
+        host, port = self._address
+        if self._loopback_only and not self._address.is_local:
+            raise InputError(
+                f"the web page is for this machine only: serve it at 127.0.0.1:{port}, not at {self._address}"
+            )
+        try:
+            family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+            return socket.create_server(where[:2], family=family)
+        except OSError as error:
+            hint = f"{error.strerror}; is another node running?" if error.errno == errno.EADDRINUSE else error.strerror
+            raise InputError(f"the web page cannot be served at {self._address}: {hint}") from None

@@ -1,0 +1,75 @@
+"""A signed-in request: who asks, and the form that came with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from parties.web.login import Logins, Session, is_from
+from smc.errors import InputError
+
+MAX_FORM = 64 * 1024  # bytes
+TIMER = "x-live"  # the header of requests that no person made
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request in a session, with its form if it is a POST."""
+
+    request: Request
+    session: Session
+    form: dict[str, str]
+
+    @property
+    def identifier(self) -> str:
+        """The job in the path."""
+        return str(self.request.path_params["id"])
+
+    def check(self) -> None:
+        """`InputError` unless the form was shown in this session: another page could have made it up."""
+        if not is_from(self.session, self.form.get("form_token", "")):
+            raise InputError("the form was from before you signed in, and nothing has been done: please send it again")
+
+
+class Endpoint:
+    """Calls `page` (which may block) in a thread for those who have signed in, `stranger` for all others."""
+
+    def __init__(self, logins: Logins, page: Callable[[Visit], Response], stranger: Callable[[Request], Response]):
+        self._logins, self._page, self._stranger = logins, page, stranger
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        session = self._logins.session(request.cookies.get(cookie(request), ""), TIMER not in request.headers)
+        answer: ASGIApp
+        if session is None:
+            answer = self._stranger(request)
+        else:
+            form = await _form(request) if request.method == "POST" else {}
+            answer = await run_in_threadpool(self._page, Visit(request, session, form))
+        await answer(scope, receive, send)
+
+
+def cookie(request: Request) -> str:
+    """The name of the session's cookie: of this node's own, for cookies make no difference between ports."""
+    return f"smc-session-{request.scope['server'][1]}"
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form, read no further than its bound."""
+    body = b""
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MAX_FORM:
+                raise HTTPException(413, f"The form has more than {MAX_FORM // 1024} KiB.")
+    except ClientDisconnect:
+        raise HTTPException(400, "The request broke off.") from None
+    return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))

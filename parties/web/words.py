@@ -1,0 +1,150 @@
+"""How the pages say things: states, times, amounts, and texts that others wrote.
+
+What comes from the peer may say anything and pretend to be anything. Templates escape all of it; `shown` also takes out
+what could make a line read differently than it is written.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from datetime import UTC, datetime
+from typing import Any
+
+from parties.console import size
+from parties.files import printable
+from parties.node.operator import ENDED, JobView
+
+LONGEST = 160  # characters shown of a name in a line
+JOINERS = "\u200c\u200d"  # part of how some scripts and pictures are written
+
+PARAMETERS = {  # in the order of the page
+    "delta": ("Delta", "attributes whose entropy is so near the best are as good"),
+    "min_rows": ("Fewest rows", "nodes with so many or fewer, of both together, become leaves"),
+    "max_depth": ("Most levels", "questions one after the other"),
+    "max_rows": ("Row bound", "public: no party has more rows"),
+    "engine": ("Engine", ""),
+    "ot": ("Oblivious transfer", ""),
+    "garbling": ("Garbling", ""),
+    "form": ("Circuits", "of fewest gates (size) or levels (depth)"),
+}
+
+
+def shown(text: str, limit: int = LONGEST) -> str:
+    """Somebody's text on one line, at most `limit` characters, invisible marks and controls as escapes."""
+    line = printable(text if len(text) <= limit else text[: limit - 1] + "…")
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) == "Cf" and c not in JOINERS else c for c in line
+    )
+
+
+def state(job: JobView) -> str:
+    """The state of a job in a few words."""
+    if job.state == "waiting":
+        whose = {("waiting", "waiting"): "both", ("waiting", "approved"): "your"}
+        return f"waits for {whose.get((job.ours.verdict, job.theirs.verdict), 'the peer’s')} consent"
+    return {
+        "queued": "both agree: it starts next",
+        "running": "running",
+        "interrupted": "interrupted: goes on when the peer is back",
+    }.get(job.state, job.state)
+
+
+def needs_us(job: JobView) -> bool:
+    """Whether a job waits for this party's consent."""
+    return job.state == "waiting" and job.ours.verdict == "waiting"
+
+
+def ended(job: JobView) -> bool:
+    """Whether nothing more will happen to a job."""
+    return job.state in ENDED
+
+
+def nearness(job: JobView) -> int:
+    """The place of a job that has not ended among such: what runs comes first."""
+    return ("running", "interrupted", "queued", "waiting").index(job.state)
+
+
+def title(job: JobView) -> str:
+    """A job in a few words."""
+    if job.protocol == "id3":
+        return f"Decision tree for {shown(job.target, 60)}"
+    return f"{shown(job.protocol, 30)}: {shown(job.target, 60)}"
+
+
+def features(job: JobView) -> list[str]:
+    """The columns that a job predicts from."""
+    return [column for column in job.columns if column != job.target]
+
+
+def parameters(job: JobView) -> list[tuple[str, str, str]]:
+    """The parameters of a job: name, value, explanation; those that have no words here under their own names."""
+    order = [name for name in PARAMETERS if name in job.parameters]
+    others = [name for name in job.parameters if name not in PARAMETERS]
+    rows = []
+    for name in order + others:
+        label, about = PARAMETERS.get(name, (shown(name, 40), ""))
+        rows.append((label, _value(job.parameters[name]), about))
+    return rows
+
+
+def when(at: str) -> str:
+    """A moment for people: `21 Nov 2026, 17:03:09 UTC`. What is no ISO 8601 time is shown as it stands."""
+    moment = _moment(at)
+    return shown(at, 40) if moment is None else f"{moment.day} {moment:%b %Y, %H:%M:%S} UTC"
+
+
+def ago(at: str) -> str:
+    """How long ago a moment was: `3 min ago`."""
+    moment = _moment(at)
+    return "" if moment is None else f"{duration((datetime.now(UTC) - moment).total_seconds())} ago"
+
+
+def duration(seconds: float) -> str:
+    """A time span for people, to two figures or so."""
+    if seconds < 10:
+        return f"{max(seconds, 0):.1f} s"
+    for unit, length, until in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172_800)):
+        if seconds < until:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def compact(value: object) -> str:
+    """A value of the audit log on one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "no limit"
+    return f"{value:,}" if isinstance(value, int) else shown(str(value), 60)
+
+
+def _moment(at: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+FILTERS: dict[str, Any] = {
+    "shown": shown,
+    "state": state,
+    "title_of": title,
+    "features": features,
+    "parameters": parameters,
+    "when": when,
+    "ago": ago,
+    "duration": duration,
+    "size": size,
+    "plural": plural,
+    "compact": compact,
+}
+TESTS: dict[str, Any] = {"needing_us": needs_us, "ended": ended}
