@@ -83,8 +83,11 @@ class Ledger:
         return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
 
     def open_statements(self) -> list[bytes]:
-        """What to say on a new link: of each job that has not ended. If the peer knows its end, it will answer."""
-        return [record.ours.to_bytes() for record in reversed(self.all()) if self.state(record) not in ENDED]
+        """What to say on a new link: of each job that has not ended, or whose end the peer may not know."""
+        records = [
+            record for record in reversed(self.all()) if not (record.ours.settled and _is_settled(record.theirs))
+        ]
+        return [record.ours.to_bytes() for record in records]
 
     def ready(self) -> list[Record]:
         """Jobs that could begin or go on now, the oldest first."""
@@ -143,6 +146,8 @@ class Ledger:
             record = self.find(beginning)
             if self.state(record) in ENDED:
                 raise InputError(f"job {record.id[:8]} has ended already: it is {self.state(record)}")
+            if record.ours.end == "computed":
+                raise InputError(f"job {record.id[:8]} is computed here: only the peer's signature is missing")
             record = self._end(record, "cancelled", why.strip() or "the operator cancelled it")
         return self._tell(record)
 
@@ -160,9 +165,13 @@ class Ledger:
             elif record.ours.proposal != theirs.proposal:
                 raise ProtocolError("the peer has changed a job after it was proposed")
             else:
-                if self.state(record) not in ENDED and record.theirs != theirs:
+                settled, known = record.ours.settled, record.theirs
+                if theirs != known and self.state(record) != "done":
                     record = self._hear_more(record, theirs)
-                answer = record.ours.settled and not theirs.settled  # then the peer has not heard of the end
+                # The peer has not heard of the end, or not that we have.
+                answer = record.ours.settled and not (settled and theirs.settled)
+                if theirs == known and not answer:
+                    return
         self._tell(record, say=answer)
 
     def _meet(self, theirs: Statement) -> Record:
@@ -174,12 +183,12 @@ class Ledger:
         return self._begin(Record(proposed_by="peer", ours=ours, theirs=theirs, reason=found.reason))
 
     def _hear_more(self, record: Record, theirs: Statement) -> Record:
-        """News of a job that has not ended."""
+        """News of a job that is not done."""
         before = record.theirs
         record = record.model_copy(update={"theirs": theirs})
         if theirs.verdict != "waiting" and (before is None or before.verdict == "waiting"):
             self._log_verdict(record.id, "peer", theirs)
-        if theirs.end in ("cancelled", "failed"):
+        if theirs.end in ("cancelled", "failed") and (before is None or before.end != theirs.end):
             self._log_end(record, "peer", theirs)
         if theirs.signed is not None and record.ours.signed is not None:
             if theirs.signed.result != record.ours.signed.result:
@@ -215,7 +224,8 @@ class Ledger:
             fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile}
             self._log.append("started", identifier, fields | {"address": self.address})
             spent = outcome.added(record.spent, record.current)
-            changes = {"sessions": record.sessions + 1, "fingerprint": fingerprint, "spent": spent, "current": {}}
+            changes = {"sessions": record.sessions + 1, "spent": spent, "current": {}}
+            changes["fingerprint"] = fingerprint or record.fingerprint
             self._put(record.model_copy(update={"started_at": record.started_at or _now(), "note": "", **changes}))
 
     def reached(self, identifier: str, tree: Tree, total: Cost) -> None:
@@ -292,6 +302,8 @@ class Ledger:
         self._log.append("proposed", record.id, {**self._public(record), "address": self.address})
         if record.theirs is not None:
             self._log_verdict(record.id, "peer", record.theirs)
+            if record.theirs.end in ("cancelled", "failed"):
+                self._log_end(record, "peer", record.theirs)
         if record.ours.verdict != "waiting":
             self._log_verdict(record.id, "us", record.ours, record.reason)
         return self._put(record)
@@ -389,6 +401,10 @@ class Ledger:
     def _described(self, record: Record) -> str:
         found = self.state(record)
         return "waiting for the peer's consent" if found == "waiting" else found
+
+
+def _is_settled(side: Statement | None) -> bool:
+    return side is not None and side.settled
 
 
 def _now() -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ from parties.node.proposal import Proposal
 from parties.sources import open_table
 from parties.sources.source import Source
 from protocols import id3
-from protocols.tree import Tree
+from protocols.tree import Tree, open_depth
 from smc.counting import forecast
 from smc.engines import engine_of
 from smc.errors import InputError
@@ -27,8 +27,8 @@ from smc.meter import Cost, Meter
 class Watcher(Protocol):
     """Who is told how a session goes on."""
 
-    def met(self, depth: int, profile: str) -> None:
-        """The peer is there, and both go on from this depth."""
+    def met(self, depth: int, profile: str, fingerprint: str) -> None:
+        """The peer is there, and both go on from this depth; the fingerprint is of our rows, if they are needed."""
 
     def reached(self, level: id3.Level, total: Cost) -> None:
         """All levels above this one are decided."""
@@ -67,24 +67,30 @@ def rows_of(job: Proposal, offer: Offer, identity: Identity, known: str) -> Iter
         source.close()
 
 
-def run(link: Link, job: Proposal, rows: Rows, own: Tree, watcher: Watcher) -> Finished:
-    """The session: agree on the last common level, go on from there to the end."""
+def run(
+    link: Link, job: Proposal, own: Tree, rows: Callable[[], AbstractContextManager[Rows]], watcher: Watcher
+) -> Finished:
+    """The session: agree on the last common level, go on from there to the end.
+
+    The rows are opened only if there is anything left to decide.
+    """
     session = link.session()
-    problem = job.problem
-    start = checkpoint.common(session, own)
-    typical = planner.id3_program(problem, splits=planner.TYPICAL_SPLITS)
-    profile = jobs.profile_for(link, job.specification, lambda: typical)
-    watcher.met(checkpoint.decided(start), str(profile))
     meter: Meter = session.meter
-    tree = id3.id3(
-        engine_of(session, profile),
-        problem,
-        rows.source,
-        lambda level: watcher.reached(level, meter.total),
-        start,
-    )
+    start = checkpoint.common(session, own)
+    depth = checkpoint.decided(start)
+    if open_depth(start) is None:
+        watcher.met(depth, "", "")
+        tree, profile = start, "nothing to compute"
+    else:
+        typical = planner.id3_program(job.problem, splits=planner.TYPICAL_SPLITS)
+        chosen = jobs.profile_for(link, job.specification, lambda: typical)
+        profile = str(chosen)
+        with rows() as opened:
+            watcher.met(depth, profile, opened.fingerprint)
+            engine = engine_of(session, chosen)
+            tree = id3.id3(engine, job.problem, opened.source, lambda level: watcher.reached(level, meter.total), start)
     link.finish()
-    return Finished(tree, meter.total, {"profile": str(profile), **meter.report()})
+    return Finished(tree, meter.total, {"profile": profile, **meter.report()})
 
 
 def level_costs(job: Proposal) -> list[int]:

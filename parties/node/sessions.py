@@ -203,9 +203,8 @@ class Sessions:
             with dial() as link:
                 session.abort = lambda why: _cut_link(session, link, why)
                 session.cost = link.session().meter.total
-                with runner.rows_of(job, offer, self._identity, record.fingerprint) as rows:
-                    watcher.fingerprint = rows.fingerprint
-                    found = runner.run(link, job, rows, checkpoint.from_json(record.tree), watcher)
+                rows = partial(runner.rows_of, job, offer, self._identity, record.fingerprint)
+                found = runner.run(link, job, checkpoint.from_json(record.tree), rows, watcher)
             self._pauses.pop(identifier, None)
             self._ledger.computed(identifier, found.tree, found.total, found.report)
             self._events.log("session finished", job=identifier, **_sizes(found.total))
@@ -238,15 +237,14 @@ class _Watcher:
     sessions: Sessions
     identifier: str
     session: Running
-    fingerprint: str = ""
     begun: bool = False
 
-    def met(self, depth: int, profile: str) -> None:
+    def met(self, depth: int, profile: str, fingerprint: str) -> None:
         """See `runner.Watcher`."""
         self.begun = True
         self.session.first = depth
         self.session.started = time.monotonic()
-        self.sessions._ledger.met(self.identifier, depth, profile, self.fingerprint)
+        self.sessions._ledger.met(self.identifier, depth, profile, fingerprint)
         self.sessions._events.log("session began", job=self.identifier, depth=depth, profile=profile)
 
     def reached(self, level: id3.Level, total: Cost) -> None:

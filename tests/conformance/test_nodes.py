@@ -231,6 +231,14 @@ def test_health_metrics_and_logs(days: Nodes) -> None:
         assert all(set(event) <= known for event in events)
 
 
+def test_a_notebook_asks_its_own_node(days: Nodes) -> None:
+    estimator = pytest.importorskip("parties.estimator", reason="scikit-learn is not installed")
+    joint = estimator.JointID3Classifier(max_depth=1, peer=days.a.client)
+    joint.fit(table="rows", purpose="research", deadline=60)
+    assert trees.to_json(joint.tree_) == clear_tree(days, max_depth=1)
+    assert days.b.client.job(joint.job_).state == "done"
+
+
 def test_told_to_stop_in_the_middle_of_a_job(nodes: Nodes) -> None:
     """What has a level to go is cut where it is, and goes on after the start; the peer is told."""
     big, text = _random_table(3, 600)

@@ -277,6 +277,32 @@ def test_runs_of_a_day_are_counted(tmp_path: Path, identities: dict[str, Identit
         assert [pair.parties[1].state(job) for job in jobs] == ["queued", "queued", "waiting"]
 
 
+def test_what_a_rule_has_permitted_is_asked_again_when_it_runs(tmp_path: Path, identities: dict[str, Identity]) -> None:
+    permit = Rule.model_validate({"name": "anything", "effect": "permit"})
+    deny = Rule.model_validate({"name": "not now", "effect": "deny"})
+    with paired(tmp_path, identities, (permit,)) as pair:
+        bob = pair.parties[1]
+        by_rule = propose(pair)
+        pair.deliver()
+        for rules, begun in (((permit, deny), False), ((), False), ((permit,), True)):
+            bob.rules = rules
+            bob.crash()
+            assert bob.state(by_rule) == "queued"
+            assert (bob.ledger.begin(by_rule) is not None) == begun
+            assert ("not now" in bob.ledger.find(by_rule).note) == (deny in rules)
+        assert bob.state(by_rule) == "running"
+        bob.ledger.over(by_rule)
+
+        bob.rules = ()
+        bob.crash()
+        by_hand = propose(pair)
+        pair.deliver()
+        bob.ledger.decide(by_hand, "approved")
+        bob.rules = (deny,)
+        bob.crash()
+        assert bob.ledger.begin(by_hand) is not None  # the operator has decided
+
+
 @pytest.mark.parametrize("change", ["other job", "wrong key", "no key"])
 def test_what_the_peer_must_not_say(pair: Pair, change: str) -> None:
     alice, bob = pair.parties
