@@ -29,6 +29,7 @@ JOB = {"protocol": "node"}
 ALIVE_SECONDS = 5.0  # between signs of life
 SILENCE_SECONDS = 20.0  # without one: the link is dead
 DIAL_SECONDS = 5.0
+STOP_SECONDS = 5.0
 LONGEST_PAUSE = 10.0  # between attempts to dial
 
 
@@ -53,6 +54,8 @@ class Control:
         self._stream: Stream | None = None
         self._stopped = threading.Event()
         self._dialler = threading.Thread(target=self._dial, name="smc-control", daemon=True)
+        self._down = threading.Event()  # no conversation is under way
+        self._down.set()
         self.trouble = "not connected yet"
 
     @property
@@ -92,11 +95,12 @@ class Control:
                 self._outgoing.put(statement)
 
     def stop(self) -> None:
-        """Hang up, and dial no more."""
+        """Hang up, and dial no more; returns when the link is down, or after `STOP_SECONDS`."""
         self._stopped.set()
         with self._lock:
             if self._outgoing is not None:
                 self._outgoing.put(None)
+        self._down.wait(STOP_SECONDS)
 
     def _dial(self) -> None:
         pause = 0.2
@@ -112,16 +116,17 @@ class Control:
     def _converse(self, link: Link, address: str | None = None) -> None:
         """Talk until the link breaks (which is an error) or the node stops (which the peer is told)."""
         outgoing: queue.Queue[bytes | None] = queue.Queue()
-        with self._lock:
-            self._outgoing = outgoing
-        for statement in self._greet():
-            outgoing.put(statement)
-        self.trouble = ""
-        self._changed(True, address)
         over = threading.Event()
         teller = threading.Thread(target=_tell, args=(link, outgoing, over), name="smc-control-out", daemon=True)
+        with self._lock:
+            self._outgoing = outgoing
+            self._down.clear()
         teller.start()
         try:
+            for statement in self._greet():
+                outgoing.put(statement)
+            self.trouble = ""
+            self._changed(True, address)
             with link.session().phase("statements"):
                 while True:
                     statement = _receive(link.session())
@@ -137,6 +142,7 @@ class Control:
             teller.join(SILENCE_SECONDS)
             if current:
                 self._changed(False, None)
+                self._down.set()
 
 
 def _tell(link: Link, outgoing: queue.Queue[bytes | None], over: threading.Event) -> None:

@@ -31,6 +31,10 @@ DIFFERENT = "the two parties have signed different results"
 SHORTEST_NAME = 4  # of a job: so many digits of its identifier at least
 
 
+class ClosedError(InputError):
+    """The node has stopped: nothing is written any more."""
+
+
 class Ledger:
     """All jobs of a node. Calls come from any thread.
 
@@ -53,6 +57,7 @@ class Ledger:
         self._store = Store(connection)
         self._log = records.AuditLog(connection, who.identity)
         self._running: set[str] = set()
+        self._closed = False
         self.address: str | None = None
 
     # What there is.
@@ -95,12 +100,12 @@ class Ledger:
 
     def entries(self, last: int, before: int | None) -> list[Any]:
         """The last entries of the audit log, the newest first."""
-        with self._lock:
+        with self._open():
             return self._log.entries(last, before)
 
     def verify(self) -> Any:
         """Whether the audit log is whole."""
-        with self._lock:
+        with self._open():
             return self._log.verify(self._who.peer)
 
     def note(self, kind: Kind, **fields: Any) -> None:
@@ -278,12 +283,26 @@ class Ledger:
             self._running.discard(identifier)
         self._changed(identifier)
 
+    def close(self) -> None:
+        """Close the database, when nobody is using it."""
+        with self._lock:
+            self._closed = True
+            self._connection.close()
+
     # How it is written.
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """Nothing changes meanwhile. `ClosedError` if there is no database any more."""
+        with self._lock:
+            if self._closed:
+                raise ClosedError("the node has stopped")
+            yield
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Nothing changes meanwhile, and what is written inside is written together, or not at all."""
-        with self._lock:
+        with self._open():
             try:
                 with self._connection:
                     yield

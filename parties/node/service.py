@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import socket
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -19,7 +20,7 @@ from parties.node.control import LABEL, Control, control_options
 from parties.node.events import Events, MetricsServer
 from parties.node.gate import Gate, Offer, Who
 from parties.node.health import Health
-from parties.node.ledger import Ledger
+from parties.node.ledger import ClosedError, Ledger
 from parties.node.operator import AuditEntry, AuditState, JobResult, JobView, NodeView
 from parties.node.settings import NodeFile
 from parties.node.statement import Statement
@@ -31,7 +32,7 @@ from parties.web.api import routes
 from parties.web.app import make_app
 from parties.web.login import Logins
 from parties.web.server import WebServer
-from smc.errors import InputError, ProtocolError
+from smc.errors import InputError
 
 STREAMS = 40  # threads of the port: the control link, sessions, health checks
 
@@ -144,7 +145,7 @@ class Node:
         if self._port is not None:
             self._port.close()
         (self._file.node.state / "api.json").unlink(missing_ok=True)
-        self._connection.close()
+        self._ledger.close()
         self._lock.close()
         self._events.log("node stopped")
 
@@ -206,7 +207,7 @@ class Node:
     def _refuse_changed_records(self) -> None:
         """A node does not go on with records that somebody has changed: to go on would cover it up."""
         if self._ledger.entries(1, None) and not (found := self._ledger.verify()).ok:
-            self._connection.close()
+            self._ledger.close()
             raise InputError(
                 f"the audit log in {self._file.node.state} is not whole: {found.problems[0]}; smc audit verify shows "
                 "all; to begin a new log, move the directory away and keep it"
@@ -227,19 +228,23 @@ class Node:
     def _hear(self, data: bytes) -> None:
         try:
             self._ledger.hear(data)
-        except (ProtocolError, InputError) as error:
+        except Exception as error:  # whatever it is, the link goes on: the statement comes again with the next one
             self._events.log("statement refused", error=type(error).__name__)
 
     def _connected(self, connected: bool, address: str | None) -> None:
         self._events.connected.set(connected)
         self._events.log("connected" if connected else "disconnected")
+        with suppress(ClosedError):
+            self._note_link(connected, address)
+        self._sessions.wake()
+
+    def _note_link(self, connected: bool, address: str | None) -> None:
         if connected:
             self._ledger.address = address or _resolved(self._address)
             whom = {"peer": self._who.peer_name, "fingerprint": fingerprint(self._who.peer)}
             self._ledger.note("connected", **whom, address=self._ledger.address)
         else:
             self._ledger.note("disconnected", why=self._control.trouble)
-        self._sessions.wake()
 
     def _changed(self, identifier: str) -> None:
         del identifier

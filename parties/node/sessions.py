@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -21,7 +21,7 @@ from parties.listening import RefusedError, Take
 from parties.node import checkpoint, runner
 from parties.node.events import Events
 from parties.node.gate import Offer
-from parties.node.ledger import Ledger
+from parties.node.ledger import ClosedError, Ledger
 from parties.node.operator import ENDED, Progress
 from parties.node.store import Record
 from parties.outbox import Outbox
@@ -184,7 +184,8 @@ class Sessions:
     def _spawn(self, record: Record, session: Running, dial: Callable[[], AbstractContextManager[Link]]) -> None:
         def work() -> None:
             try:
-                self._session(record, session, dial)
+                with suppress(ClosedError):
+                    self._session(record, session, dial)
             finally:
                 with self._idle:
                     del self._running[record.id]

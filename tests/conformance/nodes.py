@@ -19,7 +19,10 @@ from smc.errors import LinkError
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 90.0
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
+ENVIRONMENT = os.environ | {
+    "PYTHONFAULTHANDLER": "1",
+    "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+}
 
 PARTY = """
 [link]
