@@ -166,7 +166,7 @@ def _path(identifier: str, call: str = "") -> str:
     """The path of a job. `InputError` if this cannot be the beginning of an identifier."""
     if not re.fullmatch("[0-9a-fA-F]{4,32}|latest", identifier):
         raise InputError(
-            f"name a job by at least 4 digits of its identifier, the first, or by latest; not {files.quoted(identifier)}"
+            f"name a job by at least 4 first digits of its identifier, or by latest; not {files.quoted(identifier)}"
         )
     return f"jobs/{identifier.lower()}{call}"
 

@@ -7,8 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,52 @@ class NodeProcess:
         return (self.directory / "log").read_text()
 
 
+class Cable:
+    """A TCP relay to a port on this machine, which can be cut and mended."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._whole = True
+        self._ends: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """All connections end, and new ones too."""
+        self._whole = False
+        for end in self._ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self._ends.clear()
+
+    def mend(self) -> None:
+        self._whole = True
+
+    def close(self) -> None:
+        self._listener.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(("127.0.0.1", self._target)) if self._whole else None
+                if far is None:
+                    near.close()
+                    continue
+                self._ends += [near, far]
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _carry(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                sink.sendall(data)
+
+
 class Nodes:
     """Nodes a (listens) and b (connects), with their rows, under one directory."""
 
@@ -107,13 +155,14 @@ class Nodes:
             (directory / name / f"{peer}.crt").write_bytes(certificate)
 
     def furnish(self, rows: tuple[str, str], schema: str, more: tuple[str, str] = ("", ""), link: str = "") -> None:
-        """Give each party its rows (CSV text), the schema, and what else its file holds."""
+        """Give each party its rows (CSV text), the schema, and what else its file holds; lay the cable."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
+        self.cable = Cable(port)
         for party, (node, own) in enumerate(((self.a, rows[0]), (self.b, rows[1]))):
             name, peer = "ab"[party], "ab"[1 - party]
-            way = ("listen", "connect")[party]
+            way, port = ("listen", port) if party == 0 else ("connect", self.cable.port)
             (node.directory / "rows.csv").write_text(own)
             (node.directory / "schema.toml").write_text(schema)
             text = PARTY.format(name=name, peer=peer, way=way, port=port, link=link, more=more[party])
@@ -138,6 +187,7 @@ class Nodes:
         return left, right
 
     def close(self) -> None:
+        self.cable.close()
         for node in (self.a, self.b):
             if node.process is not None and node.process.poll() is None:
                 node.process.kill()

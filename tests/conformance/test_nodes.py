@@ -259,6 +259,26 @@ def test_told_to_stop_in_the_middle_of_a_job(nodes: Nodes) -> None:
     assert nodes.a.client.result(identifier).tree["tree"] == clear_tree(nodes)
 
 
+def test_a_link_cut_twice_in_the_middle_of_a_job(nodes: Nodes) -> None:
+    big, text = _random_table(5, 600)
+    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "8mbit,5ms"')
+    nodes.start()
+    identifier = submit(nodes.a, purpose="research")
+    for depth in (1, 2):
+        eventually(lambda depth=depth: (at := job(nodes.b, identifier).progress) is not None and at.depth >= depth)
+        nodes.cable.cut()
+        eventually(lambda: {job(node, identifier).state for node in (nodes.a, nodes.b)} == {"interrupted"})
+        eventually(lambda: not nodes.a.client.node().connected and not nodes.b.client.node().connected)
+        nodes.cable.mend()
+    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
+    assert nodes.a.client.result(identifier).tree["tree"] == clear_tree(nodes)
+    starts = [entry.fields["depth"] for entry in nodes.a.client.audit(100) if entry.kind == "started"]
+    assert len(starts) == 3
+    assert starts[2] == 0 < starts[1] <= starts[0]
+    assert verified(nodes.a)["ok"]
+    assert verified(nodes.b)["ok"]
+
+
 def test_a_second_node_keeps_out(days: Nodes) -> None:
     second = subprocess.run(
         [sys.executable, "-m", "parties.cli", "node", "--config", "party.toml"],

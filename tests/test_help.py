@@ -1,0 +1,48 @@
+"""Every command explains itself: what it does, what each option means, and an example that it would take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from parties.cli import COMMANDS, cli
+
+
+def commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """All commands that do something, by their words."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+ALL = dict(commands())
+
+
+def test_all_are_listed() -> None:
+    assert set(COMMANDS) == {words[0] for words in ALL}
+    shown = CliRunner().invoke(cli, ["--help"]).output
+    assert all(f"  {name} " in shown for name in COMMANDS)
+
+
+@pytest.mark.parametrize("words", ALL, ids=" ".join)
+def test_help_with_an_example(words: tuple[str, ...]) -> None:
+    command = ALL[words]
+    shown = CliRunner().invoke(cli, [*words, "--help"])
+    assert shown.exit_code == 0
+    assert command.help
+    for parameter in command.params:
+        assert not isinstance(parameter, click.Option) or parameter.help, f"{parameter.name} is not explained"
+    example = re.search(r"Example:\s+smc (.*)", " ".join(shown.output.split()))
+    assert example is not None
+    assert example.group(1).startswith(" ".join(words))
+    known = {name for parameter in command.params for name in parameter.opts}
+    assert set(re.findall(r"--[a-z-]+", example.group(1))) <= known
