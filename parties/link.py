@@ -94,6 +94,7 @@ class GrpcChannel(Channel):
         self._reader = FrameReader()
         self._writer = FrameWriter(written)
         self._step = HELLO_STEP
+        self._order = threading.Lock()  # frames are numbered and queued at once, whoever aborts meanwhile
         self._last_word = threading.Lock()  # taken, for good, by whoever says goodbye or aborts
         self._watchdog = Watchdog(lambda: stream.outbox.last_taken, self._expire)
 
@@ -106,8 +107,9 @@ class GrpcChannel(Channel):
             raise LinkError(f"{self._peer} took nothing for {self._timeout:g} s at step '{step}'") from None
         except OutboxClosedError:
             raise self._lost() from None
-        for frame in self._writer.cut(step, payload):
-            self._stream.outbox.append(frame)
+        with self._order:
+            for frame in self._writer.cut(step, payload):
+                self._stream.outbox.append(frame)
         time.sleep(0)  # lets gRPC's thread have the interpreter now: a fifth off the latency of short messages
 
     def receive(self, step: str, size: int) -> Buffer:
@@ -157,7 +159,8 @@ class GrpcChannel(Channel):
         self._stream.outbox.close(discard=True)
 
     def _say(self, kind: Kind, payload: bytes = b"") -> None:
-        self._stream.outbox.append(self._writer.write(kind, self._step, payload))
+        with self._order:
+            self._stream.outbox.append(self._writer.write(kind, self._step, payload))
 
     def _next_frame(self) -> Frame:
         self._watchdog.arm(self._limit)

@@ -44,12 +44,15 @@ def decided(tree: Tree) -> int:
 def common(session: Session, own: Tree) -> Tree:
     """The tree down to the last level that both parties have decided, from which the session goes on.
 
-    `ProtocolError` if the two do not have the same tree there.
+    `ProtocolError` if the two do not have the same tree there, or are further apart than honest parties can be: each
+    has written a level down before the next one is begun. A peer that could go back at will would see several trees.
     """
     with session.phase("checkpoint"):
         session.send("checkpoint.levels", np.array([decided(own)], dtype=np.int64))
         (theirs,) = session.receive("checkpoint.levels", np.int64, (1,))
-        start = cut(own, min(decided(own), max(0, int(theirs))))
+        if abs(int(theirs) - decided(own)) > 1:
+            raise ProtocolError(f"the peer has decided {theirs} levels and this party {decided(own)}: it cannot go on")
+        start = cut(own, min(decided(own), int(theirs)))
         session.send("checkpoint.digest", np.frombuffer(digest(start), dtype=np.uint8))
         if session.receive("checkpoint.digest", np.uint8, (32,)).tobytes() != digest(start):
             raise ProtocolError(f"the two parties' trees differ above level {decided(start)}: the job cannot go on")

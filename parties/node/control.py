@@ -81,8 +81,8 @@ class Control:
                 try:
                     with link_over(stream, self._options, hello) as link:
                         self._converse(link, stream.address)
-                except SmcError as error:
-                    self.trouble = str(error)
+                except Exception as error:  # whatever it is, the peer will dial anew
+                    self.trouble = _reason(error)
 
             threading.Thread(target=converse, name="smc-control", daemon=True).start()
 
@@ -109,8 +109,8 @@ class Control:
             try:
                 with open_link(self._options, JOB) as link:
                     self._converse(link)
-            except SmcError as error:
-                self.trouble = str(error)
+            except Exception as error:  # whatever it is, the link must come back
+                self.trouble = _reason(error)
             pause = 0.2 if time.monotonic() - begun > DIAL_SECONDS + 1 else min(2 * pause, LONGEST_PAUSE)
 
     def _converse(self, link: Link, address: str | None = None) -> None:
@@ -143,6 +143,11 @@ class Control:
             if current:
                 self._changed(False, None)
                 self._down.set()
+
+
+def _reason(error: Exception) -> str:
+    """What the operator is told. Other errors than our own may quote anything."""
+    return str(error) if isinstance(error, SmcError) else f"internal error: {type(error).__name__}"
 
 
 def _tell(link: Link, outgoing: queue.Queue[bytes | None], over: threading.Event) -> None:

@@ -97,6 +97,11 @@ class Gate:
             return f"there is no table '{job.tables[self._who.party]}' here"
         if proposed_by == "peer" and around.waiting >= MAX_WAITING:
             return f"{around.waiting} jobs are waiting already"
+        least = offer.settings.max_rows
+        if job.settings.max_rows < least:  # or a run that fails for too many rows would tell the peer about them
+            return f"max_rows of the job must be at least {least}, the public bound of the table here"
+        if job.settings.engine == "auto" and not job.is_countable:
+            return "the job is too large for the engine auto: name an engine"
         return misfit(job.agreed, offer.schema)
 
 

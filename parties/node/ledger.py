@@ -23,8 +23,8 @@ from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
 from parties.records import Signed
 from parties.records.kinds import Kind, Side
-from protocols.tree import Tree
-from smc.errors import InputError, ProtocolError
+from protocols.tree import Tree, cut
+from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 
 DIFFERENT = "the two parties have signed different results"
@@ -173,6 +173,8 @@ class Ledger:
                 settled, known = record.ours.settled, record.theirs
                 if theirs != known and self.state(record) != "done":
                     record = self._hear_more(record, theirs)
+                if settled and self.state(record) not in ENDED:
+                    raise ProtocolError("the peer takes back that a job has ended")
                 # The peer has not heard of the end, or not that we have.
                 answer = record.ours.settled and not (settled and theirs.settled)
                 if theirs == known and not answer:
@@ -191,7 +193,7 @@ class Ledger:
         """News of a job that is not done."""
         before = record.theirs
         record = record.model_copy(update={"theirs": theirs})
-        if theirs.verdict != "waiting" and (before is None or before.verdict == "waiting"):
+        if before is None or before.verdict != theirs.verdict:
             self._log_verdict(record.id, "peer", theirs)
         if theirs.end in ("cancelled", "failed") and (before is None or before.end != theirs.end):
             self._log_end(record, "peer", theirs)
@@ -225,18 +227,21 @@ class Ledger:
     def met(self, identifier: str, depth: int, profile: str, fingerprint: str) -> None:
         """The session has begun: the peer is there, and both go on from this depth."""
         with self._writing():
-            record = self._get(identifier)
+            record = self._get_running(identifier)
             fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile}
             self._log.append("started", identifier, fields | {"address": self.address})
             spent = outcome.added(record.spent, record.current)
-            changes = {"sessions": record.sessions + 1, "spent": spent, "current": {}}
+            changes = {"sessions": record.sessions + 1, "spent": spent, "current": {}, "depth": depth}
             changes["fingerprint"] = fingerprint or record.fingerprint
             self._put(record.model_copy(update={"started_at": record.started_at or _now(), "note": "", **changes}))
 
     def reached(self, identifier: str, tree: Tree, total: Cost) -> None:
-        """The checkpoint: all levels above the open nodes are decided. `total` is the session's cost so far."""
+        """The checkpoint: all levels above the open nodes are decided. `total` is the session's cost so far.
+
+        `ProtocolError` if the tree is not the one that sessions before have found: then rows have changed somewhere.
+        """
         with self._writing():
-            self._checkpoint(self._get(identifier), tree, total)
+            self._checkpoint(self._get_running(identifier), tree, total)
 
     def computed(self, identifier: str, tree: Tree, total: Cost, report: dict[str, Any]) -> None:
         """The session has ended well: keep the tree, and sign what it says."""
@@ -316,6 +321,13 @@ class Ledger:
             raise InputError("there is no such job here")
         return record
 
+    def _get_running(self, identifier: str) -> Record:
+        """The job of a session. `LinkError` if it was ended meanwhile: then nothing of it may go on."""
+        record = self._get(identifier)
+        if self.state(record) in ENDED:
+            raise LinkError(f"the job was ended: it is {self.state(record)}")
+        return record
+
     def _begin(self, record: Record) -> Record:
         """Write a new job."""
         self._log.append("proposed", record.id, {**self._public(record), "address": self.address})
@@ -345,14 +357,17 @@ class Ledger:
         }
 
     def _checkpoint(self, record: Record, tree: Tree, total: Cost) -> Record:
-        """Keep the tree if it is larger than the one there is, and record what its new levels opened."""
+        """Keep the tree if it is larger than the one there is, and record what this session has opened of it."""
         known = checkpoint.from_json(record.tree)
-        for depth in range(checkpoint.decided(known), checkpoint.decided(tree)):
+        common = min(checkpoint.decided(known), checkpoint.decided(tree))
+        if cut(known, common) != cut(tree, common):
+            raise ProtocolError("another tree than before: a party's rows have changed since the job began")
+        for depth in range(record.depth, checkpoint.decided(tree)):
             kinds = outcome.opened(record.ours.proposal, tree, depth)
             self._log.append("opened", record.id, {"depth": depth, "opened": kinds})
         deeper = max(known, tree, key=checkpoint.decided)
         changes = {"tree": checkpoint.to_json(deeper), "current": outcome.traffic(total)}
-        return self._put(record.model_copy(update=changes))
+        return self._put(record.model_copy(update={**changes, "depth": checkpoint.decided(tree)}))
 
     def _end(self, record: Record, end: End, why: str, error: BaseException | None = None) -> Record:
         ours = record.ours.model_copy(update={"end": end, "why": why[:500], "signed": None})

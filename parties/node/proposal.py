@@ -7,14 +7,14 @@ the peer is taken apart and put together again: what does not come out the same 
 from __future__ import annotations
 
 import secrets
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from parties import config, jobs
-from parties.handshake import canonical, job_digest
+from parties.handshake import MAX_JOB_BYTES, canonical, job_digest
 from parties.schema import Schema
 from protocols import id3
 from smc.errors import InputError
@@ -57,8 +57,10 @@ class Proposal(BaseModel):
 
     @model_validator(mode="after")
     def _whole(self) -> Proposal:
-        if self.proposed_at.utcoffset() is None:
-            raise ValueError("proposed_at has no time zone")
+        if self.proposed_at.utcoffset() != timedelta(0) or self.proposed_at.microsecond:
+            raise ValueError("proposed_at is not in UTC and whole seconds")
+        if len(canonical(self.job)) > MAX_JOB_BYTES:
+            raise ValueError(f"it has more than the {MAX_JOB_BYTES} bytes that a session can carry: take fewer columns")
         try:
             rebuilt = jobs.id3_specification(self.settings, self.agreed, self.target)
             if canonical(rebuilt) != canonical(self.specification):
@@ -92,6 +94,13 @@ class Proposal(BaseModel):
         """The protocol's view."""
         return jobs.problem(self.settings, self.agreed, self.target)
 
+    @property
+    def is_countable(self) -> bool:
+        """Whether its cost can be counted ahead in about a second; a peer may propose anything."""
+        problem = self.problem
+        deepest = len(problem.domains) if problem.max_depth is None else min(problem.max_depth, len(problem.domains))
+        return (deepest + 1) * sum(problem.domains) * problem.classes <= MOST_COUNTED
+
     @cached_property
     def job(self) -> dict[str, Any]:
         """All of it as plain JSON: what the handshake of each session compares."""
@@ -103,6 +112,7 @@ class Proposal(BaseModel):
         return job_digest(self.job)
 
 
+MOST_COUNTED = 20_000  # levels times values times classes
 PARAMETERS = ("delta", "min_rows", "max_depth", "max_rows", *jobs.PROFILE)
 
 
@@ -114,14 +124,17 @@ def propose(own: JobFile, schema: Schema, max_rows: int, party: int) -> Proposal
     given = own.model_dump(include=set(PARAMETERS), exclude_unset=True)
     settings = config.merge(config.Id3Settings(), {"max_rows": max_rows, **given})
     names = (own.table, own.peer_table or own.table)
-    return Proposal(
-        id=secrets.token_hex(16),
-        proposer=party,
-        proposed_at=datetime.now(UTC).replace(microsecond=0),
-        purpose=own.purpose,
-        tables=names if party == 0 else names[::-1],
-        specification=jobs.id3_specification(settings, schema, target),
-    )
+    try:
+        return Proposal(
+            id=secrets.token_hex(16),
+            proposer=party,
+            proposed_at=datetime.now(UTC).replace(microsecond=0),
+            purpose=own.purpose,
+            tables=names if party == 0 else names[::-1],
+            specification=jobs.id3_specification(settings, schema, target),
+        )
+    except ValidationError as error:
+        raise InputError(f"the job: {config.explained(error, Proposal)}") from None
 
 
 def read_job(fields: dict[str, Any]) -> JobFile:

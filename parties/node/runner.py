@@ -14,6 +14,7 @@ from parties.link import Link
 from parties.node import checkpoint
 from parties.node.gate import Offer
 from parties.node.proposal import Proposal
+from parties.schema import Schema
 from parties.sources import open_table
 from parties.sources.source import Source
 from protocols import id3
@@ -55,7 +56,10 @@ class Finished:
 def rows_of(job: Proposal, offer: Offer, identity: Identity, known: str) -> Iterator[Rows]:
     """Open the job's table and check its rows. `InputError` if they are not fit, or not those of `known` any more."""
     bounds = offer.settings.model_copy(update={"max_rows": job.settings.max_rows})
-    source = open_table(bounds, offer.schema, job.target, list(job.agreed.attributes))
+    columns = list(job.agreed.attributes)
+    ours = offer.schema.attributes
+    ordered = Schema({name: ours[name] for name in [*columns, *ours]})  # the job's order is what both count in
+    source = open_table(bounds, ordered, job.target, columns)
     try:
         source.check()
         key = hashlib.sha256(b"smc.node.fingerprint" + identity.key_pem + job.id.encode()).digest()
@@ -94,7 +98,9 @@ def run(
 
 
 def level_costs(job: Proposal) -> list[int]:
-    """What the levels of a typical tree cost: bytes both ways, which tell how far a session is."""
+    """What the levels of a typical tree cost: bytes both ways, which tell how far a session is; none if too many."""
+    if not job.is_countable:
+        return []
     program = planner.id3_program(job.problem, splits=planner.TYPICAL_SPLITS)
     phases = forecast(program, planner.INTEGER[0]).meters[0].phases
     return [cost.bytes_sent + cost.bytes_received for path, cost in phases.items() if "/" not in path]

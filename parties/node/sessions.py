@@ -134,7 +134,11 @@ class Sessions:
             raise RefusedError("the session before is ending")
         record, session = self._begin(identifier)
         options = self._options_for(record)
-        hello = make_hello(0, record.ours.proposal.job, options.measure)
+        try:
+            hello = make_hello(0, record.ours.proposal.job, options.measure)
+        except InputError as error:
+            self._end(identifier)
+            raise RefusedError(str(error)) from None
 
         def take(stream: Stream) -> None:
             session.abort = lambda why: _cut(session, stream, why)
@@ -187,12 +191,16 @@ class Sessions:
                 with suppress(ClosedError):
                     self._session(record, session, dial)
             finally:
-                with self._idle:
-                    del self._running[record.id]
-                    self._idle.notify_all()
-                self._ledger.over(record.id)
+                self._end(record.id)
 
         threading.Thread(target=work, name=f"smc-job-{record.id[:8]}", daemon=True).start()
+
+    def _end(self, identifier: str) -> None:
+        """No session of this job is under way any more."""
+        with self._idle:
+            del self._running[identifier]
+            self._idle.notify_all()
+        self._ledger.over(identifier)
 
     def _session(self, record: Record, session: Running, dial: Callable[[], AbstractContextManager[Link]]) -> None:
         """One session, to whatever end."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
 
 from parties.handshake import canonical
 from parties.node.operator import State
@@ -38,6 +38,12 @@ class Statement(BaseModel):
     why: Line = ""
     signed: Signed | None = None
     settled: bool = False
+
+    @model_validator(mode="after")
+    def _signed_if_computed(self) -> Statement:
+        if (self.signed is not None) != (self.end == "computed"):
+            raise ValueError("a result is signed, and nothing else is")
+        return self
 
     def to_bytes(self) -> bytes:
         """For the wire and the store."""

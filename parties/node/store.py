@@ -38,6 +38,7 @@ class Record(BaseModel):
     sessions: int = 0
     started_at: str | None = None
     ended_at: str | None = None
+    depth: int = 0  # what the present or last session has decided, in levels
     spent: dict[str, int] = {}  # by the sessions before the present or last one, and by that one
     current: dict[str, int] = {}
     cost: dict[str, Any] | None = None  # the report of the last session

@@ -129,9 +129,9 @@ def _value(value: object) -> str:
 def _moment(at: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(at)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # the end of time in one zone is beyond it in another
         return None
-    return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 FILTERS: dict[str, Any] = {
