@@ -77,12 +77,13 @@ class Port:
         presented = x509.load_pem_x509_certificate(facts["x509_pem_cert"][0])
         if presented != self._peer:  # TLS has checked this already; a pin is worth a second look
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not the pinned one")
+        label, address = _label(context), _host(context.peer())
+        context.send_initial_metadata(())  # tells the dialling end that it has arrived
         try:
-            outbox, take = self._admit(_label(context))
+            outbox, take = self._admit(label)
         except RefusedError as refusal:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(refusal))
-        stream = Stream(incoming, outbox, context.cancel, address=_host(context.peer()))
-        context.send_initial_metadata(())  # tells the dialling end that it has arrived
+        stream = Stream(incoming, outbox, context.cancel, address=address)  # from here on nothing can fail
         if not context.add_callback(stream.end):
             stream.end()
         take(stream)

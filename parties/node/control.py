@@ -34,7 +34,9 @@ LONGEST_PAUSE = 10.0  # between attempts to dial
 
 
 class Control:
-    """One node's end. `hear` is called with each statement of the peer, `greet` gives what to say on a new link.
+    """One node's end. `hear` is called with each statement of the peer, `greet` names what to speak of on a new link.
+
+    What is said is named by a key, and `read` only when it is sent: so nothing is overtaken by what was true before.
 
     `changed` is told when the link comes up, with the dialling peer's address, or breaks; `trouble` says why there is
     none.
@@ -44,13 +46,14 @@ class Control:
         self,
         options: LinkOptions,
         hear: Callable[[bytes], None],
-        greet: Callable[[], Iterable[bytes]],
+        greet: Callable[[], Iterable[str]],
+        read: Callable[[str], bytes],
         changed: Callable[[bool, str | None], None],
     ) -> None:
         self._options = options
-        self._hear, self._greet, self._changed = hear, greet, changed
+        self._hear, self._greet, self._read, self._changed = hear, greet, read, changed
         self._lock = threading.Lock()
-        self._outgoing: queue.Queue[bytes | None] | None = None  # of the link that is up
+        self._outgoing: queue.Queue[str | None] | None = None  # of the link that is up
         self._stream: Stream | None = None
         self._stopped = threading.Event()
         self._dialler = threading.Thread(target=self._dial, name="smc-control", daemon=True)
@@ -88,11 +91,11 @@ class Control:
 
         return outbox_for(self._options, hello), take
 
-    def say(self, statement: bytes) -> None:
+    def say(self, key: str) -> None:
         """Tell the peer, if there is a link; if not, it will hear when there is one."""
         with self._lock:
             if self._outgoing is not None:
-                self._outgoing.put(statement)
+                self._outgoing.put(key)
 
     def stop(self) -> None:
         """Hang up, and dial no more; returns when the link is down, or after `STOP_SECONDS`."""
@@ -115,16 +118,18 @@ class Control:
 
     def _converse(self, link: Link, address: str | None = None) -> None:
         """Talk until the link breaks (which is an error) or the node stops (which the peer is told)."""
-        outgoing: queue.Queue[bytes | None] = queue.Queue()
+        outgoing: queue.Queue[str | None] = queue.Queue()
         over = threading.Event()
-        teller = threading.Thread(target=_tell, args=(link, outgoing, over), name="smc-control-out", daemon=True)
+        teller = threading.Thread(
+            target=_tell, args=(link, outgoing, self._read, over), name="smc-control-out", daemon=True
+        )
         with self._lock:
             self._outgoing = outgoing
             self._down.clear()
         teller.start()
         try:
-            for statement in self._greet():
-                outgoing.put(statement)
+            for key in self._greet():
+                outgoing.put(key)
             self.trouble = ""
             self._changed(True, address)
             with link.session().phase("statements"):
@@ -138,7 +143,7 @@ class Control:
                 current = self._outgoing is outgoing
                 if current:
                     self._outgoing = None
-            outgoing.put(b"")
+            outgoing.put("")
             teller.join(SILENCE_SECONDS)
             if current:
                 self._changed(False, None)
@@ -150,18 +155,19 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, SmcError) else f"internal error: {type(error).__name__}"
 
 
-def _tell(link: Link, outgoing: queue.Queue[bytes | None], over: threading.Event) -> None:
+def _tell(link: Link, outgoing: queue.Queue[str | None], read: Callable[[str], bytes], over: threading.Event) -> None:
     """Send what is put into the queue until there is nothing more to say, in a thread of its own."""
     session = link.session()
     try:
         while not over.is_set():
             try:
-                statement = outgoing.get(timeout=ALIVE_SECONDS)
+                key = outgoing.get(timeout=ALIVE_SECONDS)
             except queue.Empty:
-                statement = b""
-            if statement is None:
+                key = ""  # a sign of life
+            if key is None:
                 link.channel.abort("the node is stopping")
                 return
+            statement = read(key) if key else b""
             session.send("statement.size", np.array([len(statement)], dtype=np.int64))
             if statement:
                 session.send("statement", np.frombuffer(statement, dtype=np.uint8))

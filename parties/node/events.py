@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from typing import TextIO
 
 import structlog
@@ -28,13 +29,23 @@ class Events:
         self._logger = structlog.wrap_logger(
             structlog.PrintLogger(stream or sys.stderr), processors=[stamp, structlog.processors.JSONRenderer()]
         )
-        logging.getLogger("parties").addHandler(_Unexpected(self))
         self.registry = CollectorRegistry()
         self.connected = Gauge("smc_connected", "Whether the peer's node is there.", registry=self.registry)
         self._jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
         self._sessions = Counter("smc_sessions", "Sessions that have ended.", registry=self.registry)
         self._seconds = Histogram("smc_session_seconds", "How long sessions took.", registry=self.registry)
         self._bytes = Counter("smc_session_bytes", "Bytes of sessions.", ["direction"], registry=self.registry)
+
+    def watch_process(self) -> None:
+        """Let nothing in this process write of errors by itself: neither our modules nor threads nor libraries."""
+        for name in ("parties", "uvicorn"):
+            logger = logging.getLogger(name)
+            logger.handlers, logger.propagate = [_Unexpected(self)], False
+
+        def thread_failed(failure: threading.ExceptHookArgs) -> None:
+            self.log("unexpected error", where="thread", error=failure.exc_type.__name__)
+
+        threading.excepthook = thread_failed
 
     def log(self, event: str, **fields: str | int | bool) -> None:
         """Write a line."""

@@ -28,6 +28,8 @@ from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 
 DIFFERENT = "the two parties have signed different results"
+MOST_TRIES = 20  # of one level: a level that is opened and not written down could be opened with other rows
+MOST_A_DAY = 500  # jobs of the peer: they are kept for ever
 SHORTEST_NAME = 4  # of a job: so many digits of its identifier at least
 
 
@@ -38,8 +40,8 @@ class ClosedError(InputError):
 class Ledger:
     """All jobs of a node. Calls come from any thread.
 
-    `said` is told of every statement of ours that the peer should hear, `changed` of every job that has changed, both
-    after it is written. `address` is the peer's, when it is known.
+    `said` is told of every job of which the peer should hear our statement, `changed` of every job that has changed,
+    both after it is written. `address` is the peer's, when it is known.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class Ledger:
         who: Who,
         gate: Gate,
         offers: dict[str, Offer],
-        said: Callable[[Statement], None],
+        said: Callable[[str], None],
         changed: Callable[[str], None],
     ) -> None:
         self._connection, self._who, self._gate, self._offers = connection, who, gate, offers
@@ -87,12 +89,15 @@ class Ledger:
         """What has become of a job."""
         return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
 
-    def open_statements(self) -> list[bytes]:
-        """What to say on a new link: of each job that has not ended, or whose end the peer may not know."""
-        records = [
-            record for record in reversed(self.all()) if not (record.ours.settled and _is_settled(record.theirs))
-        ]
-        return [record.ours.to_bytes() for record in records]
+    def statement(self, identifier: str) -> bytes:
+        """What we have to say of a job, now."""
+        with self._lock:
+            return self._get(identifier).ours.to_bytes()
+
+    def to_greet(self) -> list[str]:
+        """The jobs to speak of on a new link: those that have not ended, or whose end the peer may not know."""
+        jobs = reversed(self.all())
+        return [record.id for record in jobs if not (record.ours.settled and _is_settled(record.theirs))]
 
     def ready(self) -> list[Record]:
         """Jobs that could begin or go on now, the oldest first."""
@@ -182,8 +187,15 @@ class Ledger:
         self._tell(record, say=answer)
 
     def _meet(self, theirs: Statement) -> Record:
-        """A job that we did not know: decide on it by our rules, or leave it to the operator."""
+        """A job that we did not know: decide on it by our rules, or leave it to the operator.
+
+        `ProtocolError` if the peer proposes more than anybody could want.
+        """
         job = theirs.proposal
+        today = datetime.now(UTC).date()
+        heard = [record for record in self.all() if record.proposed_by == "peer"]
+        if sum(record.ours.proposal.proposed_at.date() == today for record in heard) >= MOST_A_DAY:
+            raise ProtocolError(f"the peer has proposed {MOST_A_DAY} jobs today")
         found = self._gate.judge(job, "peer", self._around(job))
         at = _now() if found.verdict != "waiting" else None
         ours = Statement(proposal=job, verdict=found.verdict, by=found.by, at=at, why=found.public)
@@ -195,7 +207,7 @@ class Ledger:
         record = record.model_copy(update={"theirs": theirs})
         if before is None or before.verdict != theirs.verdict:
             self._log_verdict(record.id, "peer", theirs)
-        if theirs.end in ("cancelled", "failed") and (before is None or before.end != theirs.end):
+        if theirs.end in ("cancelled", "failed") and (before is None or before.end in ("", "computed")):
             self._log_end(record, "peer", theirs)
         if theirs.signed is not None and record.ours.signed is not None:
             if theirs.signed.result != record.ours.signed.result:
@@ -228,11 +240,15 @@ class Ledger:
         """The session has begun: the peer is there, and both go on from this depth."""
         with self._writing():
             record = self._get_running(identifier)
+            tries = record.tries + 1 if depth == record.first else 1
+            if tries > MOST_TRIES:
+                raise ProtocolError(f"cut short {MOST_TRIES} times at level {depth}: it does not go on by itself")
             fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile}
             self._log.append("started", identifier, fields | {"address": self.address})
             spent = outcome.added(record.spent, record.current)
-            changes = {"sessions": record.sessions + 1, "spent": spent, "current": {}, "depth": depth}
-            changes["fingerprint"] = fingerprint or record.fingerprint
+            changes = {"sessions": record.sessions + 1, "spent": spent, "current": {}}
+            changes |= {"first": depth, "tries": tries, "depth": depth}
+            changes |= {"fingerprint": fingerprint or record.fingerprint, "profile": profile or record.profile}
             self._put(record.model_copy(update={"started_at": record.started_at or _now(), "note": "", **changes}))
 
     def reached(self, identifier: str, tree: Tree, total: Cost) -> None:
@@ -270,8 +286,15 @@ class Ledger:
         with self._writing():
             record = self._get(identifier).model_copy(update={"note": why, "current": outcome.traffic(total)})
             sizes = {name: record.current[name] for name in ("bytes_sent", "bytes_received")}
-            self._log.append("interrupted", identifier, {"why": why, **sizes})
+            self._log.append("interrupted", identifier, {"why": why, "depth": record.depth, **sizes})
             self._put(record)
+
+    def remark(self, identifier: str, note: str) -> None:
+        """Why the job does not go on now, for our operator."""
+        with self._writing():
+            record = self._get(identifier)
+            if record.note != note:
+                self._put(record.model_copy(update={"note": note}))
 
     def failed(self, identifier: str, error: BaseException, public: str) -> None:
         """The job cannot go on; the error is for our operator, `public` is what the peer is told."""
@@ -308,11 +331,12 @@ class Ledger:
     def _writing(self) -> Iterator[None]:
         """Nothing changes meanwhile, and what is written inside is written together, or not at all."""
         with self._open():
+            before = self._store.kept()
             try:
                 with self._connection:
                     yield
             except BaseException:
-                self._store.reload()
+                self._store.go_back(before)
                 raise
 
     def _get(self, identifier: str) -> Record:
@@ -412,7 +436,7 @@ class Ledger:
 
     def _tell(self, record: Record, say: bool = True) -> Record:
         if say:
-            self._said(record.ours)
+            self._said(record.id)
         self._changed(record.id)
         return record
 

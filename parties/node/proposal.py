@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from parties import config, jobs
+from parties import config, jobs, planner
 from parties.handshake import MAX_JOB_BYTES, canonical, job_digest
 from parties.schema import Schema
 from protocols import id3
@@ -96,10 +96,13 @@ class Proposal(BaseModel):
 
     @property
     def is_countable(self) -> bool:
-        """Whether its cost can be counted ahead in about a second; a peer may propose anything."""
+        """Whether its cost can be counted ahead in a few seconds, by what was measured; a peer may propose anything."""
         problem = self.problem
-        deepest = len(problem.domains) if problem.max_depth is None else min(problem.max_depth, len(problem.domains))
-        return (deepest + 1) * sum(problem.domains) * problem.classes <= MOST_COUNTED
+        attributes, classes = len(problem.domains), problem.classes
+        levels = attributes if problem.max_depth is None else min(problem.max_depth, attributes)
+        candidates = planner.TYPICAL_SPLITS * (levels * attributes - levels * (levels - 1) // 2)
+        logarithms = candidates * max(problem.domains, default=1) * (classes + 1)
+        return candidates <= 8000 and logarithms <= 500_000 and classes <= 200
 
     @cached_property
     def job(self) -> dict[str, Any]:
@@ -112,7 +115,6 @@ class Proposal(BaseModel):
         return job_digest(self.job)
 
 
-MOST_COUNTED = 20_000  # levels times values times classes
 PARAMETERS = ("delta", "min_rows", "max_depth", "max_rows", *jobs.PROFILE)
 
 

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from parties import jobs, planner
 from parties.identity import Identity
 from parties.link import Link
@@ -20,9 +22,13 @@ from parties.sources.source import Source
 from protocols import id3
 from protocols.tree import Tree, open_depth
 from smc.counting import forecast
-from smc.engines import engine_of
-from smc.errors import InputError
+from smc.engines import Profile, engine_of
+from smc.errors import InputError, ProtocolError
 from smc.meter import Cost, Meter
+
+
+class AwayError(InputError):
+    """The table cannot be opened now; the job can go on when it can."""
 
 
 class Watcher(Protocol):
@@ -59,7 +65,10 @@ def rows_of(job: Proposal, offer: Offer, identity: Identity, known: str) -> Iter
     columns = list(job.agreed.attributes)
     ours = offer.schema.attributes
     ordered = Schema({name: ours[name] for name in [*columns, *ours]})  # the job's order is what both count in
-    source = open_table(bounds, ordered, job.target, columns)
+    try:
+        source = open_table(bounds, ordered, job.target, columns)
+    except InputError as error:
+        raise AwayError(str(error)) from None
     try:
         source.check()
         key = hashlib.sha256(b"smc.node.fingerprint" + identity.key_pem + job.id.encode()).digest()
@@ -72,11 +81,16 @@ def rows_of(job: Proposal, offer: Offer, identity: Identity, known: str) -> Iter
 
 
 def run(
-    link: Link, job: Proposal, own: Tree, rows: Callable[[], AbstractContextManager[Rows]], watcher: Watcher
+    link: Link,
+    job: Proposal,
+    own: Tree,
+    known: str,
+    rows: Callable[[], AbstractContextManager[Rows]],
+    watcher: Watcher,
 ) -> Finished:
     """The session: agree on the last common level, go on from there to the end.
 
-    The rows are opened only if there is anything left to decide.
+    `known` names the profile of the sessions before. The rows are opened only if there is anything left to decide.
     """
     session = link.session()
     meter: Meter = session.meter
@@ -86,8 +100,7 @@ def run(
         watcher.met(depth, "", "")
         tree, profile = start, "nothing to compute"
     else:
-        typical = planner.id3_program(job.problem, splits=planner.TYPICAL_SPLITS)
-        chosen = jobs.profile_for(link, job.specification, lambda: typical)
+        chosen = _profile(link, job, known)
         profile = str(chosen)
         with rows() as opened:
             watcher.met(depth, profile, opened.fingerprint)
@@ -95,6 +108,24 @@ def run(
             tree = id3.id3(engine, job.problem, opened.source, lambda level: watcher.reached(level, meter.total), start)
     link.finish()
     return Finished(tree, meter.total, {"profile": profile, **meter.report()})
+
+
+def _profile(link: Link, job: Proposal, known: str) -> Profile:
+    """The profile of the job. What the engine "auto" has chosen once is kept: another one may decide near-ties else."""
+    contenders = planner.contenders(integers=True)
+    if job.specification["engine"] == "auto":
+        names = [str(profile) for profile in contenders]
+        session, none = link.session(), len(contenders)
+        own = names.index(known) if known in names else none
+        session.send("checkpoint.profile", np.array([own], dtype=np.uint8))
+        theirs = int(session.receive("checkpoint.profile", np.uint8, (1,))[0])
+        before = {own, theirs} - {none}
+        if len(before) > 1 or max(before, default=0) > none:
+            raise ProtocolError("the two parties know different profiles of the job: it cannot go on")
+        if before:
+            return contenders[before.pop()]
+    typical = planner.id3_program(job.problem, splits=planner.TYPICAL_SPLITS)
+    return jobs.profile_for(link, job.specification, lambda: typical)
 
 
 def level_costs(job: Proposal) -> list[int]:

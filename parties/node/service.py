@@ -23,7 +23,6 @@ from parties.node.health import Health
 from parties.node.ledger import ClosedError, Ledger
 from parties.node.operator import AuditEntry, AuditState, JobResult, JobView, NodeView
 from parties.node.settings import NodeFile
-from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.outbox import Outbox
 from parties.records.database import FILE_NAME
@@ -59,13 +58,16 @@ class Node:
         self._predict = str(link.emulate) if link.emulate is not None else file.node.link
         self._started = _now()
         self._events = Events()
+        self._events.watch_process()
         self._connection = records.connect(file.node.state / FILE_NAME)
         self._lock = files.lock(file.node.state / "lock")
         self._ledger = Ledger(
             self._connection, self._who, Gate(self._who, file, offers), offers, self._say, self._changed
         )
         self._refuse_changed_records()
-        self._control = Control(control_options(options), self._hear, self._ledger.open_statements, self._connected)
+        self._control = Control(
+            control_options(options), self._hear, self._ledger.to_greet, self._ledger.statement, self._connected
+        )
         self._sessions = sessions.Sessions(
             self._ledger,
             options,
@@ -222,8 +224,8 @@ class Node:
             return self._sessions.admit(label.removeprefix(sessions.LABEL))
         raise RefusedError("this is a node: start smc node at the other end as well")
 
-    def _say(self, statement: Statement) -> None:
-        self._control.say(statement.to_bytes())
+    def _say(self, identifier: str) -> None:
+        self._control.say(identifier)
 
     def _hear(self, data: bytes) -> None:
         try:

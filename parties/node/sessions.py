@@ -207,16 +207,21 @@ class Sessions:
         job, identifier = record.ours.proposal, record.id
         watcher = _Watcher(self, identifier, session)
         try:
-            offer = self._offers[job.tables[self._party]]
+            offer = self._offers.get(job.tables[self._party])
+            if offer is None:
+                raise InputError(f"there is no table '{job.tables[self._party]}' in party.toml any more")
             session.costs_of_levels = runner.level_costs(job)
             with dial() as link:
                 session.abort = lambda why: _cut_link(session, link, why)
                 session.cost = link.session().meter.total
                 rows = partial(runner.rows_of, job, offer, self._identity, record.fingerprint)
-                found = runner.run(link, job, checkpoint.from_json(record.tree), rows, watcher)
+                found = runner.run(link, job, checkpoint.from_json(record.tree), record.profile, rows, watcher)
             self._pauses.pop(identifier, None)
             self._ledger.computed(identifier, found.tree, found.total, found.report)
             self._events.log("session finished", job=identifier, **_sizes(found.total))
+        except runner.AwayError as error:
+            self._broke(identifier, session, str(error), begun=False)
+            self._ledger.remark(identifier, str(error))
         except (ProtocolError, JobMismatchError, InputError) as error:
             self._events.log("job failed", job=identifier, error=type(error).__name__)
             public = "an error in its own input" if isinstance(error, InputError) else str(error)

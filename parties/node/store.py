@@ -38,6 +38,9 @@ class Record(BaseModel):
     sessions: int = 0
     started_at: str | None = None
     ended_at: str | None = None
+    profile: str = ""  # of the first session; those that go on take the same
+    first: int = -1  # the level that the present or last session began at, and how many in a row have begun there
+    tries: int = 0
     depth: int = 0  # what the present or last session has decided, in levels
     spent: dict[str, int] = {}  # by the sessions before the present or last one, and by that one
     current: dict[str, int] = {}
@@ -53,21 +56,24 @@ class Store:
     """The table of jobs. The caller holds the node's lock, and a transaction around what belongs together.
 
     This process alone writes it, so all jobs are kept in memory too: what is shown every second is not read from disk.
-    After a transaction that failed, `reload` forgets what was not written.
+    After a transaction that failed, `go_back` forgets what was not written.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         with connection:
             connection.execute(_TABLE)
-        self._known: dict[str, Record] = {}
-        self.reload()
-
-    def reload(self) -> None:
-        """Read all jobs from the disk."""
-        rows = self._connection.execute("SELECT record FROM jobs ORDER BY number")
+        rows = connection.execute("SELECT record FROM jobs ORDER BY number")
         records = [Record.model_validate_json(record) for (record,) in rows]
         self._known = {record.id: record for record in records}
+
+    def kept(self) -> dict[str, Record]:
+        """All jobs as they are now, for `go_back`."""
+        return dict(self._known)
+
+    def go_back(self, kept: dict[str, Record]) -> None:
+        """Forget what was not written: the transaction has failed."""
+        self._known = kept
 
     def put(self, record: Record) -> None:
         """Insert or replace a job."""

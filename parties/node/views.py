@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from functools import lru_cache
 
 from parties import jobs, planner
@@ -39,7 +40,7 @@ def job_view(record: Record, state: State, who: Who, progress: Progress | None, 
         columns=list(job.agreed.attributes),
         parameters={name: getattr(settings, name) for name in proposal.PARAMETERS},
         reveals=proposal.reveals(job, who.peer_name),
-        cost=_predicted(canonical(job.specification), party, link) if job.is_countable else None,
+        cost=predicted(job, party, link) if state not in ("refused", "cancelled", "failed") else None,
         digest=job.digest,
         ours=_verdict(record.ours, record.reason),
         theirs=_verdict(record.theirs, ""),
@@ -74,6 +75,17 @@ def _verdict(side: Statement | None, reason: str) -> Verdict:
     return Verdict(
         verdict=side.verdict, by=side.by, reason=reason or (side.why if side.verdict == "refused" else ""), at=side.at
     )
+
+
+_counting = threading.Lock()  # the same job is not counted by two threads at once
+
+
+def predicted(job: Proposal, party: int, link: str) -> PredictedCost | None:
+    """What the job will cost; None if it is too large to be counted ahead."""
+    if not job.is_countable:
+        return None
+    with _counting:
+        return _predicted(canonical(job.specification), party, link)
 
 
 @lru_cache(maxsize=1024)

@@ -131,9 +131,10 @@ class Opened(Fields):
 
 
 class Interrupted(Fields):
-    """A session was cut short, and the job waits for the peer."""
+    """A session was cut short, and the job waits for the peer. What the level at `depth` opens it may know already."""
 
     why: Text
+    depth: Size = 0
     bytes_sent: Size
     bytes_received: Size
 

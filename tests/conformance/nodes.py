@@ -126,8 +126,11 @@ class Cable:
         with suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
-                far = socket.create_connection(("127.0.0.1", self._target)) if self._whole else None
-                if far is None:
+                try:
+                    if not self._whole:
+                        raise ConnectionRefusedError
+                    far = socket.create_connection(("127.0.0.1", self._target))
+                except ConnectionRefusedError:  # as if there were no relay
                     near.close()
                     continue
                 self._ends += [near, far]

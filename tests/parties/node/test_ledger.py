@@ -18,7 +18,6 @@ from parties.node.gate import Gate, Offer, Who
 from parties.node.ledger import Ledger
 from parties.node.operator import ENDED
 from parties.node.settings import NodeFile
-from parties.node.statement import Statement
 from parties.policy import Rule
 from parties.records import connect
 from parties.schema import Schema
@@ -49,8 +48,8 @@ class Party:
         offers = {"days": Offer(table, SCHEMA)}
         file = NodeFile(policy=self.rules)
 
-        def say(statement: Statement) -> None:
-            self.said.append(statement.to_bytes())
+        def say(identifier: str) -> None:
+            self.said.append(self.ledger.statement(identifier))
 
         gate = Gate(self.who, file, offers)
         self.ledger = Ledger(self.connection, self.who, gate, offers, say, lambda _: None)
@@ -90,7 +89,7 @@ class Pair:
     def meet(self) -> None:
         """A new link: each says what is open, then all is heard."""
         for party in self.parties:
-            party.said[:] = party.ledger.open_statements()
+            party.said[:] = [party.ledger.statement(job) for job in party.ledger.to_greet()]
         self.deliver()
 
     def session(

@@ -32,7 +32,7 @@ def test_an_error_over_a_statement_is_not_the_end_of_the_link(listening: Any, pa
     bob.control._hear = fail_once
     bob.control.start()
     eventually(lambda: len(tries) >= 2 or (len(tries) == 1 and bob.control.connected and alice.control.connected))
-    alice.control.say(b"news")
+    alice.control.say("news")
     eventually(lambda: b"news" in tries or len(tries) >= 2)
     assert bob.control.connected
     bob.control.stop()

@@ -79,7 +79,7 @@ def running(
 def finds(what: Any) -> Callable[..., runner.Finished]:
     """In place of `runner.run`: says goodbye and has found a tree, or fails."""
 
-    def run(link: Any, job: Any, own: Any, rows: Any, watcher: Any) -> runner.Finished:
+    def run(link: Any, job: Any, own: Any, known: Any, rows: Any, watcher: Any) -> runner.Finished:
         watcher.met(0, "mixed", "f" * 64)
         if isinstance(what, BaseException):
             raise what
