@@ -142,6 +142,8 @@ class Cable:
         with suppress(OSError):
             while data := source.recv(1 << 16):
                 sink.sendall(data)
+        with suppress(OSError):  # who leaves is missed at once, as without a relay
+            sink.shutdown(socket.SHUT_RDWR)
 
 
 class Nodes:

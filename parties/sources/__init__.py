@@ -1,0 +1,14 @@
+"""A party's table, wherever it lives: mapped to the public schema and counted there, one query a level of the tree.
+
+settings    `[tables.NAME]` of party.toml
+mapping     settings checked against the schema: rules
+expressions rules as SQL; `levels`: a level of a tree as SQL
+engines     who answers: DuckDB, PostgreSQL, Spark
+source      the counts: `Source`
+opening     `open_table`, `from_frame`; local (with delimited), postgres, spark, frames: what they open
+"""
+
+from parties.sources.opening import from_frame, open_table
+from parties.sources.settings import ColumnSettings, TableSettings
+
+__all__ = ["ColumnSettings", "TableSettings", "from_frame", "open_table"]

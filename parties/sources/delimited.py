@@ -1,0 +1,61 @@
+"""CSV files as `parties.tables` means them, but read by DuckDB: every cell is text, as it is spelled.
+
+The one difference: a line of nothing but space, in a file of several columns, is an error here.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parties import files
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+def read_csv(backend: Any, path: Path) -> ir.Table:
+    """The file as a table of text; columns without a name are dropped. `InputError` if the header is no good."""
+    names, records = _header(path)
+    table = backend.read_csv(
+        glob.escape(str(path)),
+        columns={f"c{i}": "VARCHAR" for i in range(len(names))},
+        header=False,
+        skip=records,
+        delim=",",
+        quote='"',
+        escape='"',
+        allow_quoted_nulls=False,  # tells "" from a blank line
+        strict_mode=True,
+    )
+    if len(names) == 1:
+        table = table.filter(table.c0.notnull())
+    return table.select(**{name: table[f"c{i}"] for i, name in enumerate(names) if name})
+
+
+def _header(path: Path) -> tuple[list[str], int]:
+    """The names of the columns, and the number of records, blank ones too, up to and with the header."""
+    records = 0
+    try:
+        # What is not UTF-8 below the header DuckDB will find, and say in which line.
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
+            for record in csv.reader(stream, strict=True):
+                records += 1
+                if record:
+                    break
+            else:
+                record = []
+    except csv.Error as error:
+        raise InputError(f"{path}: not valid CSV: {error}") from None
+    names = [field.strip() for field in record]
+    if any("\ud800" <= letter <= "\udfff" for name in names for letter in name):
+        raise InputError(f"{path}: the header is not UTF-8; save the file as UTF-8")
+    if not any(names):
+        raise InputError(f"{path}: the file is empty; the first line must name the columns")
+    repeated = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
+    if repeated is not None:
+        raise InputError(f"{path}: the column {files.quoted(repeated)} stands twice in the header")
+    return names, records

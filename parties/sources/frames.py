@@ -1,0 +1,47 @@
+"""Tables that a Python program holds: data frames in memory, and Ibis tables of databases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ibis
+import ibis.expr.types as ir
+
+from parties.sources.engines import DuckDb, Engine, Postgres, Scratch, Spark, one_line
+from parties.sources.mapping import Rule
+from parties.sources.source import Source
+from smc.errors import InputError
+
+FRAME = "the frame"
+ENGINES: dict[str, type[Engine]] = {"duckdb": DuckDb, "postgres": Postgres, "pyspark": Spark}
+
+
+def open_frame(frame: Any, rules: Sequence[Rule], max_rows: int, memory: str, threads: int | None) -> Source:
+    """The source for an object, see `opening.from_frame`. `InputError` if it is no table."""
+    if isinstance(frame, ir.Table):
+        table, engine = frame, _own_engine(frame)
+    else:
+        try:
+            table = ibis.memtable(frame)
+        except Exception as error:  # of Ibis, or of the library that the frame is from
+            raise InputError(f"{FRAME}: cannot be read as a table: {one_line(error)}") from None
+        engine = Scratch(FRAME, memory, threads)
+    try:
+        source = Source(engine, engine.backend.compiler.to_sqlglot(table), table.schema(), rules, max_rows)
+        with engine.reporting():
+            engine.backend.to_pyarrow(table.limit(0))  # the engine gets to know the frames that the table refers to
+        return source
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _own_engine(table: ir.Table) -> Engine:
+    try:
+        backend = table.get_backend()
+    except Exception as error:
+        raise InputError(f"{FRAME}: {one_line(error)}") from None
+    if backend.name not in ENGINES:
+        raise InputError(f"{FRAME}: an Ibis table must be of DuckDB, PostgreSQL or Spark, not {backend.name}")
+    return ENGINES[backend.name](backend, FRAME)

@@ -1,0 +1,145 @@
+"""A level of a growing tree as one SQL query, and its answer as counts.
+
+The rows are given as a query with the columns c0, c1, ... (category indices of the attributes), y (of the class) and n
+(how many such rows there are). A row's place at a depth is found from its place one level up by joining the splits
+there: the number of the split's first child plus the row's index of the attribute that the split asks. So the query has
+one join a level, whose table has one row a split, and never an expression that grows with the tree. Rows in leaves
+drop out by the joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sqlglot.expressions as exp
+
+from protocols.counts import Indices, LevelCounts
+from protocols.tree import Open, Split, Tree, open_depth
+
+SETS = 60  # grouping sets in one SELECT: Spark numbers grouping columns by the bits of a word
+PLACE, ATTRIBUTE, VALUE, CLASS, ROWS = range(5)  # columns of an answer
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A growing tree by its depths: `splits` lists (place, attribute, place of the first child), depth by depth.
+
+    `open_at` int64[places at the last depth] numbers the open nodes there, -1 for others. `asked` has the attributes
+    and their values on the way to each open node.
+    """
+
+    splits: list[list[tuple[int, int, int]]]
+    open_at: Indices
+    asked: list[dict[int, int]]
+
+    @classmethod
+    def of(cls, tree: Tree) -> Plan:
+        """The plan for a tree whose open nodes lie at one depth."""
+        level: list[tuple[Tree, dict[int, int]]] = [(tree, {})]
+        splits: list[list[tuple[int, int, int]]] = []
+        for _ in range(open_depth(tree) or 0):
+            below: list[tuple[Tree, dict[int, int]]] = []
+            step: list[tuple[int, int, int]] = []
+            for place, (node, asked) in enumerate(level):
+                if isinstance(node, Split):
+                    step.append((place, node.attribute, len(below)))
+                    below += [(child, asked | {node.attribute: v}) for v, child in enumerate(node.children)]
+            splits.append(step)
+            level = below
+        is_open = np.array([isinstance(node, Open) for node, _ in level], dtype=bool)
+        open_at: Indices = np.where(is_open, np.cumsum(is_open) - 1, -1)
+        return cls(splits, open_at, [asked for node, asked in level if isinstance(node, Open)])
+
+    def left(self, attributes: int) -> list[int]:
+        """The attributes that some open node has not asked yet."""
+        return [a for a in range(attributes) if any(a not in asked for asked in self.asked)]
+
+    def query(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Query:
+        """Rows by (place, attribute, value, class) for each of the attributes; without any, by place and class.
+
+        -1 stands for a value that is not in the schema.
+        """
+        placed = self._placed(rows, attributes)
+        blocks = [attributes[i : i + SETS] for i in range(0, max(len(attributes), 1), SETS)]
+        parts = [_counted(placed, block) for block in blocks]
+        return exp.union(*parts, distinct=False) if len(parts) > 1 else parts[0]
+
+    def _placed(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Select:
+        """The rows, each with its place p at the last depth."""
+        query = exp.Select().from_(rows.subquery("t"))
+        place: exp.Expr = exp.convert(0)
+        for depth, step in enumerate(self.splits):
+            if depth == 0:
+                place = _cell(step[0][1])
+                continue
+            table = f"s{depth}"
+            known = exp.values(step, alias=table, columns=["place", "attribute", "child"])
+            query = query.join(known, on=exp.column("place", table).eq(place), copy=False)
+            asked = exp.Case(this=exp.column("attribute", table))
+            for attribute in sorted({attribute for _, attribute, _ in step}):
+                asked = asked.when(exp.convert(attribute), _cell(attribute), copy=False)
+            place = exp.column("child", table) + asked
+        return query.select(
+            place.as_("p"), *(_cell(attribute) for attribute in attributes), exp.column("y", "t"), exp.column("n", "t")
+        )
+
+    def counts(self, answer: Indices, domains: Sequence[int], classes: int, left: Sequence[int]) -> LevelCounts:
+        """The counts by classes and by each attribute, from an answer int64[lines, 5] to `query(..., left)`."""
+        answer = np.column_stack([self.open_at[answer[:, PLACE]], answer[:, 1:]])
+        answer = answer[answer[:, PLACE] >= 0]
+        nodes = len(self.asked)
+        found = {}
+        for attribute in left:
+            lines = answer[answer[:, ATTRIBUTE] == attribute]
+            found[attribute] = _table((nodes, domains[attribute], classes), lines, (PLACE, VALUE, CLASS))
+        of_classes = found[left[0]].sum(axis=1) if left else _table((nodes, classes), answer, (PLACE, CLASS))
+        values = tuple(
+            found[attribute] if attribute in found else self._asked_before(attribute, size, of_classes)
+            for attribute, size in enumerate(domains)
+        )
+        return LevelCounts(of_classes, values)
+
+    def _asked_before(self, attribute: int, size: int, of_classes: Indices) -> Indices:
+        """The counts by an attribute that is not left in any node: all rows of a node have one value."""
+        table = np.zeros((len(of_classes), size, of_classes.shape[1]), dtype=np.int64)
+        table[np.arange(len(of_classes)), [asked[attribute] for asked in self.asked]] = of_classes
+        return table
+
+
+def _counted(placed: exp.Select, attributes: Sequence[int]) -> exp.Select:
+    """The numbers of placed rows, see `Plan.query`."""
+    place, label = exp.column("p"), exp.column("y")
+    which: exp.Expr = exp.convert(0)
+    value: exp.Expr = exp.convert(0)
+    sets = [[place, label]]
+    if attributes:
+        cells = [exp.column(f"c{attribute}") for attribute in attributes]
+        which = exp.Case()
+        for attribute, cell in zip(attributes, cells, strict=True):
+            is_grouped = exp.Anonymous(this="GROUPING", expressions=[cell]).eq(0)
+            which = which.when(is_grouped, exp.convert(attribute), copy=False)
+        value = _known(*cells)
+        sets = [[place, cell, label] for cell in cells]
+    total = exp.cast(exp.Sum(this=exp.column("n")), "BIGINT")
+    query = exp.Select().select(_known(place), which, value, _known(label), total).from_(placed.subquery("placed"))
+    tuples = [exp.Tuple(expressions=[column.copy() for column in columns]) for columns in sets]
+    query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=tuples)]))
+    return query
+
+
+def _cell(attribute: int) -> exp.Column:
+    return exp.column(f"c{attribute}", "t")
+
+
+def _known(*cells: exp.Expr) -> exp.Expr:
+    """The first cell that is not NULL, -1 if all are."""
+    return exp.Coalesce(this=cells[0].copy(), expressions=[*(cell.copy() for cell in cells[1:]), exp.convert(-1)])
+
+
+def _table(shape: tuple[int, ...], answer: Indices, columns: tuple[int, ...]) -> Indices:
+    """The numbers of rows in an answer, int64[shape], at the indices that the given columns hold."""
+    table: Indices = np.zeros(shape, dtype=np.int64)
+    table[tuple(answer[:, column] for column in columns)] = answer[:, ROWS]
+    return table

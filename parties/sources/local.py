@@ -1,0 +1,112 @@
+"""Files of this machine, read by a DuckDB of our own: CSV, Parquet (a file, a folder, a pattern), DuckDB databases.
+
+A file is recognised by how it begins, not by its name. A folder stands for all Parquet files below it, but for those
+that a running job has not finished (names that begin with `_` or `.`); folders named `key=value` are columns.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import sqlglot.expressions as exp
+
+from parties import files
+from parties.sources.delimited import read_csv
+from parties.sources.engines import Scratch
+from parties.sources.mapping import Rule
+from parties.sources.named import find_table
+from parties.sources.settings import TableSettings
+from parties.sources.source import Source
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+Reader: TypeAlias = "Callable[[Scratch], ir.Table]"
+
+ATTACHED = "source"  # what a DuckDB file is called while it is attached
+
+
+def open_files(settings: TableSettings, rules: Sequence[Rule]) -> Source:
+    """The source for a path, see `opening.open_table`."""
+    read = _reader(Path(settings.source), settings.table)
+    engine = Scratch(settings.label, settings.memory, settings.threads)
+    try:
+        with engine.reporting():
+            table = read(engine)
+            query = engine.backend.compiler.to_sqlglot(table)
+        return Source(engine, query, table.schema(), rules, settings.max_rows)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _reader(path: Path, table: str | None) -> Reader:
+    """How to read what lies at a path."""
+    if not path.exists() and glob.has_magic(str(path)):
+        found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+        return lambda engine: _parquet(engine, path, found)
+    if path.is_dir():
+        found = [file for file in sorted(path.rglob("*.parquet")) if _is_finished(file.relative_to(path))]
+        return lambda engine: _parquet(engine, path, found)
+    start = _beginning(path)
+    if start[8:] == b"DUCK":
+        return lambda engine: _database(engine, path, table)
+    if table is not None:
+        raise InputError(f"{path}: `table` names a table of a database, and this file is none")
+    if start.startswith(b"PAR1"):
+        return lambda engine: _parquet(engine, path, [path])
+    return lambda engine: read_csv(engine.backend, path)
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(12)
+    except FileNotFoundError:
+        reason = "there is no such file"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+    raise InputError(f"cannot read {path}: {reason}")
+
+
+def _is_finished(file: Path) -> bool:
+    return not any(part.startswith(("_", ".")) for part in file.parts)
+
+
+def _parquet(engine: Scratch, path: Path, found: Sequence[Path]) -> ir.Table:
+    if not found:
+        raise InputError(f"{path}: there is no Parquet file")
+    names = [glob.escape(str(file)) for file in found]
+    return engine.backend.read_parquet(names, hive_types_autocast=False)
+
+
+def _database(engine: Scratch, path: Path, name: str | None) -> ir.Table:
+    """A table of a DuckDB file, which others may read at the same time."""
+    backend = engine.backend
+    file = exp.alias_(exp.Literal.string(str(path)), ATTACHED)
+    backend.raw_sql(exp.Attach(this=file, expressions=[exp.AttachOption(this=exp.var("READ_ONLY"))]))
+
+    def known() -> list[str]:
+        schemas = [name for name in backend.list_databases(catalog=ATTACHED) if name not in _SYSTEM]
+        return [
+            table if schema == "main" else f"{schema}.{table}"
+            for schema in schemas
+            for table in backend.list_tables(database=(ATTACHED, schema))
+        ]
+
+    if name is None:
+        name, *others = known() or [""]
+        if others:
+            raise InputError(
+                f"{path}: there are several tables: say which is the `table` ({files.listed([name, *others])})"
+            )
+    return find_table(
+        name, engine.place, lambda schema, table: backend.table(table, database=(ATTACHED, schema or "main")), known
+    )
+
+
+_SYSTEM = ("information_schema", "pg_catalog")

@@ -1,0 +1,75 @@
+"""What each column means: the settings of a table, checked against the public schema, as rules for engines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from parties import files
+from parties.schema import Schema
+from parties.sources.settings import ColumnSettings
+from parties.tables import MISSING
+from smc.errors import InputError
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How the cells of one column become category indices of an attribute.
+
+    First `texts`: a cell's text, without space around it, to its index. Then, if there are `edges`, the number x of the
+    cell: index `ranges[i]` if edges[i-1] <= x < edges[i]. `missing` is the index of no value, None if the schema has no
+    category for it. Anything else is not in the schema.
+    """
+
+    attribute: str
+    column: str
+    categories: tuple[str, ...]
+    texts: Mapping[str, int]
+    edges: tuple[float, ...] | None
+    ranges: tuple[int, ...]
+    missing: int | None
+
+
+def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence[str]) -> list[Rule]:
+    """The rules of the named attributes, in that order.
+
+    `InputError` if the settings, of whichever attribute, do not fit the schema; it names the key under `columns`.
+    """
+    for name in columns:
+        if name not in schema.attributes:
+            hint = files.did_you_mean(name, schema.attributes)
+            raise InputError(f"columns: {files.quoted(name)} is not an attribute of the schema{hint}")
+    found = {
+        name: _rule(name, categories, columns.get(name, ColumnSettings()))
+        for name, categories in schema.attributes.items()
+    }
+    return [found[name] for name in names]
+
+
+def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings) -> Rule:
+    index = {category: i for i, category in enumerate(categories)}
+
+    def place(category: str, key: str) -> int:
+        if category not in index:
+            hint = files.did_you_mean(category, categories)
+            raise InputError(
+                f"columns.{name}.{key}: {files.quoted(category)} is not a category of the schema{hint}; "
+                f"it has {files.listed(categories)}"
+            )
+        return index[category]
+
+    missing = index.get(MISSING) if settings.missing is None else place(settings.missing, "missing")
+    texts = {raw: place(category, "values") for raw, category in settings.values.items()}
+    ranges = tuple(i for category, i in index.items() if category != MISSING)
+    if settings.edges is None:
+        texts = index | texts
+    elif not ranges:
+        raise InputError(f"columns.{name}.edges: the attribute has no category for a range, only '?'")
+    elif len(settings.edges) != len(ranges) - 1:
+        raise InputError(
+            f"columns.{name}.edges: {len(settings.edges)} edges, but the {len(ranges)} categories other than '?' "
+            f"need {len(ranges) - 1}"
+        )
+    if missing is not None:
+        texts = texts | {MISSING: missing}
+    return Rule(name, settings.column or name, categories, texts, settings.edges, ranges, missing)

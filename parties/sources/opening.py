@@ -1,0 +1,71 @@
+"""Open a party's table for counting, whatever it is. What an engine needs is loaded when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parties import files
+from parties.schema import Schema
+from parties.sources.mapping import rules
+from parties.sources.settings import ColumnSettings, TableSettings
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.sources.source import Source
+
+
+def open_table(settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None) -> Source:
+    """A source of counts of the table's rows: by the attributes of the schema, in its order, and the target's classes.
+
+    `columns` names the attributes to count; without it they are all of the schema. The settings are checked against the
+    whole schema. `InputError` if they do not fit, if there is no such table or column, or if the source cannot be read.
+    Values are not looked at: see `Source.check`.
+    """
+    wanted = rules(settings.columns, schema, _chosen(schema, target, columns))
+    scheme, mark, _ = settings.source.partition("://")
+    if not mark:
+        from parties.sources import local
+
+        return local.open_files(settings, wanted)
+    if scheme in ("postgresql", "postgres"):
+        from parties.sources import postgres
+
+        return postgres.open_database(settings, wanted)
+    if scheme == "spark":
+        from parties.sources import spark
+
+        return spark.open_session(settings, wanted)
+    hint = files.did_you_mean(scheme, ("postgresql", "spark"))
+    raise InputError(f"{settings.label}: cannot read from {scheme}://{hint}; use a file, postgresql:// or spark://")
+
+
+def from_frame(
+    frame: Any,
+    schema: Schema,
+    target: str,
+    columns: Sequence[str] | None = None,
+    mapping: Mapping[str, ColumnSettings] | None = None,
+    max_rows: int = 65535,
+    memory: str = "2GB",
+    threads: int | None = None,
+) -> Source:
+    """A source of counts of a pandas, Polars or Arrow table, or an Ibis table of DuckDB, PostgreSQL or Spark.
+
+    `mapping` is what `[tables.NAME.columns]` says of a table in `party.toml`; for the rest see `open_table`. An Ibis
+    table is counted by its own engine, and its connection stays open; anything else by a DuckDB within `memory`.
+    """
+    from parties.sources import frames
+
+    wanted = rules(mapping or {}, schema, _chosen(schema, target, columns))
+    return frames.open_frame(frame, wanted, max_rows, memory, threads)
+
+
+def _chosen(schema: Schema, target: str, columns: Sequence[str] | None) -> list[str]:
+    """The attributes to count in schema order, and at the end the target."""
+    for name in (target, *(columns or ())):
+        if name not in schema.attributes:
+            hint = files.did_you_mean(name, schema.attributes)
+            raise InputError(f"{files.quoted(name)} is not an attribute of the schema{hint}")
+    wanted = schema.attributes if columns is None else columns
+    return [*(name for name in schema.features(target) if name in wanted), target]

@@ -1,0 +1,59 @@
+"""A table of PostgreSQL. A role that may only read is enough.
+
+Credentials come from the URL, or, as in any program on libpq, from PGPASSWORD or ~/.pgpass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parties.sources.mapping import Rule
+from parties.sources.needed import needing
+from parties.sources.settings import TableSettings
+from parties.sources.source import Source
+from smc.errors import InputError
+
+CONNECT_SECONDS = 10
+
+
+def open_database(settings: TableSettings, rules: Sequence[Rule]) -> Source:
+    """The source for a PostgreSQL URL, see `opening.open_table`."""
+    with needing("postgres", settings.label):
+        import ibis
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+
+        from parties.sources.engines import Postgres, one_line
+        from parties.sources.named import find_table
+    if settings.table is None:
+        raise InputError(f"{settings.label}: say which `table` of the database it is")
+    try:
+        password = conninfo_to_dict(settings.source).get("password")
+    except psycopg.Error:  # whose text quotes the URL
+        raise InputError(
+            f"{settings.label}: not a valid URL; it is postgresql://user@host:port/database, "
+            "with special characters of user and password percent-encoded"
+        ) from None
+    hidden = [str(password)] if password else []
+    try:
+        connection = psycopg.connect(
+            settings.source, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="smc"
+        )
+    except psycopg.Error as error:
+        raise InputError(f"{settings.label}: {one_line(error, hidden)}") from None
+    try:
+        backend = ibis.postgres.from_connection(connection)
+        engine = Postgres(backend, settings.label, hidden)
+        engine.resources.callback(connection.close)
+        with engine.reporting():
+            table = find_table(
+                settings.table,
+                settings.label,
+                lambda schema, name: backend.table(name, database=schema and (connection.info.dbname, schema)),
+                backend.list_tables,
+            )
+            query = backend.compiler.to_sqlglot(table)
+        return Source(engine, query, table.schema(), rules, settings.max_rows)
+    except BaseException:
+        connection.close()
+        raise

@@ -1,0 +1,120 @@
+"""A table in `party.toml`: where a party's rows live, and how its columns become the public schema's attributes.
+
+    [tables.patients]
+    source = "visits.parquet"        # a file, a folder or pattern of Parquet files, or a URL
+    schema = "schema.toml"           # the public schema that the table is mapped to
+    max_rows = 65535                 # public: no party has more rows than that
+
+    [tables.patients.columns.sex]
+    column = "geschlecht"            # the name here, if it is another
+    values = { M = "male", F = "female" }
+    missing = "unknown"              # the category of rows without a value; by default "?"
+
+    [tables.patients.columns.age]    # the schema says: age = ["young", "middle", "old", "?"]
+    edges = [40, 65]                 # young: x < 40, middle: 40 <= x < 65, old: 65 <= x
+    values = { "999" = "?" }         # codes that are no number to compare
+
+Sources by URL are `postgresql://[user[:password]@]host[:port]/database`, `spark://host:port` (a cluster's master) and
+`spark://local` (Spark in this process); `table` names the table there. A Spark `table` with a `/` in it is the path of
+Parquet files. For a DuckDB file `table` may be left out if there is only one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Annotated, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationInfo
+
+from parties import files
+from parties.config import LocalPath, Settings
+from parties.tables import MISSING
+
+
+def _place(value: object, info: ValidationInfo) -> object:
+    """A URL as it is; a path as the file means it."""
+    if isinstance(value, str) and "://" not in value:
+        return str(TypeAdapter(LocalPath).validate_python(value, context=info.context))
+    return value
+
+
+def _category(value: object) -> object:
+    """Whole numbers as their decimal digits, as in a schema file."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _spellings(values: Mapping[str, str]) -> Mapping[str, str]:
+    """A check that a cell could be each raw value: cells have no space around them."""
+    stripped = {raw.strip(): category for raw, category in values.items()}
+    if len(stripped) < len(values):
+        raise ValueError("a value stands twice, but for the space around it")
+    if not stripped.keys().isdisjoint({"", MISSING}):
+        raise ValueError("an empty value and '?' both mean a missing one: give its category as `missing`")
+    return stripped
+
+
+def _increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
+    """A check that ranges have a width."""
+    for lower, upper in pairwise(edges):
+        if lower >= upper:
+            raise ValueError(f"the edges must increase, but {upper:.15g} follows {lower:.15g}")
+    return edges
+
+
+Name: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
+Category: TypeAlias = Annotated[Name, BeforeValidator(_category)]
+# Whole numbers beyond 2^53 would be rounded where they are compared with fractions.
+Edge: TypeAlias = Annotated[
+    Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)],
+    Field(union_mode="left_to_right"),
+]
+
+
+class ColumnSettings(Settings):
+    """How a column becomes an attribute. What is not said follows from the names in the schema.
+
+    A raw value in `values` stands for the category that it is mapped to; without `edges`, any other stands for itself.
+    With `edges` the column is a number x: of the attribute's k categories other than `?`, in schema order, category i
+    holds edges[i-1] <= x < edges[i], the first all below edges[0], the last all from edges[k-2]; `values` are codes
+    that are taken out before. `missing` is the category of NULL, NaN, empty text and `?`.
+    """
+
+    column: Name | None = None
+    values: Annotated[dict[str, Category], AfterValidator(_spellings)] = Field(default_factory=dict)
+    edges: Annotated[tuple[Edge, ...], AfterValidator(_increasing)] | None = None
+    missing: Category | None = None
+
+
+class TableSettings(Settings):
+    """A table of this party. `memory` and `threads` bound DuckDB, which counts what is in files.
+
+    `source` may hold a password: it is never shown.
+    """
+
+    source: Annotated[Name, BeforeValidator(_place)] = Field(repr=False)
+    table: Name | None = None
+    schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's
+    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
+    columns: dict[str, ColumnSettings] = Field(default_factory=dict)
+    memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(\.[0-9]+)? ?[KMGT]i?B$")] = "2GB"
+    threads: Annotated[int, Field(strict=True, ge=1)] | None = None
+
+    @property
+    def label(self) -> str:
+        """The source and the table for messages: no user, password or option of a URL."""
+        table = "" if self.table is None else f", table {files.quoted(self.table)}"
+        return f"{public_place(self.source)}{table}"
+
+
+def public_place(source: str) -> str:
+    """A path as it is; of a URL scheme, host and path, or less if it is not sure where a password ends."""
+    scheme, mark, rest = source.partition("://")
+    if not mark:
+        return source
+    place, *options = re.split("[?#]", rest, maxsplit=1)
+    if any("@" in text for text in options):
+        return f"{scheme}://…"
+    return f"{scheme}://{place.rpartition('@')[2]}"

@@ -1,0 +1,148 @@
+"""A source of counts: a mapped table in some engine, counted level by level, one query each."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+import ibis.expr.datatypes as dt
+import numpy as np
+import sqlglot.expressions as exp
+
+from parties import files
+from parties.sources.engines import Engine
+from parties.sources.expressions import Cell
+from parties.sources.levels import Plan
+from parties.sources.mapping import Rule
+from protocols.counts import Indices, LevelCounts
+from protocols.tree import Open, Tree
+from smc.errors import InputError
+
+
+class Source:
+    """Counts of a party's rows where they live; implements `protocols.counts.Counts`.
+
+    Nothing is written to the party's database. A source belongs to one thread at a time. Files and Spark tables are
+    read once, by the first question; PostgreSQL counts the rows that it has when it is asked.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        table: exp.Query,
+        types: Mapping[str, dt.DataType],
+        rules: Sequence[Rule],
+        max_rows: int,
+    ) -> None:
+        """`table` has columns of the given types; the last of the rules is the target's.
+
+        `InputError` if a column is not there, or of a type that holds no categories.
+        """
+        self._engine = engine
+        self._rules = rules
+        self._max_rows = max_rows
+        self._domains = [len(rule.categories) for rule in rules[:-1]]
+        self._classes = len(rules[-1].categories)
+        self._table = table
+        self._cells = [self._cell(rule, types) for rule in rules]
+        self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
+        self._kept: exp.Select | None = None
+        self._checked = False
+
+    def check(self) -> int:
+        """The number of rows. `InputError` if there are more than agreed, or if a value is not in the schema.
+
+        The message names the column and a value: it is for this party's operator only.
+        """
+        rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
+        known = [exp.Count(this=exp.column(name)) for name in self._names]
+        query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
+        total, lines, *with_index = self._engine.counts(query)[0]
+        if total > self._max_rows:
+            place = self._engine.place
+            raise InputError(f"{place}: {total} rows, more than {self._max_rows}, the agreed bound (max_rows)")
+        for rule, cell, count in zip(self._rules, self._cells, with_index, strict=True):
+            if count < lines:
+                raise InputError(f"{self._where(rule)}: {cell.complaint(self._first_unknown(cell))}")
+        self._checked = True
+        return int(total)
+
+    def level(self, tree: Tree, attributes: bool) -> LevelCounts:
+        """See `Counts.level`. One query; the first call checks the table before, see `check`."""
+        if not self._checked:
+            self.check()
+        plan = Plan.of(tree)
+        domains = self._domains if attributes else []
+        left = plan.left(len(domains))
+        answer: Indices = np.zeros((0, 5), dtype=np.int64)
+        if plan.asked:
+            answer = self._engine.counts(plan.query(self._rows(), left))
+        if (answer < 0).any():
+            self.check()  # says which value it is
+            raise InputError(f"{self._engine.place}: the rows changed while they were counted")
+        return plan.counts(answer, domains, self._classes, left)
+
+    def fingerprint(self, key: bytes) -> bytes:
+        """HMAC-SHA256 of the schema and of the counts at the root: by every attribute and class.
+
+        Equal for equal rows, in whichever engine. If it differs, rows have changed. A change that leaves all these
+        counts as they were is not noticed: it would not change the root of a tree either.
+        """
+        counts = self.level(Open(), attributes=True)
+        schema = json.dumps([[rule.attribute, rule.categories] for rule in self._rules])
+        state = hmac.new(key, b"smc counts at the root 1\0", hashlib.sha256)
+        for part in (schema.encode(), *(table.astype("<i8").tobytes() for table in (counts.classes, *counts.values))):
+            state.update(len(part).to_bytes(8, "little") + part)
+        return state.digest()
+
+    def close(self) -> None:
+        """Give back the connection and temporary files. A shared Spark session stays."""
+        self._engine.close()
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _rows(self) -> exp.Select:
+        """The query for the distinct rows as indices, see `levels`; NULL stands for a value that the schema lacks.
+
+        Equal rows are counted first: what follows, here and in the engine, is work on distinct rows only.
+        """
+        if self._kept is None:
+            sizes = [*self._domains, self._classes]
+            indices = [
+                exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT").as_(name)
+                for cell, name, size in zip(self._cells, self._names, sizes, strict=True)
+            ]
+            rows = exp.Select().select(*indices).from_(self._table.subquery("t"))
+            columns = [exp.column(name) for name in self._names]
+            grouped = exp.Select().select(*columns, exp.Count(this=exp.Star()).as_("n")).from_(rows.subquery("rows"))
+            self._kept = self._engine.keep(grouped.group_by(*columns))
+        return self._kept
+
+    def _first_unknown(self, cell: Cell) -> str | None:
+        """The first text, in the order of the engine, that has no index; None for no value."""
+        query = exp.Select().select(exp.Min(this=cell.text)).from_(self._table.subquery("t"))
+        return self._engine.text(query.where(cell.index.is_(exp.Null())))
+
+    def _cell(self, rule: Rule, types: Mapping[str, dt.DataType]) -> Cell:
+        if rule.column not in types:
+            hint = files.did_you_mean(rule.column, types) or f"; there are {files.listed(types)}"
+            raise InputError(f"{self._where(rule)}: there is no such column{hint}")
+        if not self._engine.cased and (twins := [n for n in types if n.lower() == rule.column.lower()])[1:]:
+            raise InputError(f"{self._where(rule)}: rename {files.listed(twins)}: they differ only in case")
+        try:
+            return Cell(rule, types[rule.column], self._engine.lists)
+        except InputError as error:
+            raise InputError(f"{self._where(rule)}: {error}") from None
+
+    def _where(self, rule: Rule) -> str:
+        attribute = "" if rule.column == rule.attribute else f" (attribute {files.quoted(rule.attribute)})"
+        return f"{self._engine.place}, column {files.quoted(rule.column)}{attribute}"

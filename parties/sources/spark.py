@@ -1,0 +1,109 @@
+"""A table or Parquet files in Spark: `spark://host:port` is a cluster's master, `spark://local` runs in this process.
+
+All sources of a process share one Spark application, which ends with the process. A `table` with a `/` is a path that
+Spark can read (on a cluster: that all its workers can), otherwise a table of the catalog.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from parties.address import parse_address
+from parties.sources.mapping import Rule
+from parties.sources.needed import needing
+from parties.sources.settings import TableSettings
+from parties.sources.source import Source
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "spark://local"
+CONNECT_SECONDS = 10.0
+VIEW = "source"  # in a session of our own
+
+ALWAYS: dict[str, bool | float | int | str | None] = {"spark.ui.showConsoleProgress": "false"}
+ALONE: dict[str, bool | float | int | str | None] = {  # for Spark in this process
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "8",
+}
+
+_starting = threading.Lock()
+
+
+def open_session(settings: TableSettings, rules: Sequence[Rule]) -> Source:
+    """The source for a Spark URL, see `opening.open_table`."""
+    with needing("spark", settings.label):
+        import ibis
+        import sqlglot.expressions as exp
+        from ibis.common.exceptions import TableNotFound
+        from pyspark.errors import AnalysisException
+
+        from parties.sources.engines import Spark
+        from parties.sources.named import find_table
+    if settings.table is None:
+        raise InputError(f"{settings.label}: say which `table` it is: one of the catalog, or the path of Parquet files")
+    session = _application(settings).newSession()  # views and settings of its own
+
+    def look(schema: str | None, name: str) -> None:
+        try:
+            session.table(exp.table_(name, db=schema, quoted=True).sql("spark")).createTempView(VIEW)
+        except AnalysisException as error:
+            if error.getCondition() not in ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND"):
+                raise
+            raise TableNotFound(name) from None
+
+    engine = Spark(ibis.pyspark.connect(session), settings.label)
+    with engine.reporting():
+        if "/" in settings.table:
+            session.read.parquet(settings.table).createTempView(VIEW)
+        else:
+            find_table(settings.table, settings.label, look, lambda: [t.name for t in session.catalog.listTables()])
+        table = engine.backend.table(VIEW)
+        query = engine.backend.compiler.to_sqlglot(table)
+    return Source(engine, query, table.schema(), rules, settings.max_rows)
+
+
+def _application(settings: TableSettings) -> SparkSession:
+    """The process's Spark application, started if there is none. `InputError` if it cannot be."""
+    from pyspark.sql import SparkSession
+
+    from parties.sources.engines import one_line
+
+    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
+        raise InputError(f"{settings.label}: Spark needs Java 17 or newer, and there is none")
+    builder = SparkSession.builder.appName("smc")
+    if settings.source == LOCAL:
+        master, options = "local[*]", ALWAYS | ALONE
+    else:
+        master, options = settings.source, ALWAYS
+        _require_reachable(settings)
+    try:
+        with _starting:
+            session = builder.master(master).config(map=options).getOrCreate()
+    except Exception as error:
+        raise InputError(f"{settings.label}: Spark does not start: {one_line(error)}") from None
+    running = session.sparkContext.master
+    if running != master:
+        raise InputError(f"{settings.label}: this process already uses Spark at {running}, and can use one only")
+    return session
+
+
+def _require_reachable(settings: TableSettings) -> None:
+    """Refuse a master that nobody listens at: Spark itself would try for minutes."""
+    for master in settings.source.removeprefix("spark://").split(","):
+        host, port = parse_address(master)
+        try:
+            socket.create_connection((host, port), CONNECT_SECONDS).close()
+        except OSError as error:
+            reason = error.strerror or str(error)
+        else:
+            return
+    raise InputError(f"{settings.label}: cannot reach the master: {reason}")

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Install what some tests need beside Python packages: PostgreSQL, Java (for Spark), Chromium. For Debian, as root.
+# Tests that miss a service are skipped, so this does what it can, says what there is, and never fails.
+
+declare -A proof=(  # what is there once the package is
+    [postgresql]='/usr/lib/postgresql/*/bin/initdb'
+    [openjdk-17-jre-headless]='java'
+    [chromium]='chromium'
+    [chromium-driver]='chromedriver'
+)
+
+is_there() {  # package
+    compgen -G "${proof[$1]}" >/dev/null || command -v "${proof[$1]}" >/dev/null
+}
+
+updated=
+for package in postgresql openjdk-17-jre-headless chromium chromium-driver; do
+    if is_there "$package"; then
+        echo "$package: there"
+        continue
+    fi
+    if [ "$(id -u)" != 0 ]; then
+        echo "$package: not installable: only root may"
+        continue
+    fi
+    if ! command -v apt-get >/dev/null; then
+        echo "$package: not installable: this system has no apt-get"
+        continue
+    fi
+    [ -n "$updated" ] || { apt-get update -q >/dev/null 2>&1; updated=yes; }
+    log=$(DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$package" 2>&1)
+    if is_there "$package"; then
+        echo "$package: installed"
+    else
+        echo "$package: not installable: $(grep -m 1 '^E: ' <<<"$log" || echo 'apt-get did not bring it')"
+    fi
+done
+exit 0

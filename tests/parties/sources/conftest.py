@@ -1,0 +1,87 @@
+"""Real engines for a test session: a PostgreSQL server of our own, a Spark in this process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .agreement import Sample, sample
+
+
+@pytest.fixture(scope="session")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    """The sample that every kind of source counts."""
+    return sample(tmp_path_factory.mktemp("sample"))
+
+
+class Server:
+    """A PostgreSQL server on a socket of its own; its administrator needs no password, all others do."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def url(self, user: str = "postgres", password: str = "", database: str = "postgres") -> str:
+        secret = f":{password}" if password else ""
+        return f"postgresql://{user}{secret}@/{database}?host={self.folder}"
+
+    def connect(self) -> Any:
+        """A connection of the administrator."""
+        import psycopg
+
+        return psycopg.connect(self.url(), autocommit=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A running server; it ends with the session."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not found:
+        pytest.skip("there is no PostgreSQL server (make services installs it)")
+    as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # the server refuses to run as root
+    folder = Path(tempfile.mkdtemp(prefix="smc-pg-"))  # the path of a socket must be short
+    if as_user:
+        shutil.chown(folder, "postgres")
+    folder.chmod(0o755)
+
+    def run(*command: object) -> None:
+        done = subprocess.run([*as_user, *map(str, command)], capture_output=True, text=True, timeout=60, cwd=folder)
+        if done.returncode:
+            pytest.skip(f"PostgreSQL does not start: {done.stderr.strip()[-200:]}")
+
+    data = folder / "data"
+    try:
+        run(found[-1] / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+        (data / "pg_hba.conf").write_text("local all postgres trust\nlocal all all scram-sha-256\n")
+        options = f"-k {folder} -c listen_addresses= -c fsync=off"
+        # A log file, not a pipe that the server would keep open.
+        run(found[-1] / "pg_ctl", "-D", data, "-l", folder / "log", "-o", options, "-w", "start")
+        try:
+            yield Server(folder)
+        finally:
+            run(found[-1] / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The Spark session that sources in this process share."""
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("there is no Java (make services installs it)")
+    from pyspark.sql import SparkSession
+
+    from parties.sources.spark import ALONE
+
+    own = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")), "spark.sql.shuffle.partitions": "2"}
+    session = SparkSession.builder.master("local[*]").config(map=ALONE | own).getOrCreate()
+    yield session
+    session.stop()
