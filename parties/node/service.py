@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import socket
+import threading
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -26,6 +27,8 @@ from parties.node.settings import NodeFile
 from parties.node.store import Record
 from parties.outbox import Outbox
 from parties.records.database import FILE_NAME
+from parties.sources.mapping import rules
+from parties.sources.opening import open_table
 from parties.sources.settings import TableSettings
 from parties.web.api import routes
 from parties.web.app import make_app
@@ -121,6 +124,7 @@ class Node:
         self._changed("")
         self._control.start()
         self._sessions.start()
+        threading.Thread(target=self._try_tables, name="smc-tables", daemon=True).start()
         return {
             "listens": str(self._address) if self._who.party == 0 else "",
             "connects": str(self._address) if self._who.party == 1 else "",
@@ -215,6 +219,15 @@ class Node:
                 "all; to begin a new log, move the directory away and keep it"
             )
 
+    def _try_tables(self) -> None:
+        """Tell at once, not at the first job, which tables cannot be opened. No value of theirs is looked at."""
+        for name, offer in self._offers.items():
+            columns = list(offer.schema.attributes)
+            try:
+                open_table(offer.settings, offer.schema, columns[0], columns).close()
+            except InputError as error:
+                self._events.log("table not available", table=name, why=str(error))
+
     # How the parts speak to each other.
 
     def _admit(self, label: str) -> tuple[Outbox, Take]:
@@ -265,7 +278,9 @@ class Node:
 def _offer(name: str, table: TableSettings) -> Offer:
     """A table of the file with its schema."""
     try:
-        return Offer(table, schema.load(table.schema_file))
+        offer = Offer(table, schema.load(table.schema_file))
+        rules(table.columns, offer.schema, list(offer.schema.attributes))  # a mapping that does not fit is told now
+        return offer
     except InputError as error:
         raise InputError(f"tables.{name}: {error}") from None
 

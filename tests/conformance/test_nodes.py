@@ -279,6 +279,33 @@ def test_a_link_cut_twice_in_the_middle_of_a_job(nodes: Nodes) -> None:
     assert verified(nodes.b)["ok"]
 
 
+def test_a_table_that_is_away_is_told_at_the_start_and_ends_no_job(nodes: Nodes) -> None:
+    """The job waits for it, and runs when it is there."""
+    demo = tables.demo()
+    nodes.furnish((demo.clinic_a.read_text(), demo.clinic_b.read_text()), demo.schema.read_text(), ("", RESEARCH))
+    rows = nodes.b.directory / "rows.csv"
+    rows.rename(nodes.b.directory / "elsewhere.csv")
+    nodes.start()
+    eventually(lambda: "table not available" in nodes.b.log())
+    identifier = submit(nodes.a, purpose="research")
+    eventually(lambda: "rows.csv" in job(nodes.b, identifier).why)
+    assert job(nodes.b, identifier).state == "queued"
+    (nodes.b.directory / "elsewhere.csv").rename(rows)
+    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
+
+
+def test_a_mapping_that_does_not_fit_is_told_at_the_start(days: Nodes) -> None:
+    days.b.stop()
+    file = days.b.directory / "party.toml"
+    file.write_text(file.read_text() + '[tables.rows.columns.winde]\ncolumn = "x"\n')
+    (days.b.directory / "log").write_text("")
+    days.b.start()
+    assert days.b.process is not None
+    assert days.b.process.wait(60) == 2
+    assert "tables.rows" in days.b.log()
+    assert "did you mean 'wind'" in days.b.log()
+
+
 def test_a_second_node_keeps_out(days: Nodes) -> None:
     second = subprocess.run(
         [sys.executable, "-m", "parties.cli", "node", "--config", "party.toml"],
