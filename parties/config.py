@@ -16,7 +16,8 @@ A table is a command, a key is its flag with `-` written as `_`; a flag on the c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
@@ -239,6 +240,20 @@ def state_directory(path: Path) -> Path:
         raise InputError(f"{path}: node.state: there is no home directory for {files.quoted(state)}") from None
 
 
+def files_of(path: Path) -> list[Path]:
+    """A `party.toml`, every file that it names, and what is in the node's state: what no output may overwrite."""
+
+    def named(value: object) -> Iterator[Path]:
+        if isinstance(value, dict | list):
+            for inner in value.values() if isinstance(value, dict) else value:
+                yield from named(inner)
+        elif isinstance(value, str) and value and "://" not in value and "\0" not in value:
+            with suppress(RuntimeError):  # no home directory
+                yield path.parent / Path(value).expanduser()
+
+    return [path, *named(files.read_toml(path)), *state_directory(path).glob("*")]
+
+
 @dataclass(frozen=True)
 class Link:
     """A complete way to the peer: exactly one of `listen` and `connect` is set. Times in seconds."""
@@ -293,6 +308,8 @@ def _explain(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
         return key, f"unknown key{files.did_you_mean(str(place[-1]), known)}"
     if kind == "value_error":
         return key, str(context["error"])
+    if kind == "missing":
+        return key, "is missing"
     if kind == "literal_error":
         hint = files.did_you_mean(str(value), re.findall(r"'(\w+)'", context["expected"]))
         return key, f"must be {context['expected']}, not {got}{hint}"
@@ -315,6 +332,8 @@ _KINDS = {
     "string_type": "text in quotes",
     "path_type": "a path in quotes",
     "model_type": "a table",
+    "dict_type": "a table",
+    "tuple_type": "a list, in brackets (of tables: [[name]])",
 }
 
 

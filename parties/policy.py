@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv6Network, ip_network
@@ -286,6 +286,23 @@ def _in_words(rule: Rule, request: Request | None = None) -> str:
         unknown = request is not None and condition.holds(request) is None
         said.append(condition.words + (", which is not known" if unknown else ""))
     return "if " + "; ".join(said) if said else "always"
+
+
+def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> list[str]:
+    """What may be a mistake in rules for tables with these attributes: the rules are valid all the same."""
+    attributes = sorted({attribute for known in tables.values() for attribute in known})
+    found = []
+    for rule in rules:
+        unknown: list[tuple[str, str, Collection[str]]]
+        unknown = [("table", name, tables) for name in rule.table if name not in tables]
+        columns = (*rule.columns.within, *rule.columns.any_of)
+        unknown += [("column", name, attributes) for name in columns if name not in attributes]
+        for kind, name, known in unknown:
+            hint = files.did_you_mean(name, known)
+            found.append(f"rule {files.quoted(rule.name)}: there is no {kind} {files.quoted(name)}{hint}")
+        if not list(conditions(rule)):
+            found.append(f"rule {files.quoted(rule.name)} has no condition: it says {rule.effect} to every job")
+    return found
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
 def export_command(config_file: Path | None, state_directory: Path | None, form: str, out: Path | None) -> None:
     """Write all entries, and the signed head, to a file for an auditor."""
     place = _database(config_file, state_directory)
-    files.check_outputs({"--out": out}, [place])
+    files.check_outputs({"--out": out}, [place, *([] if config_file is None else config.files_of(config_file))])
     with database.reading(place) as connection:
         rows = database.rows(connection)
         text = export.to_csv(rows) if form == "csv" else export.to_lines(rows, database.signed_head(connection))

@@ -110,7 +110,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     yield "computes", [f"{job.protocol}, target {job.target}"]
     yield "our table", [job.table if job.peer_table == job.table else f"{job.table} (the peer's: {job.peer_table})"]
     yield "columns", [", ".join(job.columns)]
-    yield "parameters", [", ".join(f"{name} {'-' if v is None else v}" for name, v in job.parameters.items())]
+    yield "parameters", [", ".join(f"{name} {v}" for name, v in job.parameters.items() if v is not None)]
     yield "reveals", job.reveals
     if job.cost is not None:
         volume = f"{console.size(job.cost.bytes)} both ways, {job.cost.rounds:,} rounds"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 
@@ -30,16 +31,12 @@ def node(config_file: Path) -> None:
         except BaseException:
             party.stop("could not start", seconds=0)
             raise
-    if where["listens"]:
-        console.err.print(f"listening on {where['listens']}")
-    else:
-        console.err.print(f"connecting to {where['connects']}")
-    console.err.print(f"operator's page: {where['login']}")
-    console.err.print(f"metrics: {where['metrics']}; health: {where['health']}")
+    if sys.stderr.isatty():  # elsewhere the log is all there is, and no place for a login link
+        way = f"listening on {where['listens']}" if where["listens"] else f"connecting to {where['connects']}"
+        console.err.print(f"{way}; operator's page: {where['login']}")
     try:
         threading.Event().wait()
     except KeyboardInterrupt:  # SIGTERM too
-        console.err.print("stopping")
         try:
             party.stop("told to")
         except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """What an operator asks of the node on this machine: `smc submit`, `jobs`, `show`, `approve`, `refuse` and so on.
 
 A job that is followed to its end decides the exit code as `smc id3` would: 0 done, 4 the peer refused it or it was
-cancelled, 3 it failed, 2 it was refused here.
+cancelled, 3 it failed there, 2 it was refused or failed here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from parties import console, files
+from parties import config, console, files
 from parties.client import NodeClient
 from parties.commands import job_text
 from parties.commands.options import FILE, json_option
@@ -25,8 +25,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 PARTY_FILE = Path("party.toml")
 FOLLOW = (
-    "Follow the job until it has ended. Exit codes: 0 done; 2 refused here; 3 it failed, or no node answers; "
-    "4 refused by the peer, or cancelled."
+    "Follow the job until it has ended. Exit codes: 0 done; 2 refused or failed here; 3 failed at the peer, or no node "
+    "answers; 4 refused by the peer, or cancelled."
 )
 
 _job = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
@@ -58,6 +58,7 @@ def submit(file: Path, wait: bool, config_file: Path | None, state: Path | None,
         job = node.submit(content)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
+    _mention_link(node)
     _tell(_follow(node, job) if wait else job, as_json)
 
 
@@ -66,7 +67,8 @@ def submit(file: Path, wait: bool, config_file: Path | None, state: Path | None,
 @_node_options
 def jobs(only: State | None, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """List all jobs, the newest first; before them, marked with !, those that wait for our consent."""
-    known = _node(config_file, state).jobs()
+    node = _node(config_file, state)
+    known = node.jobs()
     chosen = [job for job in known if only is None or job.state == only]
     if as_json:
         _print_json([job.model_dump() for job in chosen])
@@ -74,6 +76,7 @@ def jobs(only: State | None, config_file: Path | None, state: Path | None, as_js
         console.show(job_text.table(chosen, known))
     else:
         console.err.print("no such job" if known else "no job yet: propose one with smc submit JOB.toml")
+    _mention_link(node)
 
 
 @click.command(epilog="Example:  smc show 3f2a")
@@ -140,7 +143,8 @@ def result(
 
     node = _node(config_file, state)
     outputs = Outputs(**paths)
-    outputs.check([config_file, PARTY_FILE, *node.state.glob("*")])
+    file = config_file or (PARTY_FILE if PARTY_FILE.exists() else None)
+    outputs.check([*([] if file is None else config.files_of(file)), *node.state.glob("*")])
     if wait:
         _check_end(_follow(node, node.job(job)))
     found = node.result(job)
@@ -180,6 +184,13 @@ def _node(config_file: Path | None, state: Path | None) -> NodeClient:
     return NodeClient.from_config(config_file or PARTY_FILE)
 
 
+def _mention_link(node: NodeClient) -> None:
+    """Say if the peer's node is away, and why: until it is back, jobs wait."""
+    view = node.node()
+    if not view.connected:
+        console.err.print(f"the peer's node is not connected: {job_text.shown(view.trouble)}; jobs wait until it is")
+
+
 def _follow(node: NodeClient, job: JobView) -> JobView:
     """Wait until the job has ended; until then, each new state and each level is a line that stays."""
     said = ""
@@ -212,10 +223,10 @@ def _check_end(job: JobView) -> None:
     line = f"job {job_text.short(job.id)}: {job_text.standing(job)}"
     if job.state not in ENDED or job.state == "done":
         return
+    if job.state in ("failed", "refused") and job.ended_by == "us":
+        raise InputError(line)
     if job.state == "failed":
         raise LinkError(line)
-    if job.state == "refused" and job.ours.verdict == "refused":
-        raise InputError(line)
     raise JobMismatchError(line)
 
 

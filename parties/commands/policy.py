@@ -13,7 +13,7 @@ import click
 from parties import console, files, schema
 from parties.commands.options import FILE, json_option
 from parties.identity import load_certificate
-from parties.policy import Request, Rule, conditions, decide
+from parties.policy import Request, Rule, conditions, decide, remarks
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def policy(
     from parties.node import settings
 
     file = settings.load(config_file)
-    notes = _notes(file.policy, list(file.tables))
+    known = {name: schema.load(table.schema_file).attributes for name, table in file.tables.items()}
+    notes = remarks(file.policy, known)
     if job_file is None:
         request = None
     else:
@@ -109,19 +110,6 @@ def _checked(address: str | None) -> str | None:
         return None if address is None else str(ip_address(address))
     except ValueError:
         raise InputError(f"--address: {files.quoted(address or '')} is not an IP address") from None
-
-
-def _notes(rules: Sequence[Rule], tables: Sequence[str]) -> list[str]:
-    """What may be a mistake in the rules: they are valid all the same."""
-    notes = []
-    for rule in rules:
-        for name in rule.table:
-            if name not in tables:
-                hint = files.did_you_mean(name, tables)
-                notes.append(f"rule {files.quoted(rule.name)}: there is no table {files.quoted(name)}{hint}")
-        if not list(conditions(rule)):
-            notes.append(f"rule {files.quoted(rule.name)} has no condition: it says {rule.effect} to every job")
-    return notes
 
 
 def _document(rules: Sequence[Rule], request: Request | None, notes: list[str]) -> dict[str, Any]:

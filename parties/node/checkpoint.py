@@ -12,6 +12,8 @@ from protocols.tree import Leaf, Open, Split, Tree, cut, open_depth, walk
 from smc.errors import ProtocolError
 from smc.session import Session
 
+ROUNDS, BYTES = 2, 2 * (8 + 32)  # what `common` costs, both ways
+
 
 def to_json(tree: Tree) -> Any:
     """A tree of indices: null for an open node, a number for a leaf, [attribute, children] for a split."""

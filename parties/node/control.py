@@ -38,8 +38,8 @@ class Control:
 
     What is said is named by a key, and `read` only when it is sent: so nothing is overtaken by what was true before.
 
-    `changed` is told when the link comes up, with the dialling peer's address, or breaks; `trouble` says why there is
-    none.
+    `changed` is told when the link comes up, with the dialling peer's address, or breaks; `troubled` why there is none,
+    when that changes. `trouble` says it at any time.
     """
 
     def __init__(
@@ -49,9 +49,11 @@ class Control:
         greet: Callable[[], Iterable[str]],
         read: Callable[[str], bytes],
         changed: Callable[[bool, str | None], None],
+        troubled: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._options = options
-        self._hear, self._greet, self._read, self._changed = hear, greet, read, changed
+        self._hear, self._greet, self._read = hear, greet, read
+        self._changed, self._troubled = changed, troubled
         self._lock = threading.Lock()
         self._outgoing: queue.Queue[str | None] | None = None  # of the link that is up
         self._stream: Stream | None = None
@@ -85,7 +87,7 @@ class Control:
                     with link_over(stream, self._options, hello) as link:
                         self._converse(link, stream.address)
                 except Exception as error:  # whatever it is, the peer will dial anew
-                    self.trouble = _reason(error)
+                    self._failed(error)
 
             threading.Thread(target=converse, name="smc-control", daemon=True).start()
 
@@ -113,8 +115,15 @@ class Control:
                 with open_link(self._options, JOB) as link:
                     self._converse(link)
             except Exception as error:  # whatever it is, the link must come back
-                self.trouble = _reason(error)
+                self._failed(error)
             pause = 0.2 if time.monotonic() - begun > DIAL_SECONDS + 1 else min(2 * pause, LONGEST_PAUSE)
+
+    def _failed(self, error: Exception) -> None:
+        """Keep why there is no link. Other errors than our own may quote anything."""
+        why = str(error) if isinstance(error, SmcError) else f"internal error: {type(error).__name__}"
+        if why != self.trouble:
+            self.trouble = why
+            self._troubled(why)
 
     def _converse(self, link: Link, address: str | None = None) -> None:
         """Talk until the link breaks (which is an error) or the node stops (which the peer is told)."""
@@ -148,11 +157,6 @@ class Control:
             if current:
                 self._changed(False, None)
                 self._down.set()
-
-
-def _reason(error: Exception) -> str:
-    """What the operator is told. Other errors than our own may quote anything."""
-    return str(error) if isinstance(error, SmcError) else f"internal error: {type(error).__name__}"
 
 
 def _tell(link: Link, outgoing: queue.Queue[str | None], read: Callable[[str], bytes], over: threading.Event) -> None:

@@ -74,7 +74,9 @@ class Gate:
             return Judgement("refused", "node", problem, problem)
         decision = policy.decide(self._file.policy, self._request(job, proposed_by, around))
         if decision.effect == "deny":
-            return Judgement("refused", decision.by, decision.reason, f"the policy does not allow it ({decision.by})")
+            unsaid = "" if job.purpose else "; the job states no purpose"
+            public = f"the policy does not allow it ({decision.by}){unsaid}"
+            return Judgement("refused", decision.by, decision.reason, public)
         if proposed_by == "us":
             return Judgement("approved", "proposer", "proposed here")
         if decision.effect == "permit":

@@ -29,7 +29,8 @@ class Health:
 
     def serve(self, address: Address) -> Address:
         """Serve it to this machine, without TLS; the address with its port."""
-        self._server = grpc.server(ThreadPoolExecutor(max_workers=2, thread_name_prefix="smc-health"))
+        threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="smc-health")
+        self._server = grpc.server(threads, options=[("grpc.so_reuseport", 0)])  # or two nodes would share the port
         self._register(self._servicer, self._server)
         try:
             port = self._server.add_insecure_port(str(address))

@@ -85,6 +85,7 @@ class JobView(View):
     theirs: Verdict
     progress: Progress | None
     why: str
+    ended_by: Literal["", "us", "peer"] = ""  # who refused, cancelled or could not go on
 
 
 class JobResult(View):

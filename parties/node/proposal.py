@@ -122,6 +122,8 @@ def propose(own: JobFile, schema: Schema, max_rows: int, party: int) -> Proposal
     """The proposal of party `party` for its table of this schema; `max_rows` is the table's public bound."""
     target = schema.choose_target(own.target)
     if own.columns is not None:
+        if set(own.columns) <= {target} or len(set(own.columns)) < len(own.columns):
+            raise InputError("columns: name each column once, and one at least besides the target")
         schema = schema.only([*own.columns, target])
     given = own.model_dump(include=set(PARAMETERS), exclude_unset=True)
     settings = config.merge(config.Id3Settings(), {"max_rows": max_rows, **given})

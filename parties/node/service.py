@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import secrets
 import socket
+import sqlite3
 import threading
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from parties import config, files, records, schema
+from parties import config, files, policy, records, schema
 from parties.address import Address, parse_address
 from parties.identity import common_name, fingerprint, load_certificate, load_identity
 from parties.link import KEEPALIVE_SECONDS, LinkOptions
@@ -26,7 +27,7 @@ from parties.node.operator import AuditEntry, AuditState, JobResult, JobView, No
 from parties.node.settings import NodeFile
 from parties.node.store import Record
 from parties.outbox import Outbox
-from parties.records.database import FILE_NAME
+from parties.records.database import FILE_NAME, signed_head
 from parties.sources.mapping import rules
 from parties.sources.opening import open_table
 from parties.sources.settings import TableSettings
@@ -34,7 +35,8 @@ from parties.web.api import routes
 from parties.web.app import make_app
 from parties.web.login import Logins
 from parties.web.server import WebServer
-from smc.errors import InputError
+from smc.errors import InputError, LinkError, SmcError
+from smc.kernels.warm import warm
 
 STREAMS = 40  # threads of the port: the control link, sessions, health checks
 
@@ -69,7 +71,12 @@ class Node:
         )
         self._refuse_changed_records()
         self._control = Control(
-            control_options(options), self._hear, self._ledger.to_greet, self._ledger.statement, self._connected
+            control_options(options),
+            self._hear,
+            self._ledger.to_greet,
+            self._ledger.statement,
+            self._connected,
+            self._no_link,
         )
         self._sessions = sessions.Sessions(
             self._ledger,
@@ -87,7 +94,8 @@ class Node:
         self._key = secrets.token_urlsafe(32)
         self._web: WebServer | None = None
         self._metrics: MetricsServer | None = None
-        self._began = False
+        self._began = self._stopping = False
+        self._states: dict[str, str] = {}  # of all jobs, as logged last
 
     # Its life.
 
@@ -125,22 +133,20 @@ class Node:
         self._control.start()
         self._sessions.start()
         threading.Thread(target=self._try_tables, name="smc-tables", daemon=True).start()
-        return {
-            "listens": str(self._address) if self._who.party == 0 else "",
-            "connects": str(self._address) if self._who.party == 1 else "",
-            "web": access["url"],
-            "login": self._login_link(),
-            "metrics": f"http://{self._metrics.address}/metrics",
-            "health": str(health),
-        }
+        way = {("listens", "connects")[self._who.party]: str(self._address)}
+        served = {"web": access["url"], "metrics": f"http://{self._metrics.address}/metrics", "health": str(health)}
+        self._events.log("ready", **way, **served)
+        return {"listens": "", "connects": "", **way, **served, "login": self._login_link()}
 
     def stop(self, why: str = "", seconds: float | None = None) -> None:
         """Stop in order: begin nothing new, let running sessions finish for a while, cut the rest at their last level.
 
         They go on after a restart.
         """
+        self._stopping = True
         self._health.set(serving=False)
-        self._events.log("node stopping")
+        if self._began:
+            self._events.log("node stopping")
         self._sessions.stop(self._file.node.stop if seconds is None else seconds)
         self._control.stop()
         if self._began:
@@ -153,7 +159,8 @@ class Node:
         (self._file.node.state / "api.json").unlink(missing_ok=True)
         self._ledger.close()
         self._lock.close()
-        self._events.log("node stopped")
+        if self._began:
+            self._events.log("node stopped")
 
     # What the operator asks.
 
@@ -212,6 +219,14 @@ class Node:
 
     def _refuse_changed_records(self) -> None:
         """A node does not go on with records that somebody has changed: to go on would cover it up."""
+        signed = signed_head(self._connection)
+        own = fingerprint(self._who.identity.certificate)
+        if signed is not None and signed.fingerprint != own:
+            self._ledger.close()
+            raise InputError(
+                f"the audit log is signed with another certificate, {signed.fingerprint:.23}; if the present one has "
+                "replaced it: smc audit renew --config party.toml --former OLD.crt"
+            )
         if self._ledger.entries(1, None) and not (found := self._ledger.verify()).ok:
             self._ledger.close()
             raise InputError(
@@ -221,6 +236,11 @@ class Node:
 
     def _try_tables(self) -> None:
         """Tell at once, not at the first job, which tables cannot be opened. No value of theirs is looked at."""
+        for remark in policy.remarks(
+            self._file.policy, {name: o.schema.attributes for name, o in self._offers.items()}
+        ):
+            self._events.log("policy", remark=remark)
+        warm()  # or the first job would wait for the compiler
         for name, offer in self._offers.items():
             columns = list(offer.schema.attributes)
             try:
@@ -231,6 +251,8 @@ class Node:
     # How the parts speak to each other.
 
     def _admit(self, label: str) -> tuple[Outbox, Take]:
+        if self._stopping:
+            raise RefusedError("the node is stopping")
         if label == LABEL:
             return self._control.admit()
         if label.startswith(sessions.LABEL):
@@ -243,8 +265,11 @@ class Node:
     def _hear(self, data: bytes) -> None:
         try:
             self._ledger.hear(data)
-        except Exception as error:  # whatever it is, the link goes on: the statement comes again with the next one
+        except SmcError as error:
             self._events.log("statement refused", error=type(error).__name__)
+        except sqlite3.Error as error:
+            self._events.log("records cannot be written", why=str(error))
+            raise LinkError("this node cannot write its records now") from None  # with a new link all is said again
 
     def _connected(self, connected: bool, address: str | None) -> None:
         self._events.connected.set(connected)
@@ -252,6 +277,9 @@ class Node:
         with suppress(ClosedError):
             self._note_link(connected, address)
         self._sessions.wake()
+
+    def _no_link(self, why: str) -> None:
+        self._events.log("not connected", why=why)
 
     def _note_link(self, connected: bool, address: str | None) -> None:
         if connected:
@@ -262,8 +290,12 @@ class Node:
             self._ledger.note("disconnected", why=self._control.trouble)
 
     def _changed(self, identifier: str) -> None:
-        del identifier
-        self._events.jobs([self._ledger.state(record) for record in self._ledger.all()])
+        states = {record.id: self._ledger.state(record) for record in self._ledger.all()}
+        self._events.jobs(list(states.values()))
+        state = states.get(identifier, "")
+        if state and self._states.get(identifier) != state:
+            self._events.log("job", job=identifier, state=state)
+        self._states = dict(states)
         self._sessions.wake()
 
     def _view(self, record: Record) -> JobView:

@@ -7,6 +7,7 @@ the job.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -228,6 +229,9 @@ class Sessions:
             self._ledger.failed(identifier, error, public)
         except LinkError as error:
             self._broke(identifier, session, session.why or str(error), watcher.begun)
+        except sqlite3.Error as error:  # a full disk, as a rule: the job goes on when there is room
+            self._events.log("records cannot be written", job=identifier, why=str(error))
+            self._pause(identifier, longer=True)
         except Exception as error:
             self._events.log("job failed", job=identifier, error=type(error).__name__)
             self._ledger.failed(identifier, error, "internal error")
@@ -235,13 +239,16 @@ class Sessions:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
-        """The session broke: leave the job alone for a while, longer each time that it did not even begin."""
-        last = self._pauses.get(identifier, (0.0, SHORTEST_PAUSE / 2))[1]
-        pause = SHORTEST_PAUSE if begun else min(2 * last, LONGEST_PAUSE)
-        self._pauses[identifier] = (time.monotonic() + pause, pause)
+        """The session broke: leave the job alone for a while, longer each time that it got no further."""
+        self._pause(identifier, longer=not begun or session.level is None or session.level.depth <= session.first)
         if begun and self._ledger.state(self._ledger.find(identifier)) not in ENDED:
             self._events.log("session broke", job=identifier, **_sizes(session.cost))
             self._ledger.broke(identifier, why, session.cost)
+
+    def _pause(self, identifier: str, longer: bool) -> None:
+        last = self._pauses.get(identifier, (0.0, SHORTEST_PAUSE / 2))[1]
+        pause = min(2 * last, LONGEST_PAUSE) if longer else SHORTEST_PAUSE
+        self._pauses[identifier] = (time.monotonic() + pause, pause)
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from functools import lru_cache
+from typing import Literal
 
 from parties import jobs, planner
 from parties.handshake import canonical
@@ -45,6 +46,7 @@ def job_view(record: Record, state: State, who: Who, progress: Progress | None, 
         ours=_verdict(record.ours, record.reason),
         theirs=_verdict(record.theirs, ""),
         progress=progress,
+        ended_by=_ended_by(record, state),
         why=record.note if state in ("queued", "interrupted") or (record.note and record.ours.end == "failed") else why,
     )
 
@@ -52,7 +54,7 @@ def job_view(record: Record, state: State, who: Who, progress: Progress | None, 
 def job_result(record: Record, state: State) -> JobResult:
     """What a job has brought. `InputError` if it is not done."""
     if state != "done":
-        raise InputError(f"job {record.id[:8]} has no result: it is {state}")
+        raise InputError(f"job {record.id[:8]} has no result: it is {state}; smc show {record.id[:8]} says more")
     ours, theirs = record.ours.signed, record.theirs.signed if record.theirs is not None else None
     assert ours is not None
     assert theirs is not None
@@ -67,6 +69,13 @@ def job_result(record: Record, state: State) -> JobResult:
         our_signature=ours.signature,
         their_signature=theirs.signature,
     )
+
+
+def _ended_by(record: Record, state: State) -> Literal["", "us", "peer"]:
+    """Whose word ended the job, if it has not ended well; ours if both had one."""
+    if state not in ("refused", "cancelled", "failed"):
+        return ""
+    return "us" if record.ours.end == state or (state == "refused" and record.ours.verdict == state) else "peer"
 
 
 def _verdict(side: Statement | None, reason: str) -> Verdict:
@@ -100,8 +109,8 @@ def _predicted(specification: str, party: int, link: str) -> PredictedCost:
     return PredictedCost(
         splits=planner.TYPICAL_SPLITS,
         profile=str(profile),
-        bytes=counted.bytes,
-        rounds=counted.costs[party].rounds,
+        bytes=counted.bytes + checkpoint.BYTES,
+        rounds=counted.costs[party].rounds + checkpoint.ROUNDS,
         seconds=counted.seconds(LinkShape.parse(link)),
         link=link,
     )

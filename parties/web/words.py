@@ -84,6 +84,8 @@ def parameters(job: JobView) -> list[tuple[str, str, str]]:
     rows = []
     for name in order + others:
         label, about = PARAMETERS.get(name, (shown(name, 40), ""))
+        if job.parameters[name] is None and name != "max_depth":
+            continue  # left to the engine
         rows.append((label, _value(job.parameters[name]), about))
     return rows
 

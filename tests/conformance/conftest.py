@@ -88,6 +88,10 @@ class Processes:
         one = self.start(*second, *self.link("b", "a"), "--connect", address)
         return self.wait(zero), self.wait(one)
 
+    def running(self) -> list[subprocess.Popen[str]]:
+        """Those that were started and have not been seen to end."""
+        return [process for process in self._running if process.returncode is None]
+
     def stop(self) -> None:
         """Kill what still runs."""
         for process in self._running:

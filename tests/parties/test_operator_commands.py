@@ -120,7 +120,7 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         "computes  id3, target outcome",
         "our table  patients (the peer's: patienten)",
         "columns  age, sex, outcome",
-        "parameters  delta 0.001, max_depth 4, min_rows 20, form -",
+        "parameters  delta 0.001, max_depth 4, min_rows 20",
         "reveals  The tree, to both.",
         "Nothing else.",
         "cost  1.4 MB both ways, 220 rounds, 3.2 s on lan",

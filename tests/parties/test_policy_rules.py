@@ -90,7 +90,7 @@ def test_a_rule_with_everything() -> None:
         ('[[policy]]\nname = "b"\neffect = "ask"', "policy.1.effect: must be 'permit' or 'deny', not 'ask'"),
         ('[[policy]]\nname = " "\neffect = "deny"', "policy.1.name: must be a line of 1 to 80 characters"),
         ('[[policy]]\nname = "a\\nb"\neffect = "deny"', "policy.1.name: must be a line of 1 to 80 characters"),
-        ('[[policy]]\neffect = "deny"', "policy.1.name: Field required"),
+        ('[[policy]]\neffect = "deny"', "policy.1.name: is missing"),
     ],
 )
 def test_mistakes_are_told_with_their_key(line: str, problem: str) -> None:
