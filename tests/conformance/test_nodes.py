@@ -216,7 +216,7 @@ def test_health_metrics_and_logs(days: Nodes) -> None:
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
         events = [json.loads(line) for line in node.log().splitlines()]
         assert {"node started", "connected", "session began", "session finished"} <= {e["event"] for e in events}
-        knowknown = {"event", "timestamp", "name", "peer", "job", "state", "depth", "profile", "why"}
+        known = {"event", "timestamp", "name", "peer", "job", "state", "depth", "profile", "why"}
         known |= {"bytes_sent", "bytes_received", "rounds", "listens", "connects", "web", "metrics", "health"}
         assert all(set(event) <= known for event in events)
 
@@ -294,6 +294,27 @@ def test_a_mapping_that_does_not_fit_is_told_at_the_start(days: Nodes) -> None:
     assert days.b.process.wait(60) == 2
     assert "tables.rows" in days.b.log()
     assert "did you mean 'wind'" in days.b.log()
+
+
+@pytest.mark.parametrize("name", ["a.key", "b.crt", "rows.csv", "schema.toml", "party.toml", "state/node.sqlite"])
+def test_no_output_overwrites_what_the_party_needs(days: Nodes, name: str) -> None:
+    identifier = submit(days.a, purpose="research")
+    days.finished(identifier)
+    before = (days.a.directory / name).read_bytes()
+    for command in (["result", "latest", "--svg", name], ["audit", "export", "--config", "party.toml", "--out", name]):
+        done = subprocess.run(
+            [sys.executable, "-m", "parties.cli", *command],
+            cwd=days.a.directory,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 2, command
+        assert "would be overwritten" in done.stderr
+    if not name.startswith("state"):
+        assert (days.a.directory / name).read_bytes() == before
 
 
 def test_a_second_node_keeps_out(days: Nodes) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pydantic import AfterValidator, ValidationError
 
 from parties import config
-from parties.policy import Rule, check_names, conditions
+from parties.policy import Rule, check_names, conditions, remarks
 
 HEAD = '[[policy]]\nname = "a rule"\neffect = "permit"\n'
 
@@ -102,3 +102,16 @@ def test_mistakes_are_told_with_their_key(line: str, problem: str) -> None:
 @pytest.mark.parametrize("value", [4, 4.0, 0, -1, 10**15])
 def test_bounds_take_whole_numbers_and_others(value: Any) -> None:
     assert Rule(name="x", effect="deny", delta={"above": value}).delta.above == value  # type: ignore[arg-type]
+
+
+def test_names_that_nobody_has_are_remarked() -> None:
+    """A prohibition with a misspelt column would never deny, and nobody would notice."""
+    rules = [
+        Rule.model_validate({"name": "no names", "effect": "deny", "columns": {"any_of": ["outlok"]}}),
+        Rule.model_validate({"name": "days", "effect": "permit", "table": "day", "columns": {"within": ["wind"]}}),
+        Rule.model_validate({"name": "all", "effect": "permit"}),
+    ]
+    found = remarks(rules, {"days": ["outlook", "wind"]})
+    assert [line.split(":")[0] for line in found] == ["rule 'no names'", "rule 'days'", "rule 'all' has no condition"]
+    assert "there is no column 'outlok' (did you mean 'outlook'?)" in found[0]
+    assert "there is no table 'day'" in found[1]
