@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -140,6 +141,7 @@ SECRET = "row 17 says 4711"
         (ProtocolError("the peer sent nonsense"), "the peer sent nonsense", "failed"),
         (JobMismatchError("another job"), "another job", "failed"),
         (LinkError("lost the peer"), "", "interrupted"),
+        (sqlite3.OperationalError("database or disk is full"), "", "interrupted"),
     ],
     ids=lambda value: type(value).__name__,
 )
