@@ -13,16 +13,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from parties import files, records
-from parties.identity import fingerprint
+from parties import files
 from parties.node import checkpoint, outcome, proposal
 from parties.node.gate import Gate, Offer, Surroundings, Who
+from parties.node.journal import Journal
 from parties.node.operator import ENDED, State
 from parties.node.proposal import Proposal
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
-from parties.records import Signed
-from parties.records.kinds import Kind, Side
+from parties.records.kinds import Kind
 from protocols.tree import Tree, cut
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
@@ -57,7 +56,7 @@ class Ledger:
         self._said, self._changed = said, changed
         self._lock = threading.RLock()
         self._store = Store(connection)
-        self._log = records.AuditLog(connection, who.identity)
+        self._journal = Journal(connection, who)
         self._running: set[str] = set()
         self._closed = False
         self.address: str | None = None
@@ -106,17 +105,17 @@ class Ledger:
     def entries(self, last: int, before: int | None) -> list[Any]:
         """The last entries of the audit log, the newest first."""
         with self._open():
-            return self._log.entries(last, before)
+            return self._journal.entries(last, before)
 
     def verify(self) -> Any:
         """Whether the audit log is whole."""
         with self._open():
-            return self._log.verify(self._who.peer)
+            return self._journal.verify()
 
     def note(self, kind: Kind, **fields: Any) -> None:
         """Record what concerns no job."""
         with self._writing():
-            self._log.append(kind, None, fields)
+            self._journal.note(kind, fields)
 
     # What the operator does.
 
@@ -146,7 +145,7 @@ class Ledger:
             ours = record.ours.model_copy(
                 update={"verdict": verdict, "by": "operator", "at": _now(), "why": why.strip()[:500]}
             )
-            self._log_verdict(record.id, "us", ours)
+            self._journal.verdict(record.id, "us", ours)
             record = self._put(record.model_copy(update={"ours": ours, "reason": why.strip()}))
         return self._tell(record)
 
@@ -205,14 +204,11 @@ class Ledger:
         """News of a job that is not done."""
         before = record.theirs
         record = record.model_copy(update={"theirs": theirs})
-        if before is None or before.verdict != theirs.verdict:
-            self._log_verdict(record.id, "peer", theirs)
-        if theirs.end in ("cancelled", "failed") and (before is None or before.end in ("", "computed")):
-            self._log_end(record, "peer", theirs)
+        self._journal.heard(record, before)
         if theirs.signed is not None and record.ours.signed is not None:
             if theirs.signed.result != record.ours.signed.result:
                 return self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
-            self._log_signatures(record)
+            self._journal.signed(record)
         return self._put(record)
 
     # What a session does.
@@ -243,8 +239,7 @@ class Ledger:
             tries = record.tries + 1 if depth == record.first else 1
             if tries > MOST_TRIES:
                 raise ProtocolError(f"cut short {MOST_TRIES} times at level {depth}: it does not go on by itself")
-            fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile}
-            self._log.append("started", identifier, fields | {"address": self.address})
+            self._journal.started(record, depth, profile, self.address)
             spent = outcome.added(record.spent, record.current)
             changes = {"sessions": record.sessions + 1, "spent": spent, "current": {}}
             changes |= {"first": depth, "tries": tries, "depth": depth}
@@ -267,15 +262,14 @@ class Ledger:
                 return
             record = self._checkpoint(record, tree, total).model_copy(update={"cost": report})
             found = outcome.result(record.ours.proposal, tree)
-            spent = outcome.added(record.spent, record.current)
-            self._log.append("finished", identifier, {"outcome": found["tree"], "opened": found["opened"], **spent})
-            signed = self._sign(found)
+            self._journal.finished(record, found)
+            signed = self._journal.sign(found)
             record = record.model_copy(
                 update={"ours": record.ours.model_copy(update={"end": "computed", "signed": signed})}
             )
             if record.theirs is not None and record.theirs.signed is not None:
                 if record.theirs.signed.result == found:
-                    self._log_signatures(record)
+                    self._journal.signed(record)
                 else:
                     record = self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
             record = self._put(record)
@@ -285,8 +279,7 @@ class Ledger:
         """The session was cut short; the job goes on when the peer is back."""
         with self._writing():
             record = self._get(identifier).model_copy(update={"note": why, "current": outcome.traffic(total)})
-            sizes = {name: record.current[name] for name in ("bytes_sent", "bytes_received")}
-            self._log.append("interrupted", identifier, {"why": why, "depth": record.depth, **sizes})
+            self._journal.interrupted(record, why)
             self._put(record)
 
     def remark(self, identifier: str, note: str) -> None:
@@ -354,31 +347,8 @@ class Ledger:
 
     def _begin(self, record: Record) -> Record:
         """Write a new job."""
-        self._log.append("proposed", record.id, {**self._public(record), "address": self.address})
-        if record.theirs is not None:
-            self._log_verdict(record.id, "peer", record.theirs)
-            if record.theirs.end in ("cancelled", "failed"):
-                self._log_end(record, "peer", record.theirs)
-        if record.ours.verdict != "waiting":
-            self._log_verdict(record.id, "us", record.ours, record.reason)
+        self._journal.proposed(record, self.address)
         return self._put(record)
-
-    def _public(self, record: Record) -> dict[str, Any]:
-        """A proposal as the log keeps it."""
-        job, party = record.ours.proposal, self._who.party
-        return {
-            "by": record.proposed_by,
-            "peer": self._who.peer_name,
-            "peer_fingerprint": fingerprint(self._who.peer),
-            "digest": job.digest,
-            "protocol": job.specification["protocol"],
-            "purpose": job.purpose,
-            "table": job.tables[party],
-            "peer_table": job.tables[1 - party],
-            "target": job.target,
-            "columns": list(job.agreed.attributes),
-            "parameters": {name: job.specification.get(name) for name in proposal.PARAMETERS},
-        }
 
     def _checkpoint(self, record: Record, tree: Tree, total: Cost) -> Record:
         """Keep the tree if it is larger than the one there is, and record what this session has opened of it."""
@@ -386,32 +356,15 @@ class Ledger:
         common = min(checkpoint.decided(known), checkpoint.decided(tree))
         if cut(known, common) != cut(tree, common):
             raise ProtocolError("another tree than before: a party's rows have changed since the job began")
-        for depth in range(record.depth, checkpoint.decided(tree)):
-            kinds = outcome.opened(record.ours.proposal, tree, depth)
-            self._log.append("opened", record.id, {"depth": depth, "opened": kinds})
+        self._journal.opened(record, tree, range(record.depth, checkpoint.decided(tree)))
         deeper = max(known, tree, key=checkpoint.decided)
         changes = {"tree": checkpoint.to_json(deeper), "current": outcome.traffic(total)}
         return self._put(record.model_copy(update={**changes, "depth": checkpoint.decided(tree)}))
 
     def _end(self, record: Record, end: End, why: str, error: BaseException | None = None) -> Record:
         ours = record.ours.model_copy(update={"end": end, "why": why[:500], "signed": None})
-        self._log_end(record, "us", ours, error)
+        self._journal.ended(record, "us", ours, error)
         return self._put(record.model_copy(update={"ours": ours}))
-
-    def _log_end(self, record: Record, party: Side, said: Statement, error: BaseException | None = None) -> None:
-        spent = outcome.added(record.spent, record.current)
-        sizes = {name: spent[name] for name in ("bytes_sent", "bytes_received")}
-        if said.end == "cancelled":
-            self._log.append("cancelled", record.id, {"by": party, "why": said.why, **sizes})
-        elif error is not None:
-            self._log.append("failed", record.id, {**records.failure(error), **sizes})
-        else:
-            self._log.append("failed", record.id, {"error": "PeerFailed", "why": said.why, **sizes})
-
-    def _log_verdict(self, identifier: str, party: Side, said: Statement, reason: str = "") -> None:
-        if said.verdict != "waiting":
-            fields = {"party": party, "verdict": said.verdict, "by": said.by, "reason": reason or said.why}
-            self._log.append("decided", identifier, fields)
 
     def _put(self, record: Record) -> Record:
         if self.state(record) in ENDED and record.ended_at is None:
@@ -419,20 +372,6 @@ class Ledger:
             record = record.model_copy(update={"ours": ours, "ended_at": _now()})
         self._store.put(record)
         return record
-
-    def _sign(self, found: dict[str, Any]) -> Signed:
-        """Our signature over the result and over the last entry of our audit log."""
-        head = self._log.head()
-        unsigned = Signed(result=found, head=head, signature="0" * 128)
-        return unsigned.model_copy(update={"signature": records.sign(self._who.identity, unsigned.document()).hex()})
-
-    def _log_signatures(self, record: Record) -> None:
-        """Keep both signatures, once both are there."""
-        assert record.ours.signed is not None
-        assert record.theirs is not None
-        assert record.theirs.signed is not None
-        ours, theirs = record.ours.signed, record.theirs.signed
-        self._log.append("signed", record.id, {"ours": ours.model_dump(), "theirs": theirs.model_dump()})
 
     def _tell(self, record: Record, say: bool = True) -> Record:
         if say:

@@ -1,0 +1,123 @@
+"""What of a job goes into the audit log, event by event, and our signature under a result.
+
+Called inside the ledger's transaction: a change and its entry are written together.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from parties import records
+from parties.identity import fingerprint
+from parties.node import outcome, proposal
+from parties.node.gate import Who
+from parties.node.operator import AuditEntry, AuditState
+from parties.node.statement import Statement
+from parties.node.store import Record
+from parties.records import Signed
+from parties.records.kinds import Kind, Side
+from protocols.tree import Tree
+
+
+class Journal:
+    """The audit log of a node, in the terms of its jobs."""
+
+    def __init__(self, connection: sqlite3.Connection, who: Who) -> None:
+        self._who = who
+        self._log = records.AuditLog(connection, who.identity)
+
+    def entries(self, last: int, before: int | None) -> list[AuditEntry]:
+        """The last entries, the newest first."""
+        return self._log.entries(last, before)
+
+    def verify(self) -> AuditState:
+        """Whether the log is whole, and the peer's signatures in it are the peer's."""
+        return self._log.verify(self._who.peer)
+
+    def note(self, kind: Kind, fields: Mapping[str, Any]) -> None:
+        """What concerns no job."""
+        self._log.append(kind, None, fields)
+
+    def proposed(self, record: Record, address: str | None) -> None:
+        """A new job, and what has been said of it."""
+        job, party = record.ours.proposal, self._who.party
+        fields = {
+            "by": record.proposed_by,
+            "peer": self._who.peer_name,
+            "peer_fingerprint": fingerprint(self._who.peer),
+            "address": address,
+            "digest": job.digest,
+            "protocol": job.specification["protocol"],
+            "purpose": job.purpose,
+            "table": job.tables[party],
+            "peer_table": job.tables[1 - party],
+            "target": job.target,
+            "columns": list(job.agreed.attributes),
+            "parameters": {name: job.specification.get(name) for name in proposal.PARAMETERS},
+        }
+        self._log.append("proposed", record.id, fields)
+        self.heard(record, None)
+        self.verdict(record.id, "us", record.ours, record.reason)
+
+    def heard(self, record: Record, before: Statement | None) -> None:
+        """What the peer says of a job now that it did not say before."""
+        theirs = record.theirs
+        if theirs is None:
+            return
+        if before is None or before.verdict != theirs.verdict:
+            self.verdict(record.id, "peer", theirs)
+        if theirs.end in ("cancelled", "failed") and (before is None or before.end in ("", "computed")):
+            self.ended(record, "peer", theirs)
+
+    def verdict(self, identifier: str, party: Side, said: Statement, reason: str = "") -> None:
+        """A party has consented or declined."""
+        if said.verdict != "waiting":
+            fields = {"party": party, "verdict": said.verdict, "by": said.by, "reason": reason or said.why}
+            self._log.append("decided", identifier, fields)
+
+    def started(self, record: Record, depth: int, profile: str, address: str | None) -> None:
+        """A session has begun, at this depth."""
+        fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile, "address": address}
+        self._log.append("started", record.id, fields)
+
+    def opened(self, record: Record, tree: Tree, levels: range) -> None:
+        """A session has opened these levels of the tree."""
+        for depth in levels:
+            kinds = outcome.opened(record.ours.proposal, tree, depth)
+            self._log.append("opened", record.id, {"depth": depth, "opened": kinds})
+
+    def interrupted(self, record: Record, why: str) -> None:
+        """A session was cut short."""
+        sizes = {name: record.current[name] for name in ("bytes_sent", "bytes_received")}
+        self._log.append("interrupted", record.id, {"why": why, "depth": record.depth, **sizes})
+
+    def finished(self, record: Record, found: Mapping[str, Any]) -> None:
+        """The result is there."""
+        spent = outcome.added(record.spent, record.current)
+        self._log.append("finished", record.id, {"outcome": found["tree"], "opened": found["opened"], **spent})
+
+    def ended(self, record: Record, party: Side, said: Statement, error: BaseException | None = None) -> None:
+        """A party has cancelled the job, or it has failed there."""
+        spent = outcome.added(record.spent, record.current)
+        sizes = {name: spent[name] for name in ("bytes_sent", "bytes_received")}
+        if said.end == "cancelled":
+            self._log.append("cancelled", record.id, {"by": party, "why": said.why, **sizes})
+        elif error is not None:
+            self._log.append("failed", record.id, {**records.failure(error), **sizes})
+        else:
+            self._log.append("failed", record.id, {"error": "PeerFailed", "why": said.why, **sizes})
+
+    def sign(self, found: dict[str, Any]) -> Signed:
+        """Our signature over the result and over the last entry of our audit log."""
+        unsigned = Signed(result=found, head=self._log.head(), signature="0" * 128)
+        return unsigned.model_copy(update={"signature": records.sign(self._who.identity, unsigned.document()).hex()})
+
+    def signed(self, record: Record) -> None:
+        """Keep both signatures, once both are there."""
+        assert record.ours.signed is not None
+        assert record.theirs is not None
+        assert record.theirs.signed is not None
+        ours, theirs = record.ours.signed, record.theirs.signed
+        self._log.append("signed", record.id, {"ours": ours.model_dump(), "theirs": theirs.model_dump()})
