@@ -11,7 +11,7 @@ import click
 from cryptography import x509
 
 from parties import config, console, files
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, json_option, party_file
 from parties.identity import load_identity, short_fingerprint
 from parties.node.operator import AuditEntry
 from parties.records import audit, database, export
@@ -21,7 +21,7 @@ from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_CONFIG = click.option("--config", "config_file", type=FILE, help="The node's party.toml.")
+_CONFIG = click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
 _STATE = click.option(
     "--state",
     "state_directory",
@@ -60,6 +60,8 @@ def verify_command(
 
     Exit code 0 if the log is whole, 2 if it is not; then each problem is a line.
     """
+    if export_file is None and certificate is None:  # what an auditor is handed is checked with what comes with it
+        config_file = party_file(config_file)
     link = config.load(config_file).link
     owner = _certificate(config.required(certificate or link.certificate, "link.certificate"))
     peer_file = peer_certificate or link.peer
@@ -107,7 +109,8 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
 def export_command(config_file: Path | None, state_directory: Path | None, form: str, out: Path | None) -> None:
     """Write all entries, and the signed head, to a file for an auditor."""
     place = _database(config_file, state_directory)
-    files.check_outputs({"--out": out}, [place, *([] if config_file is None else config.files_of(config_file))])
+    file = party_file(config_file)
+    files.check_outputs({"--out": out}, [place, *([] if file is None else config.files_of(file))])
     with database.reading(place) as connection:
         rows = database.rows(connection)
         text = export.to_csv(rows) if form == "csv" else export.to_lines(rows, database.signed_head(connection))
@@ -141,9 +144,10 @@ def _database(config_file: Path | None, state_directory: Path | None) -> Path:
     """Where the records are."""
     if state_directory is not None:
         return state_directory / database.FILE_NAME
-    if config_file is None:
+    file = party_file(config_file)
+    if file is None:
         raise InputError("which records? give --config party.toml, or --state DIRECTORY")
-    return config.state_directory(config_file) / database.FILE_NAME
+    return config.state_directory(file) / database.FILE_NAME
 
 
 def _certificate(path: Path) -> x509.Certificate:

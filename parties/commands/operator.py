@@ -16,14 +16,13 @@ import click
 from parties import config, console, files
 from parties.client import NodeClient
 from parties.commands import job_text
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, json_option, party_file
 from parties.commands.outputs import Outputs, output_options
 from parties.node.operator import ENDED, JobView, State
 from smc.errors import InputError, JobMismatchError, LinkError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-PARTY_FILE = Path("party.toml")
 FOLLOW = (
     "Follow the job until it has ended. Exit codes: 0 done; 2 refused or failed here; 3 failed at the peer, or no node "
     "answers; 4 refused by the peer, or cancelled."
@@ -143,7 +142,7 @@ def result(
 
     node = _node(config_file, state)
     outputs = Outputs(**paths)
-    file = config_file or (PARTY_FILE if PARTY_FILE.exists() else None)
+    file = party_file(config_file)
     outputs.check([*([] if file is None else config.files_of(file)), *node.state.glob("*")])
     if wait:
         _check_end(_follow(node, node.job(job)))
@@ -179,9 +178,10 @@ def _node(config_file: Path | None, state: Path | None) -> NodeClient:
     """The node that the options name."""
     if state is not None:
         return NodeClient(state)
-    if config_file is None and not PARTY_FILE.exists():
+    file = party_file(config_file)
+    if file is None:
         raise InputError("which node? give --config party.toml or --state DIRECTORY: there is no party.toml here")
-    return NodeClient.from_config(config_file or PARTY_FILE)
+    return NodeClient.from_config(file)
 
 
 def _mention_link(node: NodeClient) -> None:
@@ -223,7 +223,8 @@ def _check_end(job: JobView) -> None:
     line = f"job {job_text.short(job.id)}: {job_text.standing(job)}"
     if job.state not in ENDED or job.state == "done":
         return
-    if job.state in ("failed", "refused") and job.ended_by == "us":
+    refused_here = job.state == "refused" and job.ours.verdict == "refused"
+    if refused_here or (job.state == "failed" and job.ended_by == "us"):
         raise InputError(line)
     if job.state == "failed":
         raise LinkError(line)

@@ -14,6 +14,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
+PARTY_FILE = Path("party.toml")
+
+
+def party_file(given: Path | None) -> Path | None:
+    """The party's file: the one given, or else ./party.toml if there is one."""
+    return given or (PARTY_FILE if PARTY_FILE.exists() else None)
+
+
 _LINK = (
     click.option("--config", "config_file", type=FILE, help="TOML file with any of these options; flags win."),
     click.option("--identity", type=FILE, help="Own private key, NAME.key."),

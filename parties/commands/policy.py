@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from parties import console, files, schema
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, json_option, party_file
 from parties.identity import load_certificate
 from parties.policy import Request, Rule, conditions, decide, remarks
 from smc.errors import InputError
@@ -23,7 +23,7 @@ HOLDS = {True: "yes", False: "no", None: "not known"}
 
 
 @click.command("policy", epilog="Example:  smc policy --config party.toml --job job.toml --at 2026-01-31T22:15")
-@click.option("--config", "config_file", type=FILE, required=True, help="The node's party.toml.")
+@click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
 @click.option("--job", "job_file", type=FILE, help="Try the rules on this job, as it is given to smc submit.")
 @click.option(
     "--proposed-by",
@@ -36,7 +36,7 @@ HOLDS = {True: "yes", False: "no", None: "not known"}
 @click.option("--runs", type=click.IntRange(min=0), default=0, help="How often the table was used that day  [0]")
 @json_option
 def policy(
-    config_file: Path,
+    config_file: Path | None,
     job_file: Path | None,
     proposed_by: Literal["us", "peer"],
     at: str | None,
@@ -47,7 +47,10 @@ def policy(
     """Show the rules, and what they would decide on a job, and why. Nothing is proposed or recorded."""
     from parties.node import settings
 
-    file = settings.load(config_file)
+    path = party_file(config_file)
+    if path is None:
+        raise InputError("whose rules? give --config party.toml: there is none here")
+    file = settings.load(path)
     known = {name: schema.load(table.schema_file).attributes for name, table in file.tables.items()}
     notes = remarks(file.policy, known)
     if job_file is None:

@@ -240,6 +240,7 @@ ENDINGS: list[tuple[dict[str, Any], int, str]] = [
     ({"state": "refused", "ours": Verdict(verdict="refused"), "why": "no"}, 2, "refused by us: no"),
     ({"state": "cancelled", "why": "wrong table"}, 4, "cancelled: wrong table"),
     ({"state": "failed", "why": "the peer has gone"}, 3, "failed: the peer has gone"),
+    ({"state": "failed", "ended_by": "us", "why": "no rows.csv"}, 2, "failed: no rows.csv"),
 ]
 
 
