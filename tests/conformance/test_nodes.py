@@ -232,7 +232,7 @@ def test_a_notebook_asks_its_own_node(days: Nodes) -> None:
 def test_told_to_stop_in_the_middle_of_a_job(nodes: Nodes) -> None:
     """What has a level to go is cut where it is, and goes on after the start; the peer is told."""
     big, text = _random_table(3, 600)
-    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "8mbit,5ms"')
+    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
     for node in (nodes.a, nodes.b):
         file = node.directory / "party.toml"
         file.write_text(file.read_text().replace("stop = 5.0", "stop = 0.2"))
@@ -251,7 +251,7 @@ def test_told_to_stop_in_the_middle_of_a_job(nodes: Nodes) -> None:
 
 def test_a_link_cut_twice_in_the_middle_of_a_job(nodes: Nodes) -> None:
     big, text = _random_table(5, 600)
-    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "8mbit,5ms"')
+    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
     nodes.start()
     identifier = submit(nodes.a, purpose="research")
     for depth in (1, 2):
@@ -348,7 +348,7 @@ def test_a_node_refuses_changed_records(days: Nodes) -> None:
 def test_rows_that_changed_end_the_job_with_a_reason(nodes: Nodes) -> None:
     """A job that was cut short does not go on with other rows; both sides see that it failed, one sees why."""
     big, text = _random_table(7, 600)
-    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "2mbit,5ms"')
+    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "8mbit,5ms"')
     nodes.start()
     identifier = submit(nodes.a, purpose="research")
     eventually(lambda: (progress := job(nodes.b, identifier).progress) is not None and progress.depth >= 1)

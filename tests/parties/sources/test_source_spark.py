@@ -59,6 +59,7 @@ def test_typed_columns(spark: Any, tmp_path: Path) -> None:
         assert_same_level(source, typed.counts(typed.every_value()), Open())
 
 
+@pytest.mark.campaign
 def test_many_attributes_and_levels(spark: Any, tmp_path: Path) -> None:
     """More columns than Spark can group by at once, and a deep tree; over an Ibis table."""
     cells = (np.random.default_rng(3).random((100, 62)) < 0.05).astype(int)
