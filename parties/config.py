@@ -184,6 +184,7 @@ class PartyFile(CommandTables):
 
 STATE = "state"  # the node's directory, beside party.toml, if that names none
 AnyTables = TypeVar("AnyTables", bound=CommandTables)
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
 AnySettings = TypeVar("AnySettings", bound=Settings)
 Given = TypeVar("Given")
 
@@ -218,6 +219,14 @@ def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
     except ValidationError as error:
         key, problem = _explain(error, type(settings))
         raise InputError(f"{_flag(key)}: {problem}" if key else problem) from None
+
+
+def validated(model: type[AnyModel], fields: Mapping[str, Any]) -> AnyModel:
+    """Fields as this model. `InputError` names the key that is wrong."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        raise InputError(explained(error, model)) from None
 
 
 def required(value: Given | None, key: str) -> Given:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -122,7 +121,7 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._fit_at_node(cast("Operator", self.peer), {**settings, **given}, job, deadline)
         if given or job is not None:
             raise InputError(f"{', '.join(given) or 'job'} is for a node: give peer=NodeClient.from_config(...)")
-        return self._fit_rows(X, y, self._checked(settings))
+        return self._fit_rows(X, y, config.validated(config.Id3Settings, settings))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row, [rows], in the type of `classes_`.
@@ -269,13 +268,6 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Note columns that were not seen here."""
         self._by_name = True
         self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
-
-    def _checked(self, settings: dict[str, Any]) -> config.Id3Settings:
-        """The parameters, checked. `InputError` names the wrong one."""
-        try:
-            return config.Id3Settings.model_validate(settings)
-        except ValidationError as error:
-            raise InputError(config.explained(error, config.Id3Settings)) from None
 
     def _agreed(self) -> Schema | None:
         """The public schema, if one is given."""

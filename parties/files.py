@@ -17,6 +17,8 @@ from typing import IO, Any
 
 from smc.errors import InputError
 
+JOINERS = "\u200c\u200d"
+
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file (or pipe). `InputError` if there is none or it may not be read."""
@@ -175,6 +177,18 @@ def printable(text: str) -> str:
     return "".join(
         c.encode("unicode_escape").decode() if unicodedata.category(c) in control or c in "\ufffe\uffff" else c
         for c in text
+    )
+
+
+def visible(text: str) -> str:
+    """`printable`, with marks that are not seen as escapes too, but for those that are part of how scripts are written.
+
+    Such marks turn the direction of the text around them and make a line read as another one (Boucher and Anderson,
+    "Trojan Source", 2021). For text that others wrote.
+    """
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) == "Cf" and c not in JOINERS else c
+        for c in printable(text)
     )
 
 

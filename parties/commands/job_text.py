@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
-from unicodedata import category
 
 from parties import console, files
 from parties.node.operator import JobView, Progress, Verdict
@@ -14,22 +13,12 @@ if TYPE_CHECKING:
 
 NAMES = 14  # columns of a sheet for the names of entries
 SHORT = 8  # digits of an identifier that are shown if no other job begins alike
-JOINERS = "\u200c\u200d"  # part of how some scripts are written
 
 
 def shown(text: str, limit: int | None = None) -> str:
-    """The text on one line, without gaps, without anything that a terminal would obey, cut to `limit` characters.
-
-    Marks that are not seen become escapes too: those that turn the direction of the text around them could make a line
-    read as another one (Boucher and Anderson, "Trojan Source", 2021).
-    """
-    letters = [_escaped(c) if category(c) == "Cf" and c not in JOINERS else c for c in files.printable(text)]
-    line = " ".join("".join(letters).split())
+    """The text on one line, without gaps, without anything that a terminal would obey, cut to `limit` characters."""
+    line = " ".join(files.visible(text).split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
@@ -39,15 +28,10 @@ def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
     return identifier[:length]
 
 
-def waits_for_us(job: JobView) -> bool:
-    """Whether the job waits for this operator's decision."""
-    return job.state == "waiting" and job.ours.verdict == "waiting"
-
-
 def standing(job: JobView) -> str:
     """Where a job stands, in a few words, and why."""
     if job.state == "waiting":
-        return "waiting for our consent" if waits_for_us(job) else "waiting for the peer's consent"
+        return "waiting for our consent" if job.waits_for_us else "waiting for the peer's consent"
     if job.state == "running" and job.progress is not None:
         return f"running, {_level(job.progress)}"
     by = ""
@@ -150,8 +134,8 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
     found = Table(box=None, padding=(0, 1))
     for name in ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)"):
         found.add_column(name, no_wrap=True)
-    for job in sorted(jobs, key=waits_for_us, reverse=True):  # stable: the newest stay first
-        ours = waits_for_us(job)
+    for job in sorted(jobs, key=lambda job: job.waits_for_us, reverse=True):  # stable: the newest stay first
+        ours = job.waits_for_us
         found.add_row(
             "!" if ours else "",
             short(job.id, known),

@@ -96,7 +96,7 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
     else:
         for line in job_text.sheet(found, console.out.width if console.out.is_terminal else None):
             console.out.print(line)
-        if job_text.waits_for_us(found):
+        if found.waits_for_us:
             name = job_text.short(found.id)
             console.err.print(f"decide:  smc approve {name}   or   smc refuse {name} --why TEXT")
     if watch:

@@ -49,13 +49,15 @@ def common(session: Session, own: Tree) -> Tree:
     `ProtocolError` if the two do not have the same tree there, or are further apart than honest parties can be: each
     has written a level down before the next one is begun. A peer that could go back at will would see several trees.
     """
+    levels = decided(own)
     with session.phase("checkpoint"):
-        session.send("checkpoint.levels", np.array([decided(own)], dtype=np.int64))
-        (theirs,) = session.receive("checkpoint.levels", np.int64, (1,))
-        if abs(int(theirs) - decided(own)) > 1:
-            raise ProtocolError(f"the peer has decided {theirs} levels and this party {decided(own)}: it cannot go on")
-        start = cut(own, min(decided(own), int(theirs)))
-        session.send("checkpoint.digest", np.frombuffer(digest(start), dtype=np.uint8))
-        if session.receive("checkpoint.digest", np.uint8, (32,)).tobytes() != digest(start):
+        session.send("checkpoint.levels", np.array([levels], dtype=np.int64))
+        theirs = int(session.receive("checkpoint.levels", np.int64, (1,))[0])
+        if abs(theirs - levels) > 1:
+            raise ProtocolError(f"the peer has decided {theirs} levels and this party {levels}: it cannot go on")
+        start = cut(own, min(levels, theirs))
+        known = digest(start)
+        session.send("checkpoint.digest", np.frombuffer(known, dtype=np.uint8))
+        if session.receive("checkpoint.digest", np.uint8, (32,)).tobytes() != known:
             raise ProtocolError(f"the two parties' trees differ above level {decided(start)}: the job cannot go on")
     return start

@@ -9,16 +9,15 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from typing import TextIO
+from typing import TextIO, get_args
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
 from parties.address import Address
+from parties.node.operator import State
 from smc.errors import InputError
 from smc.meter import Cost
-
-STATES = ("waiting", "queued", "running", "interrupted", "done", "refused", "cancelled", "failed")
 
 
 class Events:
@@ -53,7 +52,7 @@ class Events:
 
     def jobs(self, states: list[str]) -> None:
         """The present states of all jobs."""
-        for state in STATES:
+        for state in get_args(State):
             self._jobs.labels(state).set(states.count(state))
 
     def session_ended(self, seconds: float, cost: Cost) -> None:

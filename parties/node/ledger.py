@@ -17,7 +17,7 @@ from parties import files
 from parties.node import checkpoint, outcome, proposal
 from parties.node.gate import Gate, Offer, Surroundings, Who
 from parties.node.journal import Journal
-from parties.node.operator import ENDED, State
+from parties.node.operator import ENDED, AuditEntry, AuditState, State
 from parties.node.proposal import Proposal
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
@@ -102,12 +102,12 @@ class Ledger:
         """Jobs that could begin or go on now, the oldest first."""
         return [record for record in reversed(self.all()) if self.state(record) in ("queued", "interrupted")]
 
-    def entries(self, last: int, before: int | None) -> list[Any]:
+    def entries(self, last: int, before: int | None) -> list[AuditEntry]:
         """The last entries of the audit log, the newest first."""
         with self._open():
             return self._journal.entries(last, before)
 
-    def verify(self) -> Any:
+    def verify(self) -> AuditState:
         """Whether the audit log is whole."""
         with self._open():
             return self._journal.verify()

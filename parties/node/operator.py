@@ -87,6 +87,11 @@ class JobView(View):
     why: str
     ended_by: Literal["", "us", "peer"] = ""  # who refused, cancelled or could not go on
 
+    @property
+    def waits_for_us(self) -> bool:
+        """Whether it waits for this operator's decision."""
+        return self.state == "waiting" and self.ours.verdict == "waiting"
+
 
 class JobResult(View):
     """What a finished job has brought: the tree (the content of tree.json), its cost, and what was opened and signed.

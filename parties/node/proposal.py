@@ -65,7 +65,7 @@ class Proposal(BaseModel):
             rebuilt = jobs.id3_specification(self.settings, self.agreed, self.target)
             if canonical(rebuilt) != canonical(self.specification):
                 raise ValueError("the specification has fields that do not belong to it")
-            jobs.problem(self.settings, self.agreed, self.target)
+            _ = self.problem  # refused here if it cannot be
         except InputError as error:
             raise ValueError(str(error)) from None
         return self
@@ -143,10 +143,7 @@ def propose(own: JobFile, schema: Schema, max_rows: int, party: int) -> Proposal
 
 def read_job(fields: dict[str, Any]) -> JobFile:
     """A job file's content, checked. `InputError` names the key."""
-    try:
-        return JobFile.model_validate(fields)
-    except ValidationError as error:
-        raise InputError(config.explained(error, JobFile)) from None
+    return config.validated(JobFile, fields)
 
 
 def misfit(job: Schema, table: Schema) -> str | None:

@@ -21,7 +21,6 @@ from parties.sources import open_table
 from parties.sources.source import Source
 from protocols import id3
 from protocols.tree import Tree, open_depth
-from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost, Meter
@@ -126,12 +125,3 @@ def _profile(link: Link, job: Proposal, known: str) -> Profile:
             return contenders[before.pop()]
     typical = planner.id3_program(job.problem, splits=planner.TYPICAL_SPLITS)
     return jobs.profile_for(link, job.specification, lambda: typical)
-
-
-def level_costs(job: Proposal) -> list[int]:
-    """What the levels of a typical tree cost: bytes both ways, which tell how far a session is; none if too many."""
-    if not job.is_countable:
-        return []
-    program = planner.id3_program(job.problem, splits=planner.TYPICAL_SPLITS)
-    phases = forecast(program, planner.INTEGER[0]).meters[0].phases
-    return [cost.bytes_sent + cost.bytes_received for path, cost in phases.items() if "/" not in path]

@@ -7,6 +7,7 @@ import secrets
 import socket
 import sqlite3
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -14,7 +15,7 @@ from typing import Any
 
 from parties import config, files, policy, records, schema
 from parties.address import Address, parse_address
-from parties.identity import common_name, fingerprint, load_certificate, load_identity
+from parties.identity import fingerprint, load_certificate, load_identity
 from parties.link import KEEPALIVE_SECONDS, LinkOptions
 from parties.listening import Port, RefusedError, Take
 from parties.node import sessions, views
@@ -87,6 +88,7 @@ class Node:
             file.node.sessions,
             lambda: self._control.connected,
             self._events,
+            self._predict,
         )
         self._health = Health()
         self._port: Port | None = None
@@ -95,7 +97,7 @@ class Node:
         self._web: WebServer | None = None
         self._metrics: MetricsServer | None = None
         self._began = self._stopping = False
-        self._states: dict[str, str] = {}  # of all jobs, as logged last
+        self._states: Mapping[str, str] = {}  # of all jobs, as logged last
 
     # Its life.
 
@@ -169,7 +171,7 @@ class Node:
         return NodeView(
             name=self._who.identity.name,
             fingerprint=fingerprint(self._who.identity.certificate),
-            peer=common_name(self._who.peer),
+            peer=self._who.peer_name,
             peer_fingerprint=fingerprint(self._who.peer),
             role="listens" if self._who.party == 0 else "connects",
             address=str(self._address),
@@ -295,7 +297,7 @@ class Node:
         state = states.get(identifier, "")
         if state and self._states.get(identifier) != state:
             self._events.log("job", job=identifier, state=state)
-        self._states = dict(states)
+        self._states = states
         self._sessions.wake()
 
     def _view(self, record: Record) -> JobView:

@@ -15,15 +15,17 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from parties import planner
 from parties.handshake import make_hello
 from parties.identity import Identity
 from parties.link import Link, LinkOptions, link_over, open_link, outbox_for
 from parties.listening import RefusedError, Take
-from parties.node import checkpoint, runner
+from parties.node import checkpoint, outcome, runner
 from parties.node.events import Events
 from parties.node.gate import Offer
 from parties.node.ledger import ClosedError, Ledger
 from parties.node.operator import ENDED, Progress
+from parties.node.prediction import predicted
 from parties.node.store import Record
 from parties.outbox import Outbox
 from parties.transport import Stream
@@ -39,15 +41,21 @@ LOOK_SECONDS = 1.0
 
 @dataclass
 class Running:
-    """A session under way. `abort` cuts it, for the reason that `why` then holds."""
+    """A session under way. `cut` ends it, once there is anything to cut; `why` is the reason if it was."""
 
     started: float = field(default_factory=time.monotonic)
-    abort: Callable[[str], None] | None = None
+    cut: Callable[[str], object] | None = None
     why: str = ""
     first: int = 0
     level: id3.Level | None = None
     cost: Cost = field(default_factory=Cost)
-    costs_of_levels: list[int] = field(default_factory=list)
+    costs_of_levels: tuple[int, ...] = ()  # of a typical tree: none if it could not be counted
+
+    def abort(self, why: str) -> None:
+        """Cut it, if there is anything to cut yet; of several reasons the first counts."""
+        if self.cut is not None:
+            self.why = self.why or why
+            self.cut(why)
 
     def progress(self) -> Progress:
         """Where it is."""
@@ -78,9 +86,11 @@ class Sessions:
         limit: int,
         connected: Callable[[], bool],
         events: Events,
+        link: str = "lan",  # what predictions are for
     ) -> None:
         self._ledger, self._options, self._identity, self._offers = ledger, options, identity, offers
         self._party, self._limit, self._connected, self._events = party, limit, connected, events
+        self._link = link
         self._lock = threading.RLock()  # taken before the ledger's, never after
         self._running: dict[str, Running] = {}
         self._pauses: dict[str, tuple[float, float]] = {}  # until when a job is left alone, and how long that was
@@ -99,7 +109,7 @@ class Sessions:
         with self._lock:
             running = list(self._running.items())
         for identifier, session in running:
-            if self._ledger.state(self._ledger.find(identifier)) in ENDED and session.abort is not None:
+            if self._ledger.state(self._ledger.find(identifier)) in ENDED:
                 session.abort("the job was ended")
 
     def progress(self, identifier: str) -> Progress | None:
@@ -118,8 +128,7 @@ class Sessions:
                 self._idle.wait(left)
             unfinished = list(self._running.values())
         for session in unfinished:
-            if session.abort is not None:
-                session.abort("the node is stopping")
+            session.abort("the node is stopping")
         with self._idle:
             self._idle.wait_for(lambda: not self._running, timeout=5)
 
@@ -130,8 +139,7 @@ class Sessions:
         with self._lock:
             older = self._running.get(identifier)
         if older is not None:
-            if older.abort is not None:
-                older.abort("the peer has begun anew")
+            older.abort("the peer has begun anew")
             raise RefusedError("the session before is ending")
         record, session = self._begin(identifier)
         options = self._options_for(record)
@@ -142,7 +150,7 @@ class Sessions:
             raise RefusedError(str(error)) from None
 
         def take(stream: Stream) -> None:
-            session.abort = lambda why: _cut(session, stream, why)
+            session.cut = lambda _: stream.cancel()
             self._spawn(record, session, partial(link_over, stream, options, hello))
 
         return outbox_for(options, hello), take
@@ -211,15 +219,16 @@ class Sessions:
             offer = self._offers.get(job.tables[self._party])
             if offer is None:
                 raise InputError(f"there is no table '{job.tables[self._party]}' in party.toml any more")
-            session.costs_of_levels = runner.level_costs(job)
+            typical = predicted(job, planner.INTEGER[0], self._link)
+            session.costs_of_levels = typical.levels if typical is not None else ()
             with dial() as link:
-                session.abort = lambda why: _cut_link(session, link, why)
+                session.cut = link.channel.abort
                 session.cost = link.session().meter.total
                 rows = partial(runner.rows_of, job, offer, self._identity, record.fingerprint)
                 found = runner.run(link, job, checkpoint.from_json(record.tree), record.profile, rows, watcher)
             self._pauses.pop(identifier, None)
             self._ledger.computed(identifier, found.tree, found.total, found.report)
-            self._events.log("session finished", job=identifier, **_sizes(found.total))
+            self._events.log("session finished", job=identifier, **outcome.traffic(found.total))
         except runner.AwayError as error:
             self._broke(identifier, session, str(error), begun=False)
             self._ledger.remark(identifier, str(error))
@@ -242,7 +251,7 @@ class Sessions:
         """The session broke: leave the job alone for a while, longer each time that it got no further."""
         self._pause(identifier, longer=not begun or session.level is None or session.level.depth <= session.first)
         if begun and self._ledger.state(self._ledger.find(identifier)) not in ENDED:
-            self._events.log("session broke", job=identifier, **_sizes(session.cost))
+            self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
             self._ledger.broke(identifier, why, session.cost)
 
     def _pause(self, identifier: str, longer: bool) -> None:
@@ -273,17 +282,3 @@ class _Watcher:
         self.session.level = level
         self.sessions._ledger.reached(self.identifier, level.tree, total)
         self.sessions._events.log("level", job=self.identifier, depth=level.depth)
-
-
-def _cut(session: Running, stream: Stream, why: str) -> None:
-    session.why = session.why or why
-    stream.cancel()
-
-
-def _cut_link(session: Running, link: Link, why: str) -> None:
-    session.why = session.why or why
-    link.channel.abort(why)
-
-
-def _sizes(cost: Cost) -> dict[str, int]:
-    return {"bytes_sent": cost.bytes_sent, "bytes_received": cost.bytes_received, "rounds": cost.rounds}

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from functools import lru_cache
 from typing import Literal
 
 from parties import jobs, planner
-from parties.handshake import canonical
 from parties.node import checkpoint, outcome, proposal, statement
 from parties.node.gate import Who
 from parties.node.operator import JobResult, JobView, PredictedCost, Progress, State, Verdict
+from parties.node.prediction import predicted
 from parties.node.proposal import Proposal
 from parties.node.statement import Statement
 from parties.node.store import Record
-from smc.counting import forecast
 from smc.engines import Profile
 from smc.errors import InputError
-from smc.link_shape import LinkShape
 
 
 def job_view(record: Record, state: State, who: Who, progress: Progress | None, link: str) -> JobView:
@@ -41,7 +36,7 @@ def job_view(record: Record, state: State, who: Who, progress: Progress | None, 
         columns=list(job.agreed.attributes),
         parameters={name: getattr(settings, name) for name in proposal.PARAMETERS},
         reveals=proposal.reveals(job, who.peer_name),
-        cost=predicted(job, party, link) if state not in ("refused", "cancelled", "failed") else None,
+        cost=_cost(job, party, link) if state not in ("refused", "cancelled", "failed") else None,
         digest=job.digest,
         ours=_verdict(record.ours, record.reason),
         theirs=_verdict(record.theirs, ""),
@@ -86,31 +81,18 @@ def _verdict(side: Statement | None, reason: str) -> Verdict:
     )
 
 
-_counting = threading.Lock()  # the same job is not counted by two threads at once
-
-
-def predicted(job: Proposal, party: int, link: str) -> PredictedCost | None:
-    """What the job will cost; None if it is too large to be counted ahead."""
-    if not job.is_countable:
-        return None
-    with _counting:
-        return _predicted(canonical(job.specification), party, link)
-
-
-@lru_cache(maxsize=1024)
-def _predicted(specification: str, party: int, link: str) -> PredictedCost:
-    """Counted once for each kind of job: the views are asked for every second."""
-    fields = json.loads(specification)
-    problem = Proposal.model_construct(specification=fields).problem
-    program = planner.id3_program(problem, splits=planner.TYPICAL_SPLITS)
-    named = {name: fields[name] for name in jobs.PROFILE if name in fields}
+def _cost(job: Proposal, party: int, link: str) -> PredictedCost | None:
+    """What the job will cost with its own profile, or for the engine "auto" with the default one."""
+    named = {name: job.specification[name] for name in jobs.PROFILE if name in job.specification}
     profile = planner.INTEGER[0] if named["engine"] == "auto" else Profile(**named)
-    counted = forecast(program, profile)
+    found = predicted(job, profile, link)
+    if found is None:
+        return None
     return PredictedCost(
         splits=planner.TYPICAL_SPLITS,
         profile=str(profile),
-        bytes=counted.bytes + checkpoint.BYTES,
-        rounds=counted.costs[party].rounds + checkpoint.ROUNDS,
-        seconds=counted.seconds(LinkShape.parse(link)),
+        bytes=found.bytes + checkpoint.BYTES,
+        rounds=found.rounds[party] + checkpoint.ROUNDS,
+        seconds=found.seconds,
         link=link,
     )

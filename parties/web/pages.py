@@ -11,7 +11,7 @@ from parties.node.operator import JobResult, JobView, Operator
 from parties.web import results
 from parties.web.render import Renderer
 from parties.web.visits import Visit
-from parties.web.words import ended, nearness, needs_us
+from parties.web.words import ended, nearness
 from smc.errors import InputError
 
 ENTRIES = 50  # of the audit log, a page
@@ -27,8 +27,8 @@ class Pages:
         """All jobs: those that wait for this party, those that will go on by themselves, all others."""
         jobs = self._operator.jobs()
         groups = {
-            "for_us": [job for job in jobs if needs_us(job)],
-            "under_way": sorted((job for job in jobs if not ended(job) and not needs_us(job)), key=nearness),
+            "for_us": [job for job in jobs if job.waits_for_us],
+            "under_way": sorted((job for job in jobs if not ended(job) and not job.waits_for_us), key=nearness),
             "over": [job for job in jobs if ended(job)],
         }
         return self._show(visit, "overview.html", problem, {"live": "/", "jobs": jobs, **groups})

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 
 from parties.node.operator import Operator
 from parties.web.visits import Visit
-from parties.web.words import FILTERS, TESTS, needs_us
+from parties.web.words import FILTERS, TESTS
 
 EXPLANATIONS = {
     404: "There is nothing at this address.",
@@ -47,7 +47,7 @@ class Renderer:
         jobs = context.get("jobs") or self._operator.jobs()
         frame = {
             "node": self._operator.node(),
-            "waiting": sum(map(needs_us, jobs)),
+            "waiting": sum(job.waits_for_us for job in jobs),
             "form_token": visit.session.form_token,
             "path": visit.request.url.path,
             "live": "",

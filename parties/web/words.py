@@ -7,16 +7,14 @@ what could make a line read differently than it is written.
 from __future__ import annotations
 
 import json
-import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
 from parties.console import size
-from parties.files import printable
+from parties.files import visible
 from parties.node.operator import ENDED, JobView
 
 LONGEST = 160  # characters shown of a name in a line
-JOINERS = "\u200c\u200d"  # part of how some scripts and pictures are written
 
 PARAMETERS = {  # in the order of the page
     "delta": ("Delta", "attributes whose entropy is so near the best are as good"),
@@ -32,10 +30,7 @@ PARAMETERS = {  # in the order of the page
 
 def shown(text: str, limit: int = LONGEST) -> str:
     """Somebody's text on one line, at most `limit` characters, invisible marks and controls as escapes."""
-    line = printable(text if len(text) <= limit else text[: limit - 1] + "…")
-    return "".join(
-        c.encode("unicode_escape").decode() if unicodedata.category(c) == "Cf" and c not in JOINERS else c for c in line
-    )
+    return visible(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
 def state(job: JobView) -> str:
@@ -48,11 +43,6 @@ def state(job: JobView) -> str:
         "running": "running",
         "interrupted": "interrupted: goes on when the peer is back",
     }.get(job.state, job.state)
-
-
-def needs_us(job: JobView) -> bool:
-    """Whether a job waits for this party's consent."""
-    return job.state == "waiting" and job.ours.verdict == "waiting"
 
 
 def ended(job: JobView) -> bool:
@@ -149,4 +139,4 @@ FILTERS: dict[str, Any] = {
     "plural": plural,
     "compact": compact,
 }
-TESTS: dict[str, Any] = {"needing_us": needs_us, "ended": ended}
+TESTS: dict[str, Any] = {"needing_us": lambda job: job.waits_for_us, "ended": ended}

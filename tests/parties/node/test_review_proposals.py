@@ -11,7 +11,7 @@ import pytest
 
 from parties.handshake import MAX_JOB_BYTES
 from parties.identity import Identity
-from parties.node import views
+from parties.node import prediction, views
 from parties.node.gate import Who
 from parties.node.proposal import JobFile, Proposal, propose, read_job
 from parties.node.statement import Statement
@@ -182,7 +182,7 @@ def test_a_job_of_absurd_size_is_not_counted_through(
     def endless(*_: object) -> None:
         raise AssertionError("it would take minutes")
 
-    monkeypatch.setattr(views, "forecast", endless)
+    monkeypatch.setattr(prediction, "forecast", endless)
     wide = {f"a{i}": tuple(map(str, range(10))) for i in range(190)}
     view = view_of(propose(JobFile(table="days"), Schema({**wide, "play": ("yes", "no")}, "play"), 100, 1), identities)
     assert view.cost is None
