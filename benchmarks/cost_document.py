@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from parties import cases, files
-from parties.planner import id3_program
+from parties import files
+from parties.bench import cases
+from parties.jobs.planner import id3_program
 from protocols import equality, id3, logarithm, majority, millionaires
 from smc.arithmetic import bits_to_shares, product
 from smc.circuit import Netlist

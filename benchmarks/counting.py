@@ -25,9 +25,9 @@ import duckdb
 import numpy as np
 
 from parties import files
-from parties.machine import facts
-from parties.schema import Schema
+from parties.bench.machine import facts
 from parties.sources import ColumnSettings, TableSettings, open_table
+from parties.tables.schema import Schema
 from protocols.counts import Counts, LevelCounts, RowCounts
 from protocols.id3 import Problem, id3
 from protocols.tree import Tree

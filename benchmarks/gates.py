@@ -22,8 +22,8 @@ from typing import Any, get_args
 import click
 import numpy as np
 
-from parties import machine, pair
-from parties.cases import multiplication
+from parties.bench import machine, pair
+from parties.bench.cases import multiplication
 from smc.channel import Buffer, Channel
 from smc.circuit import Netlist
 from smc.circuit.library import aes128

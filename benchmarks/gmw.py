@@ -21,7 +21,7 @@ from typing import get_args
 import click
 import numpy as np
 
-from parties import pair
+from parties.bench import pair
 from protocols.millionaires import strict
 from smc.circuit import Builder, Form, Netlist, multiply
 from smc.engines import Engine, make_engine

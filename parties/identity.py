@@ -28,7 +28,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from parties.files import quoted, read_bytes, write_bytes
+from parties.files import read_bytes, write_bytes
+from parties.text import quoted
 from smc.errors import InputError
 
 VALID_DAYS = 5 * 365

@@ -1,6 +1,6 @@
 """A channel carries labelled byte strings between two parties, in order. It knows no roles.
 
-`parties.link` adapts a gRPC stream to this interface; `memory_pair` joins two threads of one process
+`parties.link.channel` adapts a gRPC stream to this interface; `memory_pair` joins two threads of one process
 for tests, harnesses and benchmarks.
 """
 

@@ -27,9 +27,10 @@ from benchmarks.peers import programs, samples
 from benchmarks.peers.processes import RunError
 from benchmarks.peers.programs import Program, Run
 from benchmarks.peers.samples import Sample
-from parties import console, machine
-from parties.config import Id3Settings
+from parties import console
+from parties.bench import machine
 from parties.files import write_text
+from parties.jobs.settings import Id3Settings
 from smc.errors import SmcError
 
 OURS = "smc"

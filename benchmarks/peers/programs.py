@@ -15,7 +15,8 @@ from pathlib import Path
 
 from benchmarks.peers.processes import RunError, free_ports, run_together
 from benchmarks.peers.samples import Sample, Tree
-from parties import identity, schema
+from parties import identity
+from parties.tables import schema
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = ("mpyc==0.11", "numpy", "gmpy2")

@@ -8,8 +8,13 @@ from typing import Any
 import click
 from rich.table import Table
 
-from parties import console, files, schema, tables, trees
+from parties import console, files
 from parties.commands.options import FILE, json_option
+from parties.tables import schema
+from parties.tables.delimited import columns
+from parties.trees import prediction
+from parties.trees.prediction import Score
+from parties.trees.tree import TreeFile
 
 
 @click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
@@ -36,10 +41,10 @@ def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out
 @json_option
 def predict(tree_file: Path, data: Path, as_json: bool) -> None:
     """Classify rows on this machine, one class a line; accuracy when the target column is there."""
-    found = trees.TreeFile.load(tree_file)
-    rows = tables.columns(data)
-    labels = trees.predict(found.tree, rows)
-    score = trees.score(labels, rows.values[found.target]) if found.target in rows.values else None
+    found = TreeFile.load(tree_file)
+    rows = columns(data)
+    labels = prediction.predict(found.tree, rows)
+    score = prediction.score(labels, rows.values[found.target]) if found.target in rows.values else None
     if as_json:
         result: dict[str, Any] = {"predictions": labels}
         if score is not None:
@@ -53,7 +58,7 @@ def predict(tree_file: Path, data: Path, as_json: bool) -> None:
         console.err.print(f"accuracy {score.accuracy:.4f}: {score.correct} of {score.rows} rows")
 
 
-def _confusion_table(score: trees.Score) -> Table:
+def _confusion_table(score: Score) -> Table:
     table = Table(title="rows by actual (down) and predicted (across) class", title_justify="left", box=None)
     table.add_column("")
     for name in score.confusion:

@@ -10,13 +10,16 @@ from typing import Any, TypeVar
 import click
 from cryptography import x509
 
-from parties import config, console, files
-from parties.commands.options import FILE, json_option, party_file
+from parties import console, files, party_file
+from parties.commands.options import FILE, find_party_file, json_option
 from parties.identity import load_identity, short_fingerprint
-from parties.node.operator import AuditEntry
+from parties.operator.interface import AuditEntry
+from parties.party_file import files_of, load
 from parties.records import audit, database, export
 from parties.records.chain import Checked, check, cross_check
 from parties.records.kinds import FIELDS
+from parties.settings import required
+from parties.text import printable
 from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -61,9 +64,9 @@ def verify_command(
     Exit code 0 if the log is whole, 2 if it is not; then each problem is a line.
     """
     if export_file is None and certificate is None:  # what an auditor is handed is checked with what comes with it
-        config_file = party_file(config_file)
-    link = config.load(config_file).link
-    owner = _certificate(config.required(certificate or link.certificate, "link.certificate"))
+        config_file = find_party_file(config_file)
+    link = load(config_file).link
+    owner = _certificate(required(certificate or link.certificate, "link.certificate"))
     peer_file = peer_certificate or link.peer
     peer = None if peer_file is None else _certificate(peer_file)
     if export_file is not None:
@@ -109,8 +112,8 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
 def export_command(config_file: Path | None, state_directory: Path | None, form: str, out: Path | None) -> None:
     """Write all entries, and the signed head, to a file for an auditor."""
     place = _database(config_file, state_directory)
-    file = party_file(config_file)
-    files.check_outputs({"--out": out}, [place, *([] if file is None else config.files_of(file))])
+    file = find_party_file(config_file)
+    files.check_outputs({"--out": out}, [place, *([] if file is None else files_of(file))])
     with database.reading(place) as connection:
         rows = database.rows(connection)
         text = export.to_csv(rows) if form == "csv" else export.to_lines(rows, database.signed_head(connection))
@@ -128,10 +131,8 @@ def renew_command(config_file: Path, former: Path) -> None:
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    link = config.load(config_file).link
-    identity = load_identity(
-        config.required(link.identity, "link.identity"), config.required(link.certificate, "link.certificate")
-    )
+    link = load(config_file).link
+    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     place = _database(config_file, None)
     with database.reading(place):  # it must be there
         pass
@@ -144,10 +145,10 @@ def _database(config_file: Path | None, state_directory: Path | None) -> Path:
     """Where the records are."""
     if state_directory is not None:
         return state_directory / database.FILE_NAME
-    file = party_file(config_file)
+    file = find_party_file(config_file)
     if file is None:
         raise InputError("which records? give --config party.toml, or --state DIRECTORY")
-    return config.state_directory(file) / database.FILE_NAME
+    return party_file.state_directory(file) / database.FILE_NAME
 
 
 def _certificate(path: Path) -> x509.Certificate:
@@ -170,16 +171,16 @@ def _tell(found: Checked, owner: x509.Certificate, as_json: bool) -> None:
         console.out.print(f"head:  entry {last}, hash {found.hashes[last]}, signed by {short_fingerprint(owner)}…")
     else:
         for problem in state.problems:
-            console.out.print(files.printable(problem))
+            console.out.print(printable(problem))
     if not state.ok:
-        raise InputError(f"the audit log is not whole: {files.printable(state.problems[0])}")
+        raise InputError(f"the audit log is not whole: {printable(state.problems[0])}")
 
 
 def _line(entry: AuditEntry) -> str:
     """An entry on one line."""
     at = entry.at[:19].replace("T", " ")
     fields = "; ".join(f"{name}: {shown}" for name, shown in _fields(entry) if shown)
-    return files.printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
+    return printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
 
 
 def _fields(entry: AuditEntry) -> Iterator[tuple[str, str]]:

@@ -9,8 +9,9 @@ from typing import Any
 import click
 from rich.table import Table
 
-from parties import console, survey
-from parties.cases import LONGEST_SECONDS, default_cases
+from parties import console
+from parties.bench import survey
+from parties.bench.cases import LONGEST_SECONDS, default_cases
 from parties.commands.options import json_option
 from smc.errors import InputError
 

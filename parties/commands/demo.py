@@ -10,8 +10,11 @@ from pathlib import Path
 
 import click
 
-from parties import console, files, identity, tables, trees
+from parties import console, files, identity
 from parties.commands.options import FILE, engine_options
+from parties.tables import example
+from parties.trees.text import to_text
+from parties.trees.tree import TreeFile
 from smc.errors import LinkError
 
 DEADLINE = 3600.0  # RSA for every gate of every circuit takes long; the parties notice a lost peer themselves
@@ -26,7 +29,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
 
     Each clinic is a process of its own that reads its own seven rows; this command only starts them.
     """
-    bundled = tables.demo()
+    bundled = example.demo()
     files.check_outputs({"--svg": svg}, [])
     with tempfile.TemporaryDirectory(prefix="smc-demo-") as name:
         directory = Path(name)
@@ -53,10 +56,10 @@ def demo(svg: Path | None, **flags: str | None) -> None:
                 dialler.kill()
         finally:
             listener.kill()
-        found = trees.TreeFile.load(directory / "tree.json")
+        found = TreeFile.load(directory / "tree.json")
         report = json.loads((directory / "cost.json").read_text())
     console.out.print(f"\nThe tree of both clinics' rows, target {found.target}:\n")
-    console.out.print(trees.to_text(found.tree))
+    console.out.print(to_text(found.tree))
     console.show(console.cost_table(report), console.out)
     if svg is not None:
         console.out.print(f"\ndrawn in {svg}")

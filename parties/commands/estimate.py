@@ -9,8 +9,14 @@ from typing import Any, TypeVar
 import click
 from rich.table import Table
 
-from parties import config, console, jobs, planner, schema, trees
+from parties import console
 from parties.commands.options import FILE, json_option
+from parties.jobs import planner, running
+from parties.jobs.running import indexed
+from parties.jobs.settings import Id3Settings
+from parties.settings import merge
+from parties.tables import schema
+from parties.trees.tree import TreeFile
 from smc.circuit import load as load_circuit
 from smc.counting import Forecast, Program, forecast
 from smc.engines import Profile
@@ -77,16 +83,16 @@ def circuit(file: Path, batch: int, link: str, as_json: bool) -> None:
 @_common
 def id3(schema_: Path, tree: Path | None, link: str, as_json: bool, **flags: Any) -> None:
     """Estimate `smc id3`: exact for the tree of an earlier run, else the most that any tree can cost."""
-    own = config.merge(config.Id3Settings(), flags)
+    own = merge(Id3Settings(), flags)
     agreed = schema.load(schema_)
     target = agreed.choose_target(own.target)
-    problem = jobs.problem(own, agreed, target)
+    problem = running.problem(own, agreed, target)
     known = None
     if tree is not None:
-        found = trees.TreeFile.load(tree)
+        found = TreeFile.load(tree)
         if (found.schema_digest, found.target) != (agreed.digest(), target):
             raise InputError(f"{tree}: the tree is for another schema or target than {schema_} with target {target}")
-        known = jobs.indexed(found.tree, agreed, target)
+        known = indexed(found.tree, agreed, target)
     title = "for this tree" if known is not None else "at most, whatever the tree"
     _show(planner.id3_program(problem, known), planner.profiles(integers=True), link, as_json, title)
 

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parties import config, console, files, jobs, schema, tables, trees
+from parties import console
 from parties.commands.options import FILE, engine_options, json_option, link_options, settings
 from parties.commands.outputs import Outputs, output_options
+from parties.jobs import running
+from parties.jobs.running import Connection, id3_specification, named
+from parties.settings import required
+from parties.tables import schema
+from parties.tables.rows import load
+from parties.text import listed
+from parties.trees.tree import TreeFile
 from protocols.counts import RowCounts
 from protocols.id3 import id3 as run_id3
 
@@ -35,25 +42,25 @@ if TYPE_CHECKING:
 def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: Any) -> None:
     """The decision tree of both parties' rows together. Both learn the tree, and nothing else."""
     link, own = settings(lambda file: file.id3, config_file, {**flags, "schema": schema_})
-    agreed = schema.load(config.required(own.schema_file, "id3.schema"))
+    agreed = schema.load(required(own.schema_file, "id3.schema"))
     target = agreed.choose_target(own.target)
-    table = tables.load(config.required(own.data, "id3.data"), agreed, target, own.max_rows)
-    problem = jobs.problem(own, agreed, target)
+    table = load(required(own.data, "id3.data"), agreed, target, own.max_rows)
+    problem = running.problem(own, agreed, target)
     outputs = Outputs(own.out, own.report, own.dot, own.svg)
     outputs.check([own.data, own.schema_file, config_file, link.identity, link.certificate, link.peer])
     counts = RowCounts(problem.domains, problem.classes, table.rows, table.classes)
-    connection = jobs.Connection(link)
+    connection = Connection(link)
     if table.ignored:
-        console.err.print(f"not in the schema, ignored: {files.listed(table.ignored)}")
+        console.err.print(f"not in the schema, ignored: {listed(table.ignored)}")
 
     def forecast() -> Program:
-        from parties import planner
+        from parties.jobs import planner
 
         return planner.id3_program(problem, splits=planner.TYPICAL_SPLITS)
 
     with console.progress("starting") as progress:
         indices, report = connection.run(
-            jobs.id3_specification(own, agreed, target),
+            id3_specification(own, agreed, target),
             lambda engine: run_id3(
                 engine,
                 problem,
@@ -64,7 +71,7 @@ def id3(config_file: Path | None, as_json: bool, schema_: Path | None, **flags: 
             forecast,
         )
         progress.doing("writing")
-        found = trees.TreeFile(agreed.digest(), target, own.delta, jobs.named(indices, agreed, target))
+        found = TreeFile(agreed.digest(), target, own.delta, named(indices, agreed, target))
         outputs.write(found, report)
     if as_json:
         console.print_json({**found.fields(), "cost": report})

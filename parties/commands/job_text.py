@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from parties import console, files
-from parties.node.operator import JobView, Progress, Verdict
+from parties import console
+from parties.operator.interface import JobView, Progress, Verdict
+from parties.text import visible
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,7 +18,7 @@ SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 def shown(text: str, limit: int | None = None) -> str:
     """The text on one line, without gaps, without anything that a terminal would obey, cut to `limit` characters."""
-    line = " ".join(files.visible(text).split())
+    line = " ".join(visible(text).split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
 
 

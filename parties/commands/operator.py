@@ -13,12 +13,13 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from parties import config, console, files
-from parties.client import NodeClient
+from parties import console, files
 from parties.commands import job_text
-from parties.commands.options import FILE, json_option, party_file
+from parties.commands.options import FILE, find_party_file, json_option
 from parties.commands.outputs import Outputs, output_options
-from parties.node.operator import ENDED, JobView, State
+from parties.operator.client import NodeClient
+from parties.operator.interface import ENDED, JobView, State
+from parties.party_file import files_of
 from smc.errors import InputError, JobMismatchError, LinkError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -138,12 +139,12 @@ def result(
     job: str, wait: bool, config_file: Path | None, state: Path | None, as_json: bool, **paths: Path | None
 ) -> None:
     """Print the tree that a job has brought, what was opened for it, and its cost."""
-    from parties.trees import TreeFile  # brings numpy along, which no other of these commands needs
+    from parties.trees.tree import TreeFile  # brings numpy along, which no other of these commands needs
 
     node = _node(config_file, state)
     outputs = Outputs(**paths)
-    file = party_file(config_file)
-    outputs.check([*([] if file is None else config.files_of(file)), *node.state.glob("*")])
+    file = find_party_file(config_file)
+    outputs.check([*([] if file is None else files_of(file)), *node.state.glob("*")])
     if wait:
         _check_end(_follow(node, node.job(job)))
     found = node.result(job)
@@ -178,7 +179,7 @@ def _node(config_file: Path | None, state: Path | None) -> NodeClient:
     """The node that the options name."""
     if state is not None:
         return NodeClient(state)
-    file = party_file(config_file)
+    file = find_party_file(config_file)
     if file is None:
         raise InputError("which node? give --config party.toml or --state DIRECTORY: there is no party.toml here")
     return NodeClient.from_config(file)

@@ -8,7 +8,10 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from parties import config
+from parties.jobs.settings import Form, Garbling, Ot
+from parties.link.settings import LinkSettings
+from parties.party_file import PartyFile, load
+from parties.settings import AnySettings, merge
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -17,7 +20,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 PARTY_FILE = Path("party.toml")
 
 
-def party_file(given: Path | None) -> Path | None:
+def find_party_file(given: Path | None) -> Path | None:
     """The party's file: the one given, or else ./party.toml if there is one."""
     return given or (PARTY_FILE if PARTY_FILE.exists() else None)
 
@@ -52,12 +55,10 @@ def engine_options(*engines: str) -> Callable[[Command], Command]:
             help=f"How it is computed; auto measures the link and chooses  [{default}]",
         ),
         click.option(
-            "--ot", type=click.Choice(get_args(config.Ot)), help="Kind of oblivious transfer  [extension: softspoken4]"
+            "--ot", type=click.Choice(get_args(Ot)), help="Kind of oblivious transfer  [extension: softspoken4]"
         ),
-        click.option("--garbling", type=click.Choice(get_args(config.Garbling)), help="Garbled AND gates  [half]"),
-        click.option(
-            "--form", type=click.Choice(get_args(config.Form)), help="Circuits with few gates, or few levels."
-        ),
+        click.option("--garbling", type=click.Choice(get_args(Garbling)), help="Garbled AND gates  [half]"),
+        click.option("--form", type=click.Choice(get_args(Form)), help="Circuits with few gates, or few levels."),
     )
 
     def decorate(command: Command) -> Command:
@@ -72,10 +73,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def settings(
-    table: Callable[[config.PartyFile], config.AnySettings], config_file: Path | None, flags: Mapping[str, Any]
-) -> tuple[config.LinkSettings, config.AnySettings]:
+    table: Callable[[PartyFile], AnySettings], config_file: Path | None, flags: Mapping[str, Any]
+) -> tuple[LinkSettings, AnySettings]:
     """The link's settings and those of the command's table: the file's, with the flags over them."""
-    file = config.load(config_file)
-    link = {name: flags[name] for name in config.LinkSettings.model_fields}
+    file = load(config_file)
+    link = {name: flags[name] for name in LinkSettings.model_fields}
     own = {name: value for name, value in flags.items() if name not in link}
-    return config.merge(file.link, link), config.merge(table(file), own)
+    return merge(file.link, link), merge(table(file), own)

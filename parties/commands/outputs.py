@@ -14,7 +14,7 @@ from parties import console, files
 from parties.commands.options import FILE
 
 if TYPE_CHECKING:  # trees bring numpy along, which only some users of these options need
-    from parties.trees import TreeFile
+    from parties.trees.tree import TreeFile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -53,17 +53,17 @@ class Outputs:
         if self.report is not None:
             files.write_text(self.report, json.dumps(report, indent=2) + "\n")
         if self.dot is not None:
-            from parties.trees import to_dot
+            from parties.trees.text import to_dot
 
             files.write_text(self.dot, to_dot(found.tree, found.target))
         if self.svg is not None:
-            from parties.drawing import draw_svg  # matplotlib takes its time to load
+            from parties.trees.drawing import draw_svg  # matplotlib takes its time to load
 
             files.write_text(self.svg, draw_svg(found.tree, found.target, f"Decision tree for {found.target}"))
 
     def tell(self, found: TreeFile, report: Mapping[str, Any]) -> None:
         """The tree on standard output; what was written, and what it cost, on standard error."""
-        from parties.trees import to_text
+        from parties.trees.text import to_text
 
         console.out.print(to_text(found.tree), end="")
         written = [str(path) for path in vars(self).values() if path is not None]

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from parties import console, files, schema
-from parties.commands.options import FILE, json_option, party_file
+from parties import console, files
+from parties.commands.options import FILE, find_party_file, json_option
 from parties.identity import load_certificate
-from parties.policy import Request, Rule, conditions, decide, remarks
+from parties.policy.request import Request
+from parties.policy.rules import Rule, conditions, decide, remarks
+from parties.tables import schema
+from parties.text import did_you_mean, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +50,7 @@ def policy(
     """Show the rules, and what they would decide on a job, and why. Nothing is proposed or recorded."""
     from parties.node import settings
 
-    path = party_file(config_file)
+    path = find_party_file(config_file)
     if path is None:
         raise InputError("whose rules? give --config party.toml: there is none here")
     file = settings.load(path)
@@ -61,7 +64,7 @@ def policy(
         console.print_json(_document(file.policy, request, notes))
         return
     for rule in file.policy:
-        console.out.print(f"{files.quoted(rule.name)}: {rule.words()}")
+        console.out.print(f"{quoted(rule.name)}: {rule.words()}")
         if request is not None:
             for condition in conditions(rule):
                 console.out.print(f"    {HOLDS[condition.holds(request)]:10} {condition.words}")
@@ -90,7 +93,7 @@ def _request(
     name = job.table if proposed_by == "us" else job.peer_table or job.table
     table = file.tables.get(name)
     if table is None:
-        raise InputError(f"there is no table {files.quoted(name)}{files.did_you_mean(name, file.tables)}")
+        raise InputError(f"there is no table {quoted(name)}{did_you_mean(name, file.tables)}")
     own = job.model_copy(update={"table": name})
     made = proposal.propose(own, schema.load(table.schema_file), table.max_rows, party=0)
     peer = None if file.link.peer is None else load_certificate(file.link.peer)
@@ -103,16 +106,14 @@ def _moment(text: str | None) -> datetime:
     try:
         return datetime.now().astimezone() if text is None else datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
-        raise InputError(
-            f"--at: must be a date and time such as 2026-01-31T22:15, not {files.quoted(text or '')}"
-        ) from None
+        raise InputError(f"--at: must be a date and time such as 2026-01-31T22:15, not {quoted(text or '')}") from None
 
 
 def _checked(address: str | None) -> str | None:
     try:
         return None if address is None else str(ip_address(address))
     except ValueError:
-        raise InputError(f"--address: {files.quoted(address or '')} is not an IP address") from None
+        raise InputError(f"--address: {quoted(address or '')} is not an IP address") from None
 
 
 def _document(rules: Sequence[Rule], request: Request | None, notes: list[str]) -> dict[str, Any]:

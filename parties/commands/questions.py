@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parties import config, console, jobs
+from parties import console
 from parties.commands.options import FILE, engine_options, json_option, link_options, settings
+from parties.jobs.running import Connection, circuit_specification, millionaires_specification
+from parties.settings import required
 from smc.errors import InputError
 
 if TYPE_CHECKING:  # protocols and engines take their time to load: better while the peer is on its way
@@ -31,10 +33,10 @@ def millionaires(config_file: Path | None, as_json: bool, value: str | None, **f
     A value on the command line can be seen by other users of this machine: prefer '-' or the configuration file.
     """
     link, own = settings(lambda file: file.millionaires, config_file, {**flags, "value": _number(value)})
-    amount = config.required(own.value, "millionaires.value")
+    amount = required(own.value, "millionaires.value")
     if amount >> own.bits:
         raise InputError(f"--value does not fit {own.bits} bits: it must be from 0 to 2^{own.bits} - 1")
-    connection = jobs.Connection(link)
+    connection = Connection(link)
 
     def program(engine: Engine) -> str:
         from protocols.millionaires import three_way
@@ -42,12 +44,12 @@ def millionaires(config_file: Path | None, as_json: bool, value: str | None, **f
         return three_way(engine, [amount], own.bits)[0]
 
     def forecast() -> Program:
-        from parties.planner import millionaires_program
+        from parties.jobs.planner import millionaires_program
 
         return millionaires_program(own.bits)
 
     with console.progress("starting") as progress:
-        result, report = connection.run(jobs.millionaires_specification(own), program, progress, forecast)
+        result, report = connection.run(millionaires_specification(own), program, progress, forecast)
     if as_json:
         console.print_json({"result": result, "cost": report["total"]})
         return
@@ -75,17 +77,17 @@ def circuit(config_file: Path | None, as_json: bool, input_: str | None, **flags
     if own.file is None:
         raise InputError("FILE is missing: name a circuit file, or set file under [circuit] in --config")
     netlist = load(own.file)
-    connection = jobs.Connection(link)
+    connection = Connection(link)
     bits = parse_bits(own.input, netlist.input_widths, connection.party)
 
     def forecast() -> Program:
-        from parties.planner import circuit_program
+        from parties.jobs.planner import circuit_program
 
         return circuit_program(netlist)
 
     with console.progress("starting") as progress:
         outputs, report = connection.run(
-            jobs.circuit_specification(own, netlist), lambda engine: evaluate(engine, netlist, bits), progress, forecast
+            circuit_specification(own, netlist), lambda engine: evaluate(engine, netlist, bits), progress, forecast
         )
     shown = [f"0x{bitpack.to_integers(output)[0]:0{(len(output) + 3) // 4}x}" for output in outputs]
     if as_json:

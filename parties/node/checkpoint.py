@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from parties.handshake import canonical
+from parties.canonical import canonical
 from protocols.tree import Leaf, Open, Split, Tree, cut, open_depth, walk
 from smc.errors import ProtocolError
 from smc.session import Session

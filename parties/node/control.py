@@ -15,12 +15,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from parties.handshake import make_hello
-from parties.link import Link, LinkOptions, link_over, open_link, outbox_for
-from parties.listening import Take
+from parties.link.handshake import make_hello
+from parties.link.listening import Take
+from parties.link.opening import Link, link_over, open_link, outbox_for
+from parties.link.options import LinkOptions
+from parties.link.outbox import Outbox
+from parties.link.transport import Stream
 from parties.node.statement import MAX_BYTES
-from parties.outbox import Outbox
-from parties.transport import Stream
 from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session
 

@@ -14,8 +14,8 @@ from typing import TextIO, get_args
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
-from parties.address import Address
-from parties.node.operator import State
+from parties.link.address import Address
+from parties.operator.interface import State
 from smc.errors import InputError
 from smc.meter import Cost
 

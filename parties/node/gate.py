@@ -9,12 +9,13 @@ from typing import Literal
 
 from cryptography import x509
 
-from parties import policy
 from parties.identity import Identity, common_name, fingerprint
 from parties.node.proposal import PARAMETERS, Proposal, misfit
 from parties.node.settings import NodeFile
-from parties.schema import Schema
+from parties.policy.request import Request, request_for
+from parties.policy.rules import Decision, decide
 from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
 
 MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 
@@ -72,7 +73,7 @@ class Gate:
         problem = self._unfit(job, proposed_by, around)
         if problem:
             return Judgement("refused", "node", problem, problem)
-        decision = policy.decide(self._file.policy, self._request(job, proposed_by, around))
+        decision = decide(self._file.policy, self._request(job, proposed_by, around))
         if decision.effect == "deny":
             unsaid = "" if job.purpose else "; the job states no purpose"
             public = f"the policy does not allow it ({decision.by}){unsaid}"
@@ -83,11 +84,11 @@ class Gate:
             return Judgement("approved", decision.by, decision.reason)
         return Judgement("waiting", "", decision.reason)
 
-    def allows_now(self, job: Proposal, around: Surroundings) -> policy.Decision:
+    def allows_now(self, job: Proposal, around: Surroundings) -> Decision:
         """What the rules say of a job that they have permitted before, now that it is to run."""
-        return policy.decide(self._file.policy, self._request(job, "peer", around))
+        return decide(self._file.policy, self._request(job, "peer", around))
 
-    def _request(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> policy.Request:
+    def _request(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> Request:
         return request(job, self._who.party, proposed_by, self._file, self._who.peer, around)
 
     def _unfit(self, job: Proposal, proposed_by: str, around: Surroundings) -> str | None:
@@ -114,9 +115,9 @@ def request(
     file: NodeFile,
     peer: x509.Certificate | None,
     around: Surroundings,
-) -> policy.Request:
+) -> Request:
     """All attributes of a job that a rule of party `party`, whose file this is, may ask about."""
-    return policy.request_for(
+    return request_for(
         peer=None if peer is None else common_name(peer),
         fingerprint=None if peer is None else fingerprint(peer),
         roles=file.peer.roles,

@@ -13,9 +13,9 @@ from parties import records
 from parties.identity import fingerprint
 from parties.node import outcome, proposal
 from parties.node.gate import Who
-from parties.node.operator import AuditEntry, AuditState
 from parties.node.statement import Statement
 from parties.node.store import Record
+from parties.operator.interface import AuditEntry, AuditState
 from parties.records import Signed
 from parties.records.kinds import Kind, Side
 from protocols.tree import Tree

@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from parties import files
 from parties.node import checkpoint, outcome, proposal
 from parties.node.gate import Gate, Offer, Surroundings, Who
 from parties.node.journal import Journal
-from parties.node.operator import ENDED, AuditEntry, AuditState, State
 from parties.node.proposal import Proposal
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
+from parties.operator.interface import ENDED, AuditEntry, AuditState, State
 from parties.records.kinds import Kind
+from parties.text import did_you_mean, quoted
 from protocols.tree import Tree, cut
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
@@ -76,12 +76,12 @@ class Ledger:
                 raise InputError("there is no job yet")
             return newest
         if len(beginning) < SHORTEST_NAME:
-            raise InputError(f"name the job {files.quoted(beginning)} by {SHORTEST_NAME} digits at least")
+            raise InputError(f"name the job {quoted(beginning)} by {SHORTEST_NAME} digits at least")
         with self._lock:
             found = [record for record in self._store.all() if record.id.startswith(beginning.lower())]
             if len(found) != 1:
                 many = "no job begins" if not found else f"{len(found)} jobs begin"
-                raise InputError(f"{many} with {files.quoted(beginning)}; smc jobs lists all")
+                raise InputError(f"{many} with {quoted(beginning)}; smc jobs lists all")
             return found[0]
 
     def state(self, record: Record) -> State:
@@ -124,9 +124,7 @@ class Ledger:
         job = proposal.read_job(fields)
         offer = self._offers.get(job.table)
         if offer is None:
-            raise InputError(
-                f"there is no table {files.quoted(job.table)}{files.did_you_mean(job.table, self._offers)}"
-            )
+            raise InputError(f"there is no table {quoted(job.table)}{did_you_mean(job.table, self._offers)}")
         made = proposal.propose(job, offer.schema, offer.settings.max_rows, self._who.party)
         with self._writing():
             judgement = self._gate.judge(made, "us", self._around(made))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from parties import jobs, trees
-from parties.handshake import canonical
+from parties.canonical import canonical
+from parties.jobs.running import named
 from parties.node.proposal import Proposal
+from parties.trees.tree import TreeFile
 from protocols.tree import Leaf, Split, Tree, walk
 from smc.meter import Cost
 
@@ -15,9 +16,9 @@ TRAFFIC = ("bytes_sent", "bytes_received", "rounds")
 OPENED = ("whether a node is a leaf", "class of a leaf", "attribute of a split")
 
 
-def tree_file(job: Proposal, tree: Tree) -> trees.TreeFile:
+def tree_file(job: Proposal, tree: Tree) -> TreeFile:
     """The tree with the schema's names, and what it is the answer to."""
-    return trees.TreeFile(job.agreed.digest(), job.target, job.settings.delta, jobs.named(tree, job.agreed, job.target))
+    return TreeFile(job.agreed.digest(), job.target, job.settings.delta, named(tree, job.agreed, job.target))
 
 
 def opened(job: Proposal, tree: Tree, depth: int | None = None) -> dict[str, int]:

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 from functools import lru_cache
 
-from parties import planner
+from parties.jobs import planner
 from parties.node.proposal import Proposal
 from protocols import id3
 from smc.counting import forecast

@@ -13,9 +13,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from parties import config, jobs, planner
-from parties.handshake import MAX_JOB_BYTES, canonical, job_digest
-from parties.schema import Schema
+from parties.canonical import canonical, job_digest
+from parties.jobs import planner, running
+from parties.jobs.running import PROFILE, id3_specification
+from parties.jobs.settings import Id3Settings
+from parties.link.handshake import MAX_JOB_BYTES
+from parties.settings import explained, merge, validated
+from parties.tables.schema import Schema
 from protocols import id3
 from smc.errors import InputError
 
@@ -24,7 +28,7 @@ Identifier = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class JobFile(config.Id3Settings):
+class JobFile(Id3Settings):
     """What an operator writes to propose a job: `smc submit JOB.toml`."""
 
     protocol: Literal["id3"] = "id3"
@@ -62,7 +66,7 @@ class Proposal(BaseModel):
         if len(canonical(self.job)) > MAX_JOB_BYTES:
             raise ValueError(f"it has more than the {MAX_JOB_BYTES} bytes that a session can carry: take fewer columns")
         try:
-            rebuilt = jobs.id3_specification(self.settings, self.agreed, self.target)
+            rebuilt = id3_specification(self.settings, self.agreed, self.target)
             if canonical(rebuilt) != canonical(self.specification):
                 raise ValueError("the specification has fields that do not belong to it")
             _ = self.problem  # refused here if it cannot be
@@ -84,15 +88,15 @@ class Proposal(BaseModel):
         return target
 
     @cached_property
-    def settings(self) -> config.Id3Settings:
+    def settings(self) -> Id3Settings:
         """The parameters of the run."""
         chosen = {name: value for name, value in self.specification.items() if name in PARAMETERS}
-        return config.merge(config.Id3Settings(), chosen)
+        return merge(Id3Settings(), chosen)
 
     @cached_property
     def problem(self) -> id3.Problem:
         """The protocol's view."""
-        return jobs.problem(self.settings, self.agreed, self.target)
+        return running.problem(self.settings, self.agreed, self.target)
 
     @property
     def is_countable(self) -> bool:
@@ -115,7 +119,7 @@ class Proposal(BaseModel):
         return job_digest(self.job)
 
 
-PARAMETERS = ("delta", "min_rows", "max_depth", "max_rows", *jobs.PROFILE)
+PARAMETERS = ("delta", "min_rows", "max_depth", "max_rows", *PROFILE)
 
 
 def propose(own: JobFile, schema: Schema, max_rows: int, party: int) -> Proposal:
@@ -126,7 +130,7 @@ def propose(own: JobFile, schema: Schema, max_rows: int, party: int) -> Proposal
             raise InputError("columns: name each column once, and one at least besides the target")
         schema = schema.only([*own.columns, target])
     given = own.model_dump(include=set(PARAMETERS), exclude_unset=True)
-    settings = config.merge(config.Id3Settings(), {"max_rows": max_rows, **given})
+    settings = merge(Id3Settings(), {"max_rows": max_rows, **given})
     names = (own.table, own.peer_table or own.table)
     try:
         return Proposal(
@@ -135,15 +139,15 @@ def propose(own: JobFile, schema: Schema, max_rows: int, party: int) -> Proposal
             proposed_at=datetime.now(UTC).replace(microsecond=0),
             purpose=own.purpose,
             tables=names if party == 0 else names[::-1],
-            specification=jobs.id3_specification(settings, schema, target),
+            specification=id3_specification(settings, schema, target),
         )
     except ValidationError as error:
-        raise InputError(f"the job: {config.explained(error, Proposal)}") from None
+        raise InputError(f"the job: {explained(error, Proposal)}") from None
 
 
 def read_job(fields: dict[str, Any]) -> JobFile:
     """A job file's content, checked. `InputError` names the key."""
-    return config.validated(JobFile, fields)
+    return validated(JobFile, fields)
 
 
 def misfit(job: Schema, table: Schema) -> str | None:

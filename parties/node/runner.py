@@ -10,15 +10,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from parties import jobs, planner
 from parties.identity import Identity
-from parties.link import Link
+from parties.jobs import planner
+from parties.jobs.running import profile_for
+from parties.link.opening import Link
 from parties.node import checkpoint
 from parties.node.gate import Offer
 from parties.node.proposal import Proposal
-from parties.schema import Schema
 from parties.sources import open_table
 from parties.sources.source import Source
+from parties.tables.schema import Schema
 from protocols import id3
 from protocols.tree import Tree, open_depth
 from smc.engines import Profile, engine_of
@@ -124,4 +125,4 @@ def _profile(link: Link, job: Proposal, known: str) -> Profile:
         if before:
             return contenders[before.pop()]
     typical = planner.id3_program(job.problem, splits=planner.TYPICAL_SPLITS)
-    return jobs.profile_for(link, job.specification, lambda: typical)
+    return profile_for(link, job.specification, lambda: typical)

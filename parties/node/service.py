@@ -13,25 +13,28 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from parties import config, files, policy, records, schema
-from parties.address import Address, parse_address
+from parties import files, records
 from parties.identity import fingerprint, load_certificate, load_identity
-from parties.link import KEEPALIVE_SECONDS, LinkOptions
-from parties.listening import Port, RefusedError, Take
+from parties.link.address import Address, parse_address
+from parties.link.listening import Port, RefusedError, Take
+from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
+from parties.link.outbox import Outbox
+from parties.link.settings import require_link
 from parties.node import sessions, views
 from parties.node.control import LABEL, Control, control_options
 from parties.node.events import Events, MetricsServer
 from parties.node.gate import Gate, Offer, Who
 from parties.node.health import Health
 from parties.node.ledger import ClosedError, Ledger
-from parties.node.operator import AuditEntry, AuditState, JobResult, JobView, NodeView
 from parties.node.settings import NodeFile
 from parties.node.store import Record
-from parties.outbox import Outbox
+from parties.operator.interface import AuditEntry, AuditState, JobResult, JobView, NodeView
+from parties.policy.rules import remarks
 from parties.records.database import FILE_NAME, signed_head
 from parties.sources.mapping import rules
 from parties.sources.opening import open_table
 from parties.sources.settings import TableSettings
+from parties.tables import schema
 from parties.web.api import routes
 from parties.web.app import make_app
 from parties.web.login import Logins
@@ -47,7 +50,7 @@ class Node:
 
     def __init__(self, file: NodeFile) -> None:
         self._file = file
-        link = config.require_link(file.link)
+        link = require_link(file.link)
         identity = load_identity(link.identity, link.certificate)
         self._who = Who(identity, load_certificate(link.peer), 0 if link.listen is not None else 1)
         self._address = parse_address(link.listen or link.connect or "", lowest_port=0)
@@ -238,9 +241,7 @@ class Node:
 
     def _try_tables(self) -> None:
         """Tell at once, not at the first job, which tables cannot be opened. No value of theirs is looked at."""
-        for remark in policy.remarks(
-            self._file.policy, {name: o.schema.attributes for name, o in self._offers.items()}
-        ):
+        for remark in remarks(self._file.policy, {name: o.schema.attributes for name, o in self._offers.items()}):
             self._events.log("policy", remark=remark)
         warm()  # or the first job would wait for the compiler
         for name, offer in self._offers.items():

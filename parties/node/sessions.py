@@ -15,20 +15,21 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from parties import planner
-from parties.handshake import make_hello
 from parties.identity import Identity
-from parties.link import Link, LinkOptions, link_over, open_link, outbox_for
-from parties.listening import RefusedError, Take
+from parties.jobs import planner
+from parties.link.handshake import make_hello
+from parties.link.listening import RefusedError, Take
+from parties.link.opening import Link, link_over, open_link, outbox_for
+from parties.link.options import LinkOptions
+from parties.link.outbox import Outbox
+from parties.link.transport import Stream
 from parties.node import checkpoint, outcome, runner
 from parties.node.events import Events
 from parties.node.gate import Offer
 from parties.node.ledger import ClosedError, Ledger
-from parties.node.operator import ENDED, Progress
 from parties.node.prediction import predicted
 from parties.node.store import Record
-from parties.outbox import Outbox
-from parties.transport import Stream
+from parties.operator.interface import ENDED, Progress
 from protocols import id3
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 from smc.meter import Cost

@@ -1,4 +1,4 @@
-"""The node's part of `party.toml`, beside the tables that commands read (`parties.config`).
+"""The node's part of `party.toml`, beside the tables that commands read (`parties.party_file`).
 
 [node]
 state = "state"                  # jobs, records, and the key to the node's own interface
@@ -23,10 +23,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from parties import config, files
-from parties.address import parse_address
-from parties.policy import Rule, check_names
+from parties.link.address import parse_address
+from parties.link.settings import Here, link_shape
+from parties.party_file import STATE, CommandTables, read
+from parties.policy.rules import Rule, check_names
+from parties.settings import LocalPath, Seconds, Settings
 from parties.sources.settings import TableSettings
+from parties.text import quoted
 
 WEB = "127.0.0.1:7080"
 METRICS = "127.0.0.1:7090"
@@ -36,36 +39,36 @@ HEALTH = "127.0.0.1:7091"
 def _local(value: str) -> str:
     """A check that an address is this machine's own."""
     if not parse_address(value, lowest_port=0).is_local:
-        raise ValueError(f"must be an address of this machine only, such as 127.0.0.1:7080, not {files.quoted(value)}")
+        raise ValueError(f"must be an address of this machine only, such as 127.0.0.1:7080, not {quoted(value)}")
     return value
 
 
-LocalAddress = Annotated[config.Here, AfterValidator(_local)]
+LocalAddress = Annotated[Here, AfterValidator(_local)]
 
 
-class NodeSettings(config.Settings):
+class NodeSettings(Settings):
     """How the node runs.
 
     `sessions` is how many run at once; `stop` how many seconds the running ones have to finish once the node is told
     to stop. Port 0 is any free one. `link` is what the connection to the peer is like: for predictions only.
     """
 
-    state: config.LocalPath = Path(config.STATE)
+    state: LocalPath = Path(STATE)
     web: LocalAddress = WEB
     metrics: LocalAddress = METRICS
     health: LocalAddress = HEALTH
     sessions: Annotated[int, Field(strict=True, ge=1, le=16)] = 2
-    stop: config.Seconds = 30.0
-    link: Annotated[str, AfterValidator(config.link_shape)] = "lan"
+    stop: Seconds = 30.0
+    link: Annotated[str, AfterValidator(link_shape)] = "lan"
 
 
-class PeerSettings(config.Settings):
+class PeerSettings(Settings):
     """What this party's administration knows about the peer."""
 
     roles: tuple[str, ...] = ()
 
 
-class NodeFile(config.CommandTables):
+class NodeFile(CommandTables):
     """All of a node's `party.toml`."""
 
     node: NodeSettings = Field(default_factory=NodeSettings)
@@ -76,4 +79,4 @@ class NodeFile(config.CommandTables):
 
 def load(path: Path) -> NodeFile:
     """Read a node's `party.toml`. `InputError` names the file and the key."""
-    return config.read(NodeFile, path)
+    return read(NodeFile, path)

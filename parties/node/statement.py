@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
 
-from parties.handshake import canonical
-from parties.node.operator import State
+from parties.canonical import canonical
 from parties.node.proposal import Proposal
+from parties.operator.interface import State
 from parties.records import Signed
 from smc.errors import ProtocolError
 

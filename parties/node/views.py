@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from parties import jobs, planner
+from parties.jobs import planner
+from parties.jobs.running import PROFILE
 from parties.node import checkpoint, outcome, proposal, statement
 from parties.node.gate import Who
-from parties.node.operator import JobResult, JobView, PredictedCost, Progress, State, Verdict
 from parties.node.prediction import predicted
 from parties.node.proposal import Proposal
 from parties.node.statement import Statement
 from parties.node.store import Record
+from parties.operator.interface import JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.engines import Profile
 from smc.errors import InputError
 
@@ -83,7 +84,7 @@ def _verdict(side: Statement | None, reason: str) -> Verdict:
 
 def _cost(job: Proposal, party: int, link: str) -> PredictedCost | None:
     """What the job will cost with its own profile, or for the engine "auto" with the default one."""
-    named = {name: job.specification[name] for name in jobs.PROFILE if name in job.specification}
+    named = {name: job.specification[name] for name in PROFILE if name in job.specification}
     profile = planner.INTEGER[0] if named["engine"] == "auto" else Profile(**named)
     found = predicted(job, profile, link)
     if found is None:

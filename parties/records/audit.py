@@ -10,9 +10,9 @@ from typing import Any
 
 from cryptography import x509
 
-from parties.handshake import canonical
+from parties.canonical import canonical
 from parties.identity import Identity, fingerprint
-from parties.node.operator import AuditEntry, AuditState
+from parties.operator.interface import AuditEntry, AuditState
 from parties.records import database
 from parties.records.chain import NOTHING, Checked, Row, SignedHead, check, sign_head
 from parties.records.kinds import FIELDS, Kind

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from cryptography import x509
 from pydantic import ValidationError
 
-from parties.handshake import canonical
+from parties.canonical import canonical
 from parties.identity import Identity, fingerprint
 from parties.records.kinds import BothSigned
 from parties.records.signature import check_signature, sign

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from parties import files
-from parties.handshake import canonical
+from parties.canonical import canonical
 from parties.records.chain import Row, SignedHead
 from parties.records.statements import Head
 from smc.errors import InputError

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from parties.handshake import canonical
+from parties.canonical import canonical
 from parties.identity import Identity
 from smc.errors import InputError
 

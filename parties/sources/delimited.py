@@ -1,4 +1,4 @@
-"""CSV files as `parties.tables` means them, but read by DuckDB: every cell is text, as it is spelled.
+"""CSV files as `parties.tables.delimited` means them, but read by DuckDB: every cell is text, as it is spelled.
 
 The one difference: a line of nothing but space, in a file of several columns, is an error here.
 """
@@ -10,7 +10,7 @@ import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parties import files
+from parties.text import quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,5 +57,5 @@ def _header(path: Path) -> tuple[list[str], int]:
         raise InputError(f"{path}: the file is empty; the first line must name the columns")
     repeated = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
     if repeated is not None:
-        raise InputError(f"{path}: the column {files.quoted(repeated)} stands twice in the header")
+        raise InputError(f"{path}: the column {quoted(repeated)} stands twice in the header")
     return names, records

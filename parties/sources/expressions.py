@@ -14,8 +14,8 @@ from typing import Any
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
-from parties import files
 from parties.sources.mapping import Rule
+from parties.text import did_you_mean, listed, quoted
 from smc.errors import InputError
 
 SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())  # all that `str.strip` drops
@@ -130,9 +130,9 @@ class Cell:
         if text is None or text in ("", "?") or (self._type.is_floating() and text.casefold() == "nan"):
             return "no value, and the schema does not list '?' (missing) for this attribute"
         if rule.edges is not None:
-            return f"{files.quoted(text)} is not a number"
-        hint = files.did_you_mean(text, rule.texts)
-        return f"{files.quoted(text)} is not in the schema{hint}; allowed: {files.listed(rule.texts)}"
+            return f"{quoted(text)} is not a number"
+        hint = did_you_mean(text, rule.texts)
+        return f"{quoted(text)} is not in the schema{hint}; allowed: {listed(rule.texts)}"
 
 
 def _choose(value: exp.Expr, indices: Mapping[Any, int]) -> exp.Case:

@@ -8,7 +8,7 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from parties.sources.engines import DuckDb, Engine, Postgres, Scratch, Spark, one_line
+from parties.sources.databases import DuckDb, Engine, Postgres, Scratch, Spark, one_line
 from parties.sources.mapping import Rule
 from parties.sources.source import Source
 from smc.errors import InputError

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import sqlglot.expressions as exp
 
-from parties import files
+from parties.sources.databases import Scratch
 from parties.sources.delimited import read_csv
-from parties.sources.engines import Scratch
 from parties.sources.mapping import Rule
 from parties.sources.named import find_table
 from parties.sources.settings import TableSettings
 from parties.sources.source import Source
+from parties.text import listed
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,9 +101,7 @@ def _database(engine: Scratch, path: Path, name: str | None) -> ir.Table:
     if name is None:
         name, *others = known() or [""]
         if others:
-            raise InputError(
-                f"{path}: there are several tables: say which is the `table` ({files.listed([name, *others])})"
-            )
+            raise InputError(f"{path}: there are several tables: say which is the `table` ({listed([name, *others])})")
     return find_table(
         name, engine.place, lambda schema, table: backend.table(table, database=(ATTACHED, schema or "main")), known
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from parties import files
-from parties.schema import Schema
 from parties.sources.settings import ColumnSettings
-from parties.tables import MISSING
+from parties.tables.delimited import MISSING
+from parties.tables.schema import Schema
+from parties.text import did_you_mean, listed, quoted
 from smc.errors import InputError
 
 
@@ -37,8 +37,8 @@ def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence
     """
     for name in columns:
         if name not in schema.attributes:
-            hint = files.did_you_mean(name, schema.attributes)
-            raise InputError(f"columns: {files.quoted(name)} is not an attribute of the schema{hint}")
+            hint = did_you_mean(name, schema.attributes)
+            raise InputError(f"columns: {quoted(name)} is not an attribute of the schema{hint}")
     found = {
         name: _rule(name, categories, columns.get(name, ColumnSettings()))
         for name, categories in schema.attributes.items()
@@ -51,10 +51,10 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings) -> R
 
     def place(category: str, key: str) -> int:
         if category not in index:
-            hint = files.did_you_mean(category, categories)
+            hint = did_you_mean(category, categories)
             raise InputError(
-                f"columns.{name}.{key}: {files.quoted(category)} is not a category of the schema{hint}; "
-                f"it has {files.listed(categories)}"
+                f"columns.{name}.{key}: {quoted(category)} is not a category of the schema{hint}; "
+                f"it has {listed(categories)}"
             )
         return index[category]
 

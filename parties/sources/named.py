@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import ibis.expr.types as ir
 from ibis.common.exceptions import TableNotFound
 
-from parties import files
+from parties.text import did_you_mean, listed
 from smc.errors import InputError
 
 
@@ -24,7 +24,7 @@ def find_table(
         except TableNotFound:
             continue
     names = list(known())
-    hint = files.did_you_mean(name, names) or (f"; there are {files.listed(names)}" if names else "; there is none")
+    hint = did_you_mean(name, names) or (f"; there are {listed(names)}" if names else "; there is none")
     raise InputError(f"{place}: there is no such table{hint}")
 
 

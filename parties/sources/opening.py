@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parties import files
-from parties.schema import Schema
 from parties.sources.mapping import rules
 from parties.sources.settings import ColumnSettings, TableSettings
+from parties.tables.schema import Schema
+from parties.text import did_you_mean, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
         from parties.sources import spark
 
         return spark.open_session(settings, wanted)
-    hint = files.did_you_mean(scheme, ("postgresql", "spark"))
+    hint = did_you_mean(scheme, ("postgresql", "spark"))
     raise InputError(f"{settings.label}: cannot read from {scheme}://{hint}; use a file, postgresql:// or spark://")
 
 
@@ -65,7 +65,7 @@ def _chosen(schema: Schema, target: str, columns: Sequence[str] | None) -> list[
     """The attributes to count in schema order, and at the end the target."""
     for name in (target, *(columns or ())):
         if name not in schema.attributes:
-            hint = files.did_you_mean(name, schema.attributes)
-            raise InputError(f"{files.quoted(name)} is not an attribute of the schema{hint}")
+            hint = did_you_mean(name, schema.attributes)
+            raise InputError(f"{quoted(name)} is not an attribute of the schema{hint}")
     wanted = schema.attributes if columns is None else columns
     return [*(name for name in schema.features(target) if name in wanted), target]

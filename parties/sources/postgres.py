@@ -23,7 +23,7 @@ def open_database(settings: TableSettings, rules: Sequence[Rule]) -> Source:
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
 
-        from parties.sources.engines import Postgres, one_line
+        from parties.sources.databases import Postgres, one_line
         from parties.sources.named import find_table
     if settings.table is None:
         raise InputError(f"{settings.label}: say which `table` of the database it is")

@@ -28,9 +28,9 @@ from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationInfo
 
-from parties import files
-from parties.config import LocalPath, Settings
-from parties.tables import MISSING
+from parties.settings import LocalPath, Settings
+from parties.tables.delimited import MISSING
+from parties.text import quoted
 
 
 def _place(value: object, info: ValidationInfo) -> object:
@@ -105,7 +105,7 @@ class TableSettings(Settings):
     @property
     def label(self) -> str:
         """The source and the table for messages: no user, password or option of a URL."""
-        table = "" if self.table is None else f", table {files.quoted(self.table)}"
+        table = "" if self.table is None else f", table {quoted(self.table)}"
         return f"{public_place(self.source)}{table}"
 
 

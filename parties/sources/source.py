@@ -12,11 +12,11 @@ import ibis.expr.datatypes as dt
 import numpy as np
 import sqlglot.expressions as exp
 
-from parties import files
-from parties.sources.engines import Engine
+from parties.sources.databases import Engine
 from parties.sources.expressions import Cell
 from parties.sources.levels import Plan
 from parties.sources.mapping import Rule
+from parties.text import did_you_mean, listed, quoted
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
 from smc.errors import InputError
@@ -134,15 +134,15 @@ class Source:
 
     def _cell(self, rule: Rule, types: Mapping[str, dt.DataType]) -> Cell:
         if rule.column not in types:
-            hint = files.did_you_mean(rule.column, types) or f"; there are {files.listed(types)}"
+            hint = did_you_mean(rule.column, types) or f"; there are {listed(types)}"
             raise InputError(f"{self._where(rule)}: there is no such column{hint}")
         if not self._engine.cased and (twins := [n for n in types if n.lower() == rule.column.lower()])[1:]:
-            raise InputError(f"{self._where(rule)}: rename {files.listed(twins)}: they differ only in case")
+            raise InputError(f"{self._where(rule)}: rename {listed(twins)}: they differ only in case")
         try:
             return Cell(rule, types[rule.column], self._engine.lists)
         except InputError as error:
             raise InputError(f"{self._where(rule)}: {error}") from None
 
     def _where(self, rule: Rule) -> str:
-        attribute = "" if rule.column == rule.attribute else f" (attribute {files.quoted(rule.attribute)})"
-        return f"{self._engine.place}, column {files.quoted(rule.column)}{attribute}"
+        attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"
+        return f"{self._engine.place}, column {quoted(rule.column)}{attribute}"

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from parties.address import parse_address
+from parties.link.address import parse_address
 from parties.sources.mapping import Rule
 from parties.sources.needed import needing
 from parties.sources.settings import TableSettings
@@ -46,7 +46,7 @@ def open_session(settings: TableSettings, rules: Sequence[Rule]) -> Source:
         from ibis.common.exceptions import TableNotFound
         from pyspark.errors import AnalysisException
 
-        from parties.sources.engines import Spark
+        from parties.sources.databases import Spark
         from parties.sources.named import find_table
     if settings.table is None:
         raise InputError(f"{settings.label}: say which `table` it is: one of the catalog, or the path of Parquet files")
@@ -75,7 +75,7 @@ def _application(settings: TableSettings) -> SparkSession:
     """The process's Spark application, started if there is none. `InputError` if it cannot be."""
     from pyspark.sql import SparkSession
 
-    from parties.sources.engines import one_line
+    from parties.sources.databases import one_line
 
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         raise InputError(f"{settings.label}: Spark needs Java 17 or newer, and there is none")

@@ -1,4 +1,4 @@
-"""The JSON API of a node, for `parties.client`: every call of `Operator` as a path under /api.
+"""The JSON API of a node, for `parties.operator.client`: every call of `Operator` as a path under /api.
 
 Every request carries the key of `api.json` (`Authorization: Bearer KEY`) and names this machine's loopback as its host,
 so that no web page can reach the API by a name of its own that leads here (DNS rebinding). Errors are {"error": line}.
@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from parties.node.operator import Operator
+from parties.operator.interface import Operator
 from smc.errors import InputError
 
 MAX_BODY = 64 * 1024  # bytes

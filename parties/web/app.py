@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from parties.node.operator import Operator
+from parties.operator.interface import Operator
 from parties.web.guard import Guard
 from parties.web.login import Logins
 from parties.web.pages import Pages

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from parties.console import size as bytes_shown
-from parties.drawing import (
+from parties.trees.drawing import (
     NODE_HEIGHT,
     NODE_POINTS,
     PALETTE,
@@ -22,7 +22,7 @@ from parties.drawing import (
     ink_on,
     text_measure,
 )
-from parties.trees import Leaf, Node, Place, Split, places
+from parties.trees.tree import Leaf, Node, Place, Split, places
 from parties.web.words import duration, shown
 
 Figure = dict[str, Any]
@@ -43,13 +43,13 @@ def plain(text: str) -> str:
 
 
 def legend(tree: Node) -> list[tuple[str, str, int]]:
-    """The classes of a tree: (class, colour, leaves), as in the drawing of `parties.drawing`."""
+    """The classes of a tree: (class, colour, leaves), as in the drawing of `parties.trees.drawing`."""
     counts = Counter(place.node.label for place in places(tree) if isinstance(place.node, Leaf))
     return [(label, PALETTE[i % len(PALETTE)], counts[label]) for i, label in enumerate(sorted(counts))]
 
 
 def tree(root: Node) -> Figure:
-    """A tree as the layout of `parties.drawing` places it: one unit is an inch, y points down.
+    """A tree as the layout of `parties.trees.drawing` places it: one unit is an inch, y points down.
 
     Beside plotly's keys: `width` and `height` in inches, `start` the middle of the root, `points` of the texts by what
     they are.

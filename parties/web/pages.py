@@ -7,7 +7,7 @@ from collections.abc import Callable
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from parties.node.operator import JobResult, JobView, Operator
+from parties.operator.interface import JobResult, JobView, Operator
 from parties.web import results
 from parties.web.render import Renderer
 from parties.web.visits import Visit

@@ -7,8 +7,8 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from parties.files import quoted
-from parties.node.operator import JobView, Operator
+from parties.operator.interface import JobView, Operator
+from parties.text import quoted
 from parties.web.render import Renderer
 from parties.web.visits import Visit
 from parties.web.words import features

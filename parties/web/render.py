@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from parties.node.operator import Operator
+from parties.operator.interface import Operator
 from parties.web.visits import Visit
 from parties.web.words import FILTERS, TESTS
 

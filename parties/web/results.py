@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from parties import trees
-from parties.drawing import draw_svg
-from parties.node.operator import JobResult
-from parties.trees import Leaf, Node, TreeFile, places
+from parties.operator.interface import JobResult
+from parties.trees import tree
+from parties.trees.drawing import draw_svg
+from parties.trees.text import to_dot, to_text
+from parties.trees.tree import Leaf, Node, Size, TreeFile, places
 from parties.web import figures
 from parties.web.words import shown
 from smc.errors import InputError
@@ -38,7 +39,7 @@ class Brought:
 
     id: str
     target: str
-    size: trees.Size
+    size: Size
     drawable: bool
     legend: list[tuple[str, str, int]]
     outline: list[Line] | None
@@ -54,7 +55,7 @@ class Brought:
 def brought(result: JobResult) -> Brought:
     """Everything the job's page shows of a result. `InputError` if its tree cannot be read."""
     file = _tree_file(result)
-    size = trees.size(file.tree)
+    size = tree.size(file.tree)
     phases = [(path.count("/"), path.rsplit("/", 1)[-1], cost) for path, cost in result.cost["phases"].items()]
     return Brought(
         id=result.id,
@@ -75,8 +76,8 @@ def brought(result: JobResult) -> Brought:
 
 def figure(result: JobResult, name: str) -> Response:
     """A chart's data as JSON: `tree`, `bytes` or `seconds`; others are not found."""
-    if name == "tree" and trees.size(tree := _tree_file(result).tree).nodes <= figures.LARGEST:
-        return JSONResponse(figures.tree(tree))
+    if name == "tree" and tree.size(root := _tree_file(result).tree).nodes <= figures.LARGEST:
+        return JSONResponse(figures.tree(root))
     if name in ("bytes", "seconds"):
         return JSONResponse(figures.costs(result.cost, name))
     raise HTTPException(404, "There is no such picture.")
@@ -124,8 +125,8 @@ def _json(fields: object) -> str:
 
 FILES: dict[str, tuple[str, Callable[[JobResult], str]]] = {
     "tree.json": ("application/json", lambda result: _json(result.tree)),
-    "tree.txt": ("text/plain", lambda result: trees.to_text(_tree_file(result).tree)),
-    "tree.dot": ("text/vnd.graphviz", lambda result: trees.to_dot(_tree_file(result).tree, _tree_file(result).target)),
+    "tree.txt": ("text/plain", lambda result: to_text(_tree_file(result).tree)),
+    "tree.dot": ("text/vnd.graphviz", lambda result: to_dot(_tree_file(result).tree, _tree_file(result).target)),
     "tree.svg": ("image/svg+xml", _svg),
     "result.json": ("application/json", lambda result: _json(dict(result))),
 }

@@ -10,7 +10,7 @@ import time
 import uvicorn
 from starlette.types import ASGIApp
 
-from parties.address import Address
+from parties.link.address import Address
 from smc.errors import InputError
 
 STOP_SECONDS = 3.0  # for answers that are on their way

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from parties.console import size
-from parties.files import visible
-from parties.node.operator import ENDED, JobView
+from parties.operator.interface import ENDED, JobView
+from parties.text import visible
 
 LONGEST = 160  # characters shown of a name in a line
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import cost_document as costs
-from parties.cases import THREE_HALVES, YAO
+from parties.bench.cases import THREE_HALVES, YAO
 from protocols import equality, majority, millionaires
 from smc.arithmetic import bits_to_shares, product
 from smc.circuit.library import aes128

@@ -18,7 +18,8 @@ from benchmarks.peers import id3, programs, samples
 from benchmarks.peers.processes import RunError, free_ports, run_together
 from benchmarks.peers.programs import Run
 from benchmarks.peers.samples import Sample, accuracy, size
-from parties import machine, tables
+from parties.bench import machine
+from parties.tables.example import demo
 
 LOG = """2026-01-01 10:00:00,100 Start MPyC runtime v0.11
 2026-01-01 10:00:00,200 All 3 parties connected.
@@ -39,7 +40,7 @@ MPYC = programs.ROOT / ".bench" / "mpyc"
 @pytest.fixture
 def tennis(tmp_path: Path) -> Sample:
     """Quinlan's weather table, both clinics' rows in one file."""
-    bundled = tables.demo()
+    bundled = demo()
     lines = bundled.clinic_a.read_text().splitlines() + bundled.clinic_b.read_text().splitlines()[1:]
     path = tmp_path / "tennis.csv"
     path.write_text("\n".join(lines) + "\n")

@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from parties.client import NodeClient
 from parties.identity import create
-from parties.node.operator import ENDED, JobView
+from parties.operator.client import NodeClient
+from parties.operator.interface import ENDED, JobView
 from smc.errors import LinkError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from parties import tables
+from parties.tables.example import demo
 
-DEMO = tables.demo()
+DEMO = demo()
 LINK = ["--identity", "a.key", "--certificate", "a.crt", "--peer", "b.crt", "--listen", "127.0.0.1:0"]
 
 

@@ -17,8 +17,11 @@ import httpx
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from parties import jobs, schema, tables, trees
-from parties.schema import Schema
+from parties.jobs.running import named
+from parties.tables import example, schema
+from parties.tables.rows import load
+from parties.tables.schema import Schema
+from parties.trees.tree import to_json
 from protocols.counts import RowCounts
 from protocols.id3 import Problem, id3
 from smc.engines import make_engine
@@ -42,7 +45,7 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
 @pytest.fixture
 def days(nodes: Nodes) -> Nodes:
     """The bundled clinics, where the second permits research by a rule and denies fun."""
-    demo = tables.demo()
+    demo = example.demo()
     rows = demo.clinic_a.read_text(), demo.clinic_b.read_text()
     nodes.furnish(rows, demo.schema.read_text(), more=("", RESEARCH + NOT_FOR_FUN))
     nodes.start()
@@ -71,7 +74,7 @@ def clear_tree(nodes: Nodes, **parameters: Any) -> Any:
     """The tree of both parties' rows that the clear engine finds, as tree.json has it."""
     agreed = schema.load(nodes.a.directory / "schema.toml")
     target = agreed.choose_target()
-    halves = [tables.load(node.directory / "rows.csv", agreed, target, 10**6) for node in (nodes.a, nodes.b)]
+    halves = [load(node.directory / "rows.csv", agreed, target, 10**6) for node in (nodes.a, nodes.b)]
     problem = _problem(agreed, target, **parameters)
 
     def program(session: Any) -> Any:
@@ -79,7 +82,7 @@ def clear_tree(nodes: Nodes, **parameters: Any) -> Any:
         counts = RowCounts(problem.domains, problem.classes, own.rows, own.classes)
         return id3(make_engine(session, "clear"), problem, counts)
 
-    return trees.to_json(jobs.named(run_local(program)[0], agreed, target))
+    return to_json(named(run_local(program)[0], agreed, target))
 
 
 def _problem(agreed: Schema, target: str, **parameters: Any) -> Problem:
@@ -222,10 +225,10 @@ def test_health_metrics_and_logs(days: Nodes) -> None:
 
 
 def test_a_notebook_asks_its_own_node(days: Nodes) -> None:
-    estimator = pytest.importorskip("parties.estimator", reason="scikit-learn is not installed")
+    estimator = pytest.importorskip("parties.notebook.estimator", reason="scikit-learn is not installed")
     joint = estimator.JointID3Classifier(max_depth=1, peer=days.a.client)
     joint.fit(table="rows", purpose="research", deadline=60)
-    assert trees.to_json(joint.tree_) == clear_tree(days, max_depth=1)
+    assert to_json(joint.tree_) == clear_tree(days, max_depth=1)
     assert days.b.client.job(joint.job_).state == "done"
 
 
@@ -271,7 +274,7 @@ def test_a_link_cut_twice_in_the_middle_of_a_job(nodes: Nodes) -> None:
 
 def test_a_table_that_is_away_is_told_at_the_start_and_ends_no_job(nodes: Nodes) -> None:
     """The job waits for it, and runs when it is there."""
-    demo = tables.demo()
+    demo = example.demo()
     nodes.furnish((demo.clinic_a.read_text(), demo.clinic_b.read_text()), demo.schema.read_text(), ("", RESEARCH))
     rows = nodes.b.directory / "rows.csv"
     rows.rename(nodes.b.directory / "elsewhere.csv")

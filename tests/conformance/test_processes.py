@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from parties import tables
+from parties.tables.example import demo
 
-DEMO = tables.demo()
+DEMO = demo()
 TENNIS_TREE = {
     "attribute": "outlook",
     "branches": {

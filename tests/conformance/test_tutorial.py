@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from parties.client import NodeClient
+from parties.operator.client import NodeClient
 
 from ..chromium import chromium
 from .nodes import DEADLINE, ENVIRONMENT, NodeProcess, eventually

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from parties import tables
+from parties.tables.example import demo
 from smc.link_shape import LinkShape
 
 ROOT = Path(__file__).resolve().parents[2]
-DEMO = tables.demo()
+DEMO = demo()
 BURST = 32_000  # bytes that the kernel's token bucket lets through at once
 ADDRESSES = ("10.77.13.1", "10.77.13.2")
 

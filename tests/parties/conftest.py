@@ -14,8 +14,9 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.identity import Identity, create, tls_name
-from parties.link import Link, LinkOptions, open_link
-from parties.transport import LABEL, METHOD
+from parties.link.opening import Link, open_link
+from parties.link.options import LinkOptions
+from parties.link.transport import LABEL, METHOD
 from proto.exchange_pb2 import HELLO, Frame, Hello
 
 JOB: dict[str, Any] = {"protocol": "test", "delta": 0.001}

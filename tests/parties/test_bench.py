@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from parties import bench, cases, survey
+from parties.bench import cases, survey
+from parties.bench.measuring import COUNTS, Measurement, _compare, _Run, exclusive, measure
 from parties.cli import cli
 from smc.engines import engine_of
 from smc.errors import InputError
@@ -66,7 +67,7 @@ def test_every_workload_knows_a_right_result_from_a_wrong_one(workload: cases.Ca
     small = cases.Case(workload.workload, cases.YAO, 3)
     result, meters = played(small)
     small.check(result)
-    bench._compare(small, small.forecast(), bench._Run(0.1, (meters[0], meters[1].total)))
+    _compare(small, small.forecast(), _Run(0.1, (meters[0], meters[1].total)))
     wrong: Any = None
     match result:
         case np.ndarray():
@@ -78,19 +79,19 @@ def test_every_workload_knows_a_right_result_from_a_wrong_one(workload: cases.Ca
         small.check(tuple(wrong) if isinstance(result, tuple) else wrong)
 
 
-@pytest.mark.parametrize("name", bench.COUNTS)
+@pytest.mark.parametrize("name", COUNTS)
 @pytest.mark.parametrize("party", [0, 1])
 def test_a_forecast_that_is_off_by_one_is_an_error(name: str, party: int) -> None:
     _, meters = played(ONE)
     cost = meters[party].total
     setattr(cost, name, getattr(cost, name) + 1)
     with pytest.raises(RuntimeError, match=f"party {party} measured {name}"):
-        bench._compare(ONE, ONE.forecast(), bench._Run(0.1, (meters[0], meters[1].total)))
+        _compare(ONE, ONE.forecast(), _Run(0.1, (meters[0], meters[1].total)))
 
 
 def test_phases_add_up_to_the_total() -> None:
     _, (meter, _) = played(cases.Case(cases.TREE, cases.MIXED, 1))
-    shares = bench.exclusive(meter, 5.0)
+    shares = exclusive(meter, 5.0)
     steps = {"normalise", "look up", "series", "times x"}
     assert {"base ot", "leaves", "entropy", "argmin", "other"} | steps == set(shares)
     assert sum(share["bytes"] for share in shares.values()) == meter.total.bytes_sent + meter.total.bytes_received
@@ -98,7 +99,7 @@ def test_phases_add_up_to_the_total() -> None:
 
 
 def test_what_would_take_too_long_is_left_out_before_any_peer_starts() -> None:
-    rows, skipped = bench.measure("slow", LinkShape.parse("1kbit"), [TREE], 1, lambda step: None)
+    rows, skipped = measure("slow", LinkShape.parse("1kbit"), [TREE], 1, lambda step: None)
     assert rows == []
     (one,) = skipped
     assert (one.protocol, one.batch) == ("ID3, tennis", 1)
@@ -144,7 +145,7 @@ def test_only_a_known_case() -> None:
 
 
 def test_csv_quotes_what_has_commas() -> None:
-    row = dict.fromkeys(bench.Measurement.__dataclass_fields__, 1) | {"protocol": 'a, "b"', "link": "1gbit,1ms"}
+    row = dict.fromkeys(Measurement.__dataclass_fields__, 1) | {"protocol": 'a, "b"', "link": "1gbit,1ms"}
     (read,) = csv.DictReader(io.StringIO(survey.as_csv([row])))
     assert read["protocol"] == 'a, "b"'
     assert read["link"] == "1gbit,1ms"

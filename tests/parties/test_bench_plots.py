@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from parties import plots, survey
+from parties.bench import plots, survey
 
 PNG = b"\x89PNG\r\n\x1a\n"
 RECORDED = {  # seconds and bytes on loopback, of batches of 1, 1,000 and 100,000

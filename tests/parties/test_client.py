@@ -14,9 +14,11 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from parties import client, config, trees
-from parties.client import NodeClient
-from parties.node.operator import ENDED, JobView, Operator
+from parties.operator import client
+from parties.operator.client import NodeClient
+from parties.operator.interface import ENDED, JobView, Operator
+from parties.party_file import state_directory
+from parties.trees.tree import MAX_DEPTH
 from smc.errors import InputError, LinkError
 
 from .web.api_fake import APPROVED, KEY, LINK, FakeNode, application, progress, serving, write_access
@@ -85,7 +87,7 @@ def test_every_call_reaches_the_node(party: Party) -> None:
 
 def test_the_deepest_tree_arrives(party: Party) -> None:
     tree: dict[str, Any] = {"class": "yes"}
-    for depth in range(trees.MAX_DEPTH):
+    for depth in range(MAX_DEPTH):
         tree = {"attribute": f"a{depth}", "branches": {"no": {"class": "no"}, "yes": tree}}
     party.node.tree = tree
     assert party.client.result(B).tree["tree"] == tree
@@ -224,7 +226,7 @@ def test_where_the_state_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     def of(text: str) -> Path:
         file.write_text(text)
-        return config.state_directory(file)
+        return state_directory(file)
 
     monkeypatch.setenv("HOME", "/home/somebody")
     assert of("") == of("[node]\n") == tmp_path / "state"

@@ -7,7 +7,11 @@ from typing import get_args
 import pytest
 import tomli_w
 
-from parties import config
+from parties.jobs import settings as jobs
+from parties.jobs.settings import AnyEngine, Id3Settings, Ot
+from parties.link.settings import LinkSettings, require_link
+from parties.party_file import load
+from parties.settings import merge, required
 from smc.circuit import Form
 from smc.engines import Garbling, Name
 from smc.errors import InputError
@@ -61,8 +65,8 @@ def write(directory: Path, text: str) -> Path:
 
 
 def test_every_setting_of_a_file_arrives(tmp_path: Path) -> None:
-    loaded = config.load(write(tmp_path, FULL))
-    assert loaded.link == config.LinkSettings(
+    loaded = load(write(tmp_path, FULL))
+    assert loaded.link == LinkSettings(
         identity=tmp_path / "keys/a.key",
         certificate=Path("/etc/smc/a.crt"),
         peer=Path.home() / "b.crt",
@@ -80,7 +84,7 @@ def test_every_setting_of_a_file_arrives(tmp_path: Path) -> None:
 
 
 def test_defaults_stand_when_nothing_is_given(tmp_path: Path) -> None:
-    for loaded in (config.load(None), config.load(write(tmp_path, "")), config.load(write(tmp_path, "[id3]"))):
+    for loaded in (load(None), load(write(tmp_path, "")), load(write(tmp_path, "[id3]"))):
         assert (loaded.id3.delta, loaded.id3.min_rows, loaded.id3.max_depth) == (0.001, 0, None)
         assert (loaded.id3.max_rows, loaded.id3.engine, loaded.id3.ot) == (65535, "mixed", "extension")
         assert (loaded.millionaires.bits, loaded.millionaires.engine, loaded.circuit.engine) == (32, "yao", "yao")
@@ -88,20 +92,20 @@ def test_defaults_stand_when_nothing_is_given(tmp_path: Path) -> None:
 
 
 def test_flags_win_over_the_file_and_absent_flags_do_not(tmp_path: Path) -> None:
-    settings = config.load(write(tmp_path, FULL)).id3
-    merged = config.merge(settings, {"delta": 0.5, "engine": None, "schema": Path("here.toml"), "max_depth": 0})
+    settings = load(write(tmp_path, FULL)).id3
+    merged = merge(settings, {"delta": 0.5, "engine": None, "schema": Path("here.toml"), "max_depth": 0})
     assert (merged.delta, merged.engine, merged.max_depth) == (0.5, "gmw", 0)
     assert merged.schema_file == Path("here.toml")  # a flag is relative to where the command runs
     assert merged.data == tmp_path / "mine.csv"
-    assert config.merge(settings, {}) == settings
+    assert merge(settings, {}) == settings
 
 
 def test_a_connect_flag_displaces_listen_in_the_file(tmp_path: Path) -> None:
-    settings = config.load(write(tmp_path, FULL)).link
-    merged = config.merge(settings, {"connect": "example.org:7001", "listen": None})
+    settings = load(write(tmp_path, FULL)).link
+    merged = merge(settings, {"connect": "example.org:7001", "listen": None})
     assert (merged.listen, merged.connect) == (None, "example.org:7001")
     with pytest.raises(InputError, match="listen and connect exclude each other"):
-        config.merge(settings, {"connect": "example.org:7001", "listen": "0.0.0.0:7001"})
+        merge(settings, {"connect": "example.org:7001", "listen": "0.0.0.0:7001"})
 
 
 @pytest.mark.parametrize(
@@ -137,18 +141,18 @@ def test_a_connect_flag_displaces_listen_in_the_file(tmp_path: Path) -> None:
 def test_a_bad_file_is_one_line_with_file_and_key(tmp_path: Path, text: str, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(InputError) as caught:
-        config.load(path)
+        load(path)
     assert str(caught.value) == f"{path}: {message}"
 
 
 def test_syntax_errors_and_absent_files_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"party\.toml: not valid TOML: .*line 3") as caught:
-        config.load(write(tmp_path, "[link]\nwait = 1\nwait ==\n"))
+        load(write(tmp_path, "[link]\nwait = 1\nwait ==\n"))
     assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match=r"cannot read .*none.toml: there is no such file"):
-        config.load(tmp_path / "none.toml")
+        load(tmp_path / "none.toml")
     with pytest.raises(InputError, match="nested too deeply"):
-        config.load(write(tmp_path, "x = " + "[" * 5000))
+        load(write(tmp_path, "x = " + "[" * 5000))
 
 
 @pytest.mark.parametrize(
@@ -160,30 +164,30 @@ def test_syntax_errors_and_absent_files_are_one_line(tmp_path: Path) -> None:
 )
 def test_a_bad_flag_is_named_as_a_flag(flags: dict[str, object], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        config.merge(config.Id3Settings(), flags)
+        merge(Id3Settings(), flags)
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("address", ["h:1", "192.0.2.7:65535", "[2001:db8::7]:7001", "a-b.example:0"])
 def test_good_addresses(address: str) -> None:
-    assert config.merge(config.LinkSettings(), {"listen": address}).listen == address
+    assert merge(LinkSettings(), {"listen": address}).listen == address
 
 
 @pytest.mark.parametrize("address", ["", "h", ":7001", "h:", "h:65536", "::1:70", "http://h:1", "h:-1", "[x]:1"])
 def test_bad_addresses(address: str) -> None:
     with pytest.raises(InputError, match=r"^--listen: .*address"):
-        config.merge(config.LinkSettings(), {"listen": address})
+        merge(LinkSettings(), {"listen": address})
     with pytest.raises(InputError, match=r"^--connect: .*address"):
-        config.merge(config.LinkSettings(), {"connect": address})
+        merge(LinkSettings(), {"connect": address})
 
 
 def test_nobody_can_be_dialled_on_port_0() -> None:
     with pytest.raises(InputError, match="--connect: the port"):
-        config.merge(config.LinkSettings(), {"connect": "example.org:0"})
+        merge(LinkSettings(), {"connect": "example.org:0"})
 
 
 def test_a_complete_link(tmp_path: Path) -> None:
-    link = config.require_link(config.load(write(tmp_path, FULL)).link)
+    link = require_link(load(write(tmp_path, FULL)).link)
     assert (link.identity, link.listen, link.connect) == (tmp_path / "keys/a.key", "[::1]:7001", None)
     assert (link.wait, link.timeout) == (5.0, 2.5)
 
@@ -193,20 +197,20 @@ def test_an_incomplete_link_says_what_is_missing(tmp_path: Path, missing: str) -
     fields = tomllib.loads(FULL)
     del fields["link"][missing]
     with pytest.raises(InputError) as caught:
-        config.require_link(config.load(write(tmp_path, tomli_w.dumps(fields))).link)
+        require_link(load(write(tmp_path, tomli_w.dumps(fields))).link)
     assert f"--{missing}" in str(caught.value)
     assert "[link]" in str(caught.value)
 
 
 def test_required_returns_the_value_or_names_flag_and_key() -> None:
-    assert config.required(0, "id3.min_rows") == 0
+    assert required(0, "id3.min_rows") == 0
     with pytest.raises(InputError, match=r"--min-rows is missing: .*min_rows under \[id3\]"):
-        config.required(None, "id3.min_rows")
+        required(None, "id3.min_rows")
 
 
 def test_the_settings_know_every_choice_of_the_engine() -> None:
     """They are written twice so that settings load without the engine; here they are compared."""
-    assert set(get_args(config.Ot)) == set(get_args(Kind))
-    assert set(get_args(config.Garbling)) == set(get_args(Garbling))
-    assert set(get_args(config.Form)) == set(get_args(Form))
-    assert set(get_args(config.AnyEngine)) == {"auto", *get_args(Name)} - {"clear"}
+    assert set(get_args(Ot)) == set(get_args(Kind))
+    assert set(get_args(jobs.Garbling)) == set(get_args(Garbling))
+    assert set(get_args(jobs.Form)) == set(get_args(Form))
+    assert set(get_args(AnyEngine)) == {"auto", *get_args(Name)} - {"clear"}

@@ -9,8 +9,8 @@ from itertools import pairwise
 import matplotlib
 import pytest
 
-from parties import drawing, trees
-from parties.trees import Leaf, Node, Place, Split
+from parties.trees import drawing, tree
+from parties.trees.tree import Leaf, Node, Place, Split, places
 
 SVG = "{http://www.w3.org/2000/svg}"
 VALUES = {f"attribute {i}": [f"value {j}" for j in range(2 + i % 3)] for i in range(7)}
@@ -54,7 +54,7 @@ def shown(place: Place) -> list[str]:
 
 
 def test_the_examples_are_what_their_names_say() -> None:
-    size = trees.size(HUGE)
+    size = tree.size(HUGE)
     assert size.leaves > 300
     assert size.depth == 6
 
@@ -62,9 +62,9 @@ def test_the_examples_are_what_their_names_say() -> None:
 @NAMED
 def test_every_name_and_value_is_real_text(tree: Node) -> None:
     escaped = {"a\nb": "a\\nb", "\x1b": "\\x1b"}
-    expected = sorted(escaped.get(text, text) for place in trees.places(tree) for text in shown(place))
+    expected = sorted(escaped.get(text, text) for place in places(tree) for text in shown(place))
     found = texts(drawing.draw_svg(tree, "play", "A title"))
-    classes = len({place.node.label for place in trees.places(tree) if isinstance(place.node, Leaf)})
+    classes = len({place.node.label for place in places(tree) if isinstance(place.node, Leaf)})
     assert sorted(found[2 + classes :]) == expected  # after title, subtitle and legend
     assert found[0] == "A title"
 
@@ -102,7 +102,7 @@ def test_endless_names_are_cut() -> None:
 def test_nothing_overlaps(tree: Node) -> None:
     """Boxes and branch values keep clear of each other, and the picture holds them all."""
     measure = drawing.text_measure()
-    picture = drawing.arrange(trees.places(tree), measure)
+    picture = drawing.arrange(places(tree), measure)
     areas = [(x, y, x + w, y + drawing.NODE_HEIGHT) for x, y, w in picture.boxes]
     for x, y, text in picture.values:
         half, high = measure(text, drawing.VALUE_POINTS) / 2, drawing.VALUE_POINTS / 72 / 2
@@ -123,7 +123,7 @@ def test_nothing_overlaps(tree: Node) -> None:
 @NAMED
 def test_lines_join_parents_and_children(tree: Node) -> None:
     """The lines run along the axes, and one ends at every branch's node."""
-    found = trees.places(tree)
+    found = places(tree)
     picture = drawing.arrange(found, drawing.text_measure())
     steps = [step for line in picture.lines for step in pairwise(line)]
     assert all(abs(a[0] - b[0]) < 1e-9 or abs(a[1] - b[1]) < 1e-9 for a, b in steps)
@@ -137,9 +137,9 @@ def test_lines_join_parents_and_children(tree: Node) -> None:
 
 def test_small_trees_hang_and_wide_trees_grow_to_the_right() -> None:
     measure = drawing.text_measure()
-    small = drawing.arrange(trees.places(TREES["small"]), measure)
+    small = drawing.arrange(places(TREES["small"]), measure)
     assert small.width <= drawing.PAGE_WIDTH
-    wide = drawing.arrange(trees.places(TREES["wide"]), measure)
+    wide = drawing.arrange(places(TREES["wide"]), measure)
     assert wide.height > 64 * drawing.NODE_HEIGHT
     assert wide.width < 3
 
@@ -158,7 +158,7 @@ def test_every_text_contrasts_with_its_box() -> None:
 
 
 def test_libraries_for_pictures_are_loaded_for_pictures_only() -> None:
-    code = "import sys, parties.drawing; print({'matplotlib', 'igraph'} & set(sys.modules))"
+    code = "import sys, parties.trees.drawing; print({'matplotlib', 'igraph'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

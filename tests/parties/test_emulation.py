@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from parties.emulation import FRAME_OVERHEAD_BYTES, EmulatedLink, Line
-from parties.frames import CHUNK_BYTES
-from parties.outbox import Outbox
+from parties.link.emulation import FRAME_OVERHEAD_BYTES, EmulatedLink, Line
+from parties.link.frames import CHUNK_BYTES
+from parties.link.outbox import Outbox
 from smc.errors import LinkError, PeerLeftError, ProtocolError
 from smc.link_shape import LinkShape
 from smc.local import run_local
@@ -24,7 +24,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr("parties.emulation.time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr("parties.link.emulation.time", SimpleNamespace(monotonic=lambda: self.now))
 
 
 @pytest.fixture

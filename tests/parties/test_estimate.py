@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from parties import cli, config, jobs, planner, schema, tables, trees
+from parties import cli
+from parties.jobs import planner, running
+from parties.jobs.running import indexed
+from parties.jobs.settings import Id3Settings
+from parties.settings import merge
+from parties.tables import schema
+from parties.tables.example import demo
+from parties.tables.rows import load
+from parties.trees.tree import Leaf, TreeFile
 from protocols.counts import RowCounts
 from protocols.id3 import id3
 from smc.counting import forecast
@@ -17,7 +25,7 @@ from smc.link_shape import PRESETS, LinkShape
 from smc.local import run_local
 from smc.session import Session
 
-DEMO = tables.demo()
+DEMO = demo()
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -35,13 +43,13 @@ def estimates(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[di
 def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     agreed = schema.load(DEMO.schema)
     target = agreed.choose_target()
-    own = config.Id3Settings(max_rows=20)
-    problem = jobs.problem(own, agreed, target)
+    own = Id3Settings(max_rows=20)
+    problem = running.problem(own, agreed, target)
     costs: dict[int, Any] = {}
 
     def program(session: Session) -> Any:
         costs[session.party] = session.meter.total
-        table = tables.load((DEMO.clinic_a, DEMO.clinic_b)[session.party], agreed, target, own.max_rows)
+        table = load((DEMO.clinic_a, DEMO.clinic_b)[session.party], agreed, target, own.max_rows)
         return id3(
             engine_of(session, Profile("mixed")),
             problem,
@@ -49,9 +57,9 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
         )
 
     tree, _ = run_local(program)
-    named = jobs.named(tree, agreed, target)
-    assert jobs.indexed(named, agreed, target) == tree
-    trees.TreeFile(agreed.digest(), target, own.delta, named).dump(tmp_path / "tree.json")
+    named = running.named(tree, agreed, target)
+    assert indexed(named, agreed, target) == tree
+    TreeFile(agreed.digest(), target, own.delta, named).dump(tmp_path / "tree.json")
     rows = estimates(capsys, "id3", "--schema", DEMO.schema, "--max-rows", 20, "--tree", tmp_path / "tree.json")
     (mixed,) = [row for row in rows if (row["engine"], row["ot"], row["garbling"]) == ("mixed", "extension", "half")]
     assert mixed["party0_sends"] == costs[0].bytes_sent
@@ -102,7 +110,7 @@ def test_wrong_input_is_one_line(
 
 
 def test_a_tree_of_another_schema_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    trees.TreeFile("ab" * 32, "play", 0.001, trees.Leaf("yes")).dump(tmp_path / "tree.json")
+    TreeFile("ab" * 32, "play", 0.001, Leaf("yes")).dump(tmp_path / "tree.json")
     code, _, err = run(capsys, "estimate", "id3", "--schema", DEMO.schema, "--tree", tmp_path / "tree.json")
     assert code == 2
     assert "another schema" in err
@@ -120,4 +128,4 @@ def test_auto_takes_the_quickest_contender_and_both_parties_the_same() -> None:
 @pytest.mark.parametrize("flags", [{"ot": "ferret"}, {"garbling": "half"}, {"form": "depth"}])
 def test_auto_does_not_let_itself_be_told_the_rest(flags: dict[str, object]) -> None:
     with pytest.raises(Exception, match="engine auto chooses"):
-        config.merge(config.Id3Settings(), {"engine": "auto", **flags})
+        merge(Id3Settings(), {"engine": "auto", **flags})

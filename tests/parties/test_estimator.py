@@ -22,17 +22,18 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
-from parties import tables, trees
-from parties.categories import column, spell
-from parties.compiled import compiled
-from parties.estimator import JointID3Classifier
-from parties.schema import Schema
-from parties.tables import Columns
-from parties.trees import Leaf, Node, Split
+from parties.notebook.estimator import JointID3Classifier
+from parties.tables.categories import column, spell
+from parties.tables.delimited import Columns
+from parties.tables.example import demo
+from parties.tables.schema import Schema
+from parties.trees.compiled import compiled
+from parties.trees.prediction import predict
+from parties.trees.tree import Leaf, Node, Split, size
 from protocols.counts import RowCounts
 from smc.errors import InputError
 
-DEMO = tables.demo()
+DEMO = demo()
 WEATHER = pd.concat([pd.read_csv(DEMO.clinic_a), pd.read_csv(DEMO.clinic_b)], ignore_index=True)
 TREE = Split(
     "outlook",
@@ -96,7 +97,7 @@ def test_a_plain_id3_would_take_every_step(data: tuple[pd.DataFrame, np.ndarray]
     rows = [(*row, str(label)) for row, label in zip(frame.itertuples(index=False), classes, strict=True)]
     check(classifier.tree_, rows, schema, list(frame.columns), schema.attributes["class"][0], depth)
     columns = Columns(Path("rows"), {name: list(frame[name]) for name in frame}, range(len(frame)))
-    assert classifier.predict(frame).tolist() == trees.predict(classifier.tree_, columns)
+    assert classifier.predict(frame).tolist() == predict(classifier.tree_, columns)
     assert list(classifier.classes_) == sorted(set(classes))
 
 
@@ -119,7 +120,7 @@ def test_all_rows_at_once_go_where_each_goes_alone(seed: int, rows: int, depth: 
     arrays = compiled(tree)
     columns = {name: column(name, values) for name, values in cells.items()}
     try:
-        expected = trees.predict(tree, table)
+        expected = predict(tree, table)
     except InputError as error:
         with pytest.raises(InputError) as ours:
             arrays.predict(columns, rows)
@@ -172,7 +173,7 @@ def test_arrays_have_the_schemas_columns(make: Any) -> None:
 def test_a_frame_with_its_classes_inside_needs_no_schema() -> None:
     classifier = JointID3Classifier(target="play").fit(WEATHER)
     assert classifier.tree_file_.target == "play"
-    assert trees.size(classifier.tree_) == trees.size(TREE)
+    assert size(classifier.tree_) == size(TREE)
     assert classifier.predict(WEATHER).tolist() == WEATHER["play"].tolist()
     assert classifier.predict(pl.from_pandas(WEATHER.drop(columns="play"))).tolist() == WEATHER["play"].tolist()
 
@@ -337,7 +338,7 @@ def test_wrong_calls_say_what_is_wrong() -> None:
 
 def test_numpys_numbers_are_parameters() -> None:
     classifier = JointID3Classifier(DEMO.schema, max_depth=np.int64(1), delta=np.float64(0.01))
-    assert trees.size(classifier.fit(WEATHER).tree_).depth == 1
+    assert size(classifier.fit(WEATHER).tree_).depth == 1
 
 
 def test_no_rows_give_no_predictions_and_nobodys_rows_the_first_class() -> None:
@@ -379,7 +380,7 @@ def test_the_package_stays_light() -> None:
 
 
 def test_without_scikit_learn_one_line_says_what_to_install() -> None:
-    code = "import sys; sys.modules['sklearn'] = sys.modules['sklearn.base'] = None; import parties.estimator"
+    code = "import sys; sys.modules['sklearn'] = sys.modules['sklearn.base'] = None; import parties.notebook"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
-    assert last == "ImportError: parties.estimator needs scikit-learn: pip install 'smc[notebook]'"
+    assert last == "ImportError: parties.notebook needs scikit-learn: pip install 'smc[notebook]'"

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parties.estimator import JointID3Classifier
+from parties.notebook.estimator import JointID3Classifier
 
 
 @parametrize_with_checks([JointID3Classifier(), JointID3Classifier(min_rows=2, max_depth=2)])

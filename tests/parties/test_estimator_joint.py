@@ -23,17 +23,19 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from parties import client, schema, tables
-from parties.config import LinkSettings
-from parties.estimator import JointID3Classifier
 from parties.identity import Identity
-from parties.node.operator import JobResult, JobView, Verdict
-from parties.schema import Schema
-from parties.trees import Leaf, Split
+from parties.link.settings import LinkSettings
+from parties.notebook.estimator import JointID3Classifier
+from parties.operator import client
+from parties.operator.interface import JobResult, JobView, Verdict
+from parties.tables import schema
+from parties.tables.example import demo
+from parties.tables.schema import Schema
+from parties.trees.tree import Leaf, Split
 from smc.errors import InputError, JobMismatchError, LinkError
 
 ROOT = Path(__file__).resolve().parents[2]
-DEMO = tables.demo()
+DEMO = demo()
 OURS, THEIRS = pd.read_csv(DEMO.clinic_a), pd.read_csv(DEMO.clinic_b)
 WEATHER = pd.concat([OURS, THEIRS], ignore_index=True)
 WHOLE = JointID3Classifier(DEMO.schema).fit(WEATHER).tree_

@@ -17,14 +17,16 @@ from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 from sklearn.exceptions import NotFittedError
 
-from parties import tables, trees
-from parties.estimator import JointID3Classifier
-from parties.exports import export_dot, export_onnx, export_svg, export_text, to_onnx
-from parties.tables import Columns
-from parties.trees import Leaf, Node, Split
+from parties.notebook.estimator import JointID3Classifier
+from parties.notebook.exports import export_dot, export_onnx, export_svg, export_text
+from parties.tables.delimited import Columns
+from parties.tables.example import demo
+from parties.trees.onnx import to_onnx
+from parties.trees.prediction import predict
+from parties.trees.tree import MAX_DEPTH, Leaf, Node, Split
 from smc.errors import InputError
 
-DEMO = tables.demo()
+DEMO = demo()
 WEATHER = pd.concat([pd.read_csv(DEMO.clinic_a), pd.read_csv(DEMO.clinic_b)], ignore_index=True)
 LETTERS = ["ä", "日本", "a b", "=<", "?", "🌳", "e\u0301", "0", "True", "\\", "x" * 300]
 
@@ -51,7 +53,7 @@ def test_onnx_says_what_predict_says(seed: int, depth: int, classes: int, rows: 
     domains = {f"{LETTERS[i]} {i}": [str(v) for v in rng.permutation(LETTERS)[:n]] for i, n in enumerate(sizes)}
     tree = random_tree(rng, domains, ["ja", "nein", "vielleicht", "日"][:classes], depth)
     cells = {name: [str(v) for v in rng.choice(values, rows)] for name, values in domains.items()}
-    expected = trees.predict(tree, Columns(Path("rows"), cells, range(rows)))
+    expected = predict(tree, Columns(Path("rows"), cells, range(rows)))
     table = np.array(list(cells.values()), dtype=object).T.reshape(rows, 4)
     assert run(to_onnx(tree, list(domains), {}), table) == expected
 
@@ -92,11 +94,11 @@ def test_onnx_of_many_values_and_of_many_levels() -> None:
     cells = np.array(values, dtype=object)[:, None]
     assert run(to_onnx(wide, ["a"], {}), cells) == [f"c{i % 7}" for i in range(3000)]
     deep: Node = Leaf("bottom")
-    for i in reversed(range(trees.MAX_DEPTH)):
+    for i in reversed(range(MAX_DEPTH)):
         deep = Split(f"a{i}", {value: deep if value == "v0" else Leaf(f"left at {i}") for value in values[:20]})
-    rows = np.full((3, trees.MAX_DEPTH), "v0", dtype=object)
+    rows = np.full((3, MAX_DEPTH), "v0", dtype=object)
     rows[1, 150], rows[2, 0] = "v19", "v1"
-    model = to_onnx(deep, [f"a{i}" for i in range(trees.MAX_DEPTH)], {})
+    model = to_onnx(deep, [f"a{i}" for i in range(MAX_DEPTH)], {})
     assert run(model, rows) == ["bottom", "left at 150", "left at 0"]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from parties import files
+from parties.text import did_you_mean, listed, printable, quoted
 from smc.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,14 +147,14 @@ def test_a_byte_order_mark_is_no_text() -> None:
 
 
 def test_wording() -> None:
-    assert files.quoted("a\nb") == r"'a\nb'"
-    assert len(files.quoted("x" * 1000)) == 62
-    assert files.listed([]) == ""
-    assert files.listed("abc", limit=2) == "'a', 'b', … (3 in all)"
-    assert files.did_you_mean("SUNNY", ["rain", "sunny"]) == " (did you mean 'sunny'?)"
-    assert files.did_you_mean("fog", ["rain", "sunny"]) == ""
-    assert files.printable("a\tb\u2028c\ud800 \u00a0é") == "a\\tb\\u2028c\\ud800 \u00a0é"
-    assert files.printable("\ufffd\ufffe\uffff") == "\ufffd\\ufffe\\uffff"
+    assert quoted("a\nb") == r"'a\nb'"
+    assert len(quoted("x" * 1000)) == 62
+    assert listed([]) == ""
+    assert listed("abc", limit=2) == "'a', 'b', … (3 in all)"
+    assert did_you_mean("SUNNY", ["rain", "sunny"]) == " (did you mean 'sunny'?)"
+    assert did_you_mean("fog", ["rain", "sunny"]) == ""
+    assert printable("a\tb\u2028c\ud800 \u00a0é") == "a\\tb\\u2028c\\ud800 \u00a0é"
+    assert printable("\ufffd\ufffe\uffff") == "\ufffd\\ufffe\\uffff"
 
 
 def test_no_temporary_file_is_left_when_permissions_cannot_be_kept(

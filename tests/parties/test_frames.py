@@ -9,7 +9,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from parties.frames import CHUNK_BYTES, MAX_FRAME_BYTES, FrameReader, FrameWriter, assemble
+from parties.link.frames import CHUNK_BYTES, MAX_FRAME_BYTES, FrameReader, FrameWriter, assemble
 from proto import exchange_pb2
 from smc.errors import ProtocolError
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties.handshake import MAX_JOB_BYTES, agree, canonical, differences, job_digest, make_hello
+from parties.canonical import canonical, job_digest
+from parties.link.handshake import MAX_JOB_BYTES, agree, differences, make_hello
 from proto.exchange_pb2 import Hello
 from smc.errors import InputError, JobMismatchError, ProtocolError
 

@@ -6,18 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from parties import config, jobs
-from parties.handshake import job_digest
-from parties.schema import Schema
-from parties.trees import Leaf, Split
+from parties.canonical import job_digest
+from parties.jobs import running
+from parties.jobs.running import id3_specification, millionaires_specification, named
+from parties.jobs.settings import Id3Settings, MillionairesSettings
+from parties.tables.schema import Schema
+from parties.trees.tree import Leaf, Split
 from protocols import id3
 from smc.errors import InputError
 
 SCHEMA = Schema({"a": ("x", "y"), "class": ("no", "yes"), "b": ("u", "v", "w")}, "class")
 
 
-def digest(settings: config.Id3Settings, schema: Schema = SCHEMA, target: str = "class") -> str:
-    return job_digest(jobs.id3_specification(settings, schema, target))
+def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class") -> str:
+    return job_digest(id3_specification(settings, schema, target))
 
 
 @pytest.mark.parametrize(
@@ -25,27 +27,27 @@ def digest(settings: config.Id3Settings, schema: Schema = SCHEMA, target: str = 
     [{"delta": 0.01}, {"min_rows": 1}, {"max_depth": 3}, {"max_rows": 10}, {"engine": "yao"}, {"ot": "trapdoor"}],
 )
 def test_every_public_parameter_enters_the_job(change: dict[str, object]) -> None:
-    assert digest(config.Id3Settings(**change)) != digest(config.Id3Settings())  # type: ignore[arg-type]
+    assert digest(Id3Settings(**change)) != digest(Id3Settings())  # type: ignore[arg-type]
 
 
 def test_schema_order_and_target_enter_the_job() -> None:
     other = Schema(dict(reversed(SCHEMA.attributes.items())), "class")
-    assert digest(config.Id3Settings(), other) != digest(config.Id3Settings())
-    assert digest(config.Id3Settings(), target="b") != digest(config.Id3Settings())
+    assert digest(Id3Settings(), other) != digest(Id3Settings())
+    assert digest(Id3Settings(), target="b") != digest(Id3Settings())
 
 
 def test_private_things_do_not_enter_the_job() -> None:
-    private = config.Id3Settings(data=Path("mine.csv"), out=Path("tree.json"), report=Path("cost.json"))
-    assert digest(private) == digest(config.Id3Settings())
-    own = config.MillionairesSettings(value=77)
-    assert "77" not in str(jobs.millionaires_specification(own))
+    private = Id3Settings(data=Path("mine.csv"), out=Path("tree.json"), report=Path("cost.json"))
+    assert digest(private) == digest(Id3Settings())
+    own = MillionairesSettings(value=77)
+    assert "77" not in str(millionaires_specification(own))
 
 
 def test_the_problem_and_the_names() -> None:
-    problem = jobs.problem(config.Id3Settings(), SCHEMA, "class")
+    problem = running.problem(Id3Settings(), SCHEMA, "class")
     assert (problem.domains, problem.classes, problem.max_rows) == ((2, 3), 2, 65535)
     tree = id3.Split(1, (id3.Leaf(0), id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1)))
-    assert jobs.named(tree, SCHEMA, "class") == Split(
+    assert named(tree, SCHEMA, "class") == Split(
         "b", {"u": Leaf("no"), "v": Split("a", {"x": Leaf("yes"), "y": Leaf("no")}), "w": Leaf("yes")}
     )
 
@@ -53,10 +55,10 @@ def test_the_problem_and_the_names() -> None:
 def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
     wide = Schema({f"a{i}": ("x", "y") for i in range(202)}, "a0")
     with pytest.raises(InputError, match="--max-depth"):
-        jobs.problem(config.Id3Settings(), wide, "a0")
-    assert jobs.problem(config.Id3Settings(max_depth=200), wide, "a0").max_depth == 200
+        running.problem(Id3Settings(), wide, "a0")
+    assert running.problem(Id3Settings(max_depth=200), wide, "a0").max_depth == 200
 
 
 def test_what_does_not_fit_the_word_is_refused() -> None:
     with pytest.raises(InputError, match="--delta"):
-        jobs.problem(config.Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class")
+        running.problem(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class")

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parties.address import parse_address
-from parties.frames import CHUNK_BYTES
-from parties.link import open_link
+from parties.link.address import parse_address
+from parties.link.frames import CHUNK_BYTES
+from parties.link.opening import open_link
 from smc.errors import InputError, JobMismatchError, LinkError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -170,7 +170,7 @@ def test_different_jobs_end_both_sides_with_both_values(parties):
 
 def test_different_wire_versions_end_both_sides(parties, monkeypatch):
     listening, address = parties.listen(nothing)
-    monkeypatch.setattr("parties.handshake.WIRE_VERSION", 3)
+    monkeypatch.setattr("parties.link.handshake.WIRE_VERSION", 3)
     dialling = parties.connect(address, nothing)
     ours, theirs = listening.outcome(), dialling.outcome()
     assert type(ours) is type(theirs) is JobMismatchError
@@ -201,7 +201,7 @@ def test_dialler_that_the_listener_does_not_trust_is_told_so(parties):
 @pytest.mark.parametrize("impostor", ["alice", "mallory"])
 def test_grpc_itself_refuses_wrong_pins(parties, monkeypatch, impostor):
     """Without the preflight, so that TLS alone must do it: a false listener, then a false dialler."""
-    monkeypatch.setattr("parties.link.await_peer", lambda *arguments: None)
+    monkeypatch.setattr("parties.link.opening.await_peer", lambda *arguments: None)
     false_listener = impostor == "mallory"
     listening, address = parties.listen(nothing, own="mallory" if false_listener else "alice", wait=0.7)
     error = parties.connect(address, nothing, own="bob" if false_listener else "mallory").outcome()

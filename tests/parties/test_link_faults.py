@@ -17,9 +17,9 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from parties.frames import CHUNK_BYTES, MAX_FRAME_BYTES
-from parties.link import GrpcChannel
-from parties.outbox import Outbox, OutboxClosedError, OutboxStuckError
+from parties.link.channel import GrpcChannel
+from parties.link.frames import CHUNK_BYTES, MAX_FRAME_BYTES
+from parties.link.outbox import Outbox, OutboxClosedError, OutboxStuckError
 from proto.exchange_pb2 import ABORT, DATA, GOODBYE, HELLO, Hello
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 

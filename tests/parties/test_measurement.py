@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from parties import measurement
-from parties.emulation import EmulatedLink
-from parties.link import open_link
+from parties.link import measurement
+from parties.link.emulation import EmulatedLink
+from parties.link.opening import open_link
 from smc.channel import Buffer, Channel
 from smc.errors import JobMismatchError, LinkError
 from smc.link_shape import LinkShape

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from parties import client, trees
 from parties.cli import run
 from parties.commands import job_text
-from parties.node.operator import Verdict
+from parties.operator import client
+from parties.operator.interface import Verdict
+from parties.trees.text import to_dot
+from parties.trees.tree import TreeFile
 
 from .web.api_fake import APPROVED, LINK, WAITING, FakeNode, application, job_view, progress, serving, write_access
 
@@ -307,10 +309,10 @@ def test_result_writes_what_it_is_asked_for(party: Party, tmp_path: Path) -> Non
     code, _, err = party("result", B, *[part for flag, name in names.items() for part in (flag, name)])
     assert code == 0
     assert "written: tree.json, cost.json, tree.dot, tree.svg" in err
-    found = trees.TreeFile.load(tmp_path / "tree.json")
+    found = TreeFile.load(tmp_path / "tree.json")
     assert found.fields() == party.node.result(B).tree
     assert json.loads((tmp_path / "cost.json").read_text()) == party.node.result(B).cost
-    assert (tmp_path / "tree.dot").read_text() == trees.to_dot(found.tree, "outcome")
+    assert (tmp_path / "tree.dot").read_text() == to_dot(found.tree, "outcome")
     assert "<svg" in (tmp_path / "tree.svg").read_text()
 
 

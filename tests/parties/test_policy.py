@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.policy import Decision, Request, Rule, conditions, decide, request_for
+from parties.policy.request import Request, request_for
+from parties.policy.rules import Decision, Rule, conditions, decide
 
 PRINT = ":".join(["AB"] * 32)
 CET = timezone(timedelta(hours=1))

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, ValidationError
 
-from parties import config
-from parties.policy import Rule, check_names, conditions, remarks
+from parties.policy.rules import Rule, check_names, conditions, remarks
+from parties.settings import Settings, explained
 
 HEAD = '[[policy]]\nname = "a rule"\neffect = "permit"\n'
 
 
-class File(config.Settings):
+class File(Settings):
     """The part of a node's file that holds the rules."""
 
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
@@ -96,7 +96,7 @@ def test_a_rule_with_everything() -> None:
 def test_mistakes_are_told_with_their_key(line: str, problem: str) -> None:
     with pytest.raises(ValidationError) as caught:
         read(HEAD + line)
-    assert config.explained(caught.value, File).startswith(problem)
+    assert explained(caught.value, File).startswith(problem)
 
 
 @pytest.mark.parametrize("value", [4, 4.0, 0, -1, 10**15])

@@ -9,8 +9,9 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties import schema, tables
-from parties.schema import Schema
+from parties.tables import schema
+from parties.tables.rows import load
+from parties.tables.schema import Schema
 from smc.errors import InputError
 
 LETTERS = st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp", "Zs"), exclude_characters="\ufffe\uffff")
@@ -132,7 +133,7 @@ def test_a_proposal_lists_what_occurs(tmp_path: Path) -> None:
     proposal.schema.save(tmp_path / "schema.toml")
     loaded = schema.load(tmp_path / "schema.toml")
     assert loaded.digest() == proposal.schema.digest()
-    assert tables.load(path, loaded, "play", 4).rows.tolist() == [[2, 1, 0], [1, 2, 0], [0, 0, 0], [2, 2, 0]]
+    assert load(path, loaded, "play", 4).rows.tolist() == [[2, 1, 0], [1, 2, 0], [0, 0, 0], [2, 2, 0]]
 
 
 def test_a_proposal_does_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties import schema, tables
-from parties.schema import Schema
+from parties.tables import example, rows, schema
+from parties.tables.delimited import columns
+from parties.tables.rows import Table
+from parties.tables.schema import Schema
 from smc.errors import InputError
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
@@ -26,8 +28,8 @@ def write(directory: Path, text: str | bytes) -> Path:
     return path
 
 
-def load(directory: Path, text: str | bytes, max_rows: int = 100) -> tables.Table:
-    return tables.load(write(directory, text), AGREED, "play", max_rows)
+def load(directory: Path, text: str | bytes, max_rows: int = 100) -> Table:
+    return rows.load(write(directory, text), AGREED, "play", max_rows)
 
 
 def test_rows_become_indices_in_schema_order(tmp_path: Path) -> None:
@@ -66,7 +68,7 @@ def test_a_party_may_have_no_rows(tmp_path: Path) -> None:
 
 
 def test_a_schema_may_have_nothing_but_the_target(tmp_path: Path) -> None:
-    table = tables.load(write(tmp_path, "play\nyes\n\nno\n"), Schema({"play": ("yes", "no")}), "play", 9)
+    table = rows.load(write(tmp_path, "play\nyes\n\nno\n"), Schema({"play": ("yes", "no")}), "play", 9)
     assert table.rows.shape == (2, 0)
     assert table.classes.tolist() == [0, 1]
 
@@ -116,9 +118,9 @@ def test_a_bad_file_is_one_line_with_its_place(tmp_path: Path, text: str | bytes
 
 def test_places_that_hold_no_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*none\.csv: there is no such file"):
-        tables.load(tmp_path / "none.csv", AGREED, "play", 9)
+        rows.load(tmp_path / "none.csv", AGREED, "play", 9)
     with pytest.raises(InputError, match=r"cannot read .*: it is a directory"):
-        tables.load(tmp_path, AGREED, "play", 9)
+        rows.load(tmp_path, AGREED, "play", 9)
 
 
 def test_a_bad_value_far_down_is_found_at_its_line(tmp_path: Path) -> None:
@@ -139,14 +141,14 @@ def test_what_a_csv_writer_wrote_is_read(tmp_path_factory: pytest.TempPathFactor
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     path.write_bytes(text.getvalue().encode())
     expected = [[cell.strip() or "?" for cell in row] for row in rows]
-    assert [list(row) for row in zip(*tables.columns(path).values.values(), strict=True)] == expected
+    assert [list(row) for row in zip(*columns(path).values.values(), strict=True)] == expected
 
 
 def test_the_demo_is_quinlans_table_and_neither_half_shows_the_tree() -> None:
-    demo = tables.demo()
+    demo = example.demo()
     agreed = schema.load(demo.schema)
     target = agreed.choose_target()
-    halves = [tables.load(path, agreed, target, 14) for path in (demo.clinic_a, demo.clinic_b)]
+    halves = [rows.load(path, agreed, target, 14) for path in (demo.clinic_a, demo.clinic_b)]
     assert [len(half.classes) for half in halves] == [7, 7]
     rows = np.concatenate([half.rows for half in halves])
     classes = np.concatenate([half.classes for half in halves])
@@ -167,8 +169,8 @@ def test_the_demo_holds_the_published_rows() -> None:
     if not published.exists():
         pytest.skip("the shared data sets are not beside the repository")
     expected = Counter(tuple(line.lower().split(",")) for line in published.read_text().split()[1:])
-    demo = tables.demo()
-    bundled = [tables.columns(path).values.values() for path in (demo.clinic_a, demo.clinic_b)]
+    demo = example.demo()
+    bundled = [columns(path).values.values() for path in (demo.clinic_a, demo.clinic_b)]
     assert Counter(row for half in bundled for row in zip(*half, strict=True)) == expected
 
 

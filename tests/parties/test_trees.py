@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties import trees
-from parties.tables import Columns, columns
-from parties.trees import Leaf, Node, Size, Split, TreeFile
+from parties.tables.delimited import Columns, columns
+from parties.trees import prediction
+from parties.trees.prediction import predict
+from parties.trees.text import to_dot, to_text
+from parties.trees.tree import MAX_DEPTH, Leaf, Node, Size, Split, TreeFile, places, size
 from smc.errors import InputError
 
 TENNIS = Split(
@@ -77,15 +79,15 @@ def test_what_is_dumped_is_loaded(tmp_path_factory: pytest.TempPathFactory, tree
     TreeFile(DIGEST, "play", 1.0, tree).dump(path)
     loaded = TreeFile.load(path)
     assert loaded == TreeFile(DIGEST, "play", 1.0, tree)
-    assert trees.to_text(loaded.tree) == trees.to_text(tree)  # the order of branches too
+    assert to_text(loaded.tree) == to_text(tree)  # the order of branches too
 
 
 def test_a_leaf_is_a_tree(tmp_path: Path) -> None:
     TreeFile(DIGEST, "play", 1, Leaf("yes")).dump(tmp_path / "t")
     assert TreeFile.load(tmp_path / "t").tree == Leaf("yes")
-    assert trees.size(Leaf("yes")) == Size(nodes=1, leaves=1, depth=0)
-    assert trees.to_text(Leaf("yes")) == "yes\n"
-    assert trees.predict(Leaf("yes"), rows_of(other=["1", "2"])) == ["yes", "yes"]
+    assert size(Leaf("yes")) == Size(nodes=1, leaves=1, depth=0)
+    assert to_text(Leaf("yes")) == "yes\n"
+    assert predict(Leaf("yes"), rows_of(other=["1", "2"])) == ["yes", "yes"]
 
 
 def node(tree: Any) -> dict[str, Any]:
@@ -140,18 +142,18 @@ def chain(depth: int) -> dict[str, Any]:
 
 
 def test_deep_trees_work_up_to_a_bound(tmp_path: Path) -> None:
-    text = json.dumps(node(chain(trees.MAX_DEPTH)))
+    text = json.dumps(node(chain(MAX_DEPTH)))
     loaded = TreeFile.load(write(tmp_path, text))
-    assert trees.size(loaded.tree).depth == trees.MAX_DEPTH
+    assert size(loaded.tree).depth == MAX_DEPTH
     loaded.dump(tmp_path / "again.json")
     assert json.loads((tmp_path / "again.json").read_text()) == json.loads(text)
-    assert trees.to_text(loaded.tree).count("\n") == 2 * trees.MAX_DEPTH
-    assert trees.to_dot(loaded.tree, "play").count("->") == 2 * trees.MAX_DEPTH
+    assert to_text(loaded.tree).count("\n") == 2 * MAX_DEPTH
+    assert to_dot(loaded.tree, "play").count("->") == 2 * MAX_DEPTH
 
 
 def test_deeper_trees_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"tree\.json: .*more than 200 levels") as caught:
-        TreeFile.load(write(tmp_path, json.dumps(node(chain(trees.MAX_DEPTH + 1)))))
+        TreeFile.load(write(tmp_path, json.dumps(node(chain(MAX_DEPTH + 1)))))
     assert len(str(caught.value)) < 300
     with pytest.raises(InputError, match=r"tree\.json: nested too deeply"):
         TreeFile.load(write(tmp_path, '{"tree":' * 100_000))
@@ -173,7 +175,7 @@ def test_broken_json(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_text_for_people() -> None:
-    assert trees.to_text(TENNIS).splitlines() == [
+    assert to_text(TENNIS).splitlines() == [
         "├── outlook = sunny",
         "│   ├── humidity = high: no",
         "│   └── humidity = normal: yes",
@@ -182,7 +184,7 @@ def test_text_for_people() -> None:
         "    ├── wind = weak: yes",
         "    └── wind = strong: no",
     ]
-    assert trees.to_text(Split("a\n", {"b\x1b": Leaf("c\r")})) == "└── a\\n = b\\x1b: c\\r\n"
+    assert to_text(Split("a\n", {"b\x1b": Leaf("c\r")})) == "└── a\\n = b\\x1b: c\\r\n"
 
 
 @given(random_trees())
@@ -193,7 +195,7 @@ def test_size_against_its_definition(tree: Node) -> None:
         below = [count(branch) for branch in part.branches.values()]
         return Size(1 + sum(b.nodes for b in below), sum(b.leaves for b in below), 1 + max(b.depth for b in below))
 
-    assert trees.size(tree) == count(tree)
+    assert size(tree) == count(tree)
 
 
 def undot(text: str) -> str:
@@ -203,11 +205,11 @@ def undot(text: str) -> str:
 
 @given(random_trees())
 def test_dot_says_what_the_tree_says(tree: Node) -> None:
-    source = trees.to_dot(tree, "play")
+    source = to_dot(tree, "play")
     string = r'(?:"((?:[^"\\]|\\.)*)"|(\w+))'
     nodes = re.findall(rf"^\tn(\d+) \[label={string}", source, re.MULTILINE)
     edges = re.findall(rf"^\tn(\d+) -> n(\d+) \[label={string}\]$", source, re.MULTILINE)
-    found = trees.places(tree)
+    found = places(tree)
     names = [place.node.label if isinstance(place.node, Leaf) else place.node.attribute for place in found]
     assert [(int(i), undot(a or b)) for i, a, b in nodes] == list(enumerate(names))
     assert [(int(i), int(j), undot(a or b)) for i, j, a, b in edges] == [
@@ -216,7 +218,7 @@ def test_dot_says_what_the_tree_says(tree: Node) -> None:
 
 
 def test_dot_of_names_with_line_breaks_and_tags() -> None:
-    source = trees.to_dot(Split("a\nb", {"<i>": Leaf('"')}), "tar\nget")
+    source = to_dot(Split("a\nb", {"<i>": Leaf('"')}), "tar\nget")
     assert source.startswith("// Decision tree for tar\\nget\n")
     assert 'n0 [label="a\\\\nb"]' in source  # shown as a\nb, not as two lines
     assert '[label="<i>"]' in source
@@ -231,9 +233,9 @@ def test_predictions_follow_the_branches(tmp_path: Path) -> None:
         "rows.csv",
     )
     rows = columns(path)
-    predicted = trees.predict(TENNIS, rows)
+    predicted = predict(TENNIS, rows)
     assert predicted == ["yes", "no", "no", "yes", "yes"]
-    score = trees.score(predicted, rows.values["play"])
+    score = prediction.score(predicted, rows.values["play"])
     assert (score.rows, score.correct, score.accuracy) == (4, 3, 0.75)
     assert score.confusion == {"no": {"no": 1, "yes": 0}, "yes": {"no": 1, "yes": 2}}
 
@@ -241,27 +243,27 @@ def test_predictions_follow_the_branches(tmp_path: Path) -> None:
 def test_predictions_name_what_is_wrong_with_a_row(tmp_path: Path) -> None:
     path = write(tmp_path, "outlook,humidity,wind\nrain,high,weak\n\nsunny,hihg,weak\n", "rows.csv")
     with pytest.raises(InputError) as caught:
-        trees.predict(TENNIS, columns(path))
+        predict(TENNIS, columns(path))
     assert str(caught.value) == (
         f"{path}, line 4, column 'humidity': the tree has no branch for 'hihg' (did you mean 'high'?); "
         "known: 'high', 'normal'"
     )
     with pytest.raises(InputError, match="the header lacks the column 'wind'"):
-        trees.predict(TENNIS, rows_of(outlook=[], humidity=[]))
-    assert trees.predict(TENNIS, rows_of(outlook=[], humidity=[], wind=[])) == []
+        predict(TENNIS, rows_of(outlook=[], humidity=[]))
+    assert predict(TENNIS, rows_of(outlook=[], humidity=[], wind=[])) == []
 
 
 def test_scores_at_the_edges() -> None:
-    assert trees.score([], []).accuracy is None
-    assert trees.score(["a"], ["?"]).accuracy is None
-    unknown_is_a_class = trees.score(["?", "a"], ["?", "?"])
+    assert prediction.score([], []).accuracy is None
+    assert prediction.score(["a"], ["?"]).accuracy is None
+    unknown_is_a_class = prediction.score(["?", "a"], ["?", "?"])
     assert (unknown_is_a_class.rows, unknown_is_a_class.accuracy) == (2, 0.5)
-    assert trees.score(["b"], ["a"]).confusion == {"a": {"a": 0, "b": 1}, "b": {"a": 0, "b": 0}}
+    assert prediction.score(["b"], ["a"]).confusion == {"a": {"a": 0, "b": 1}, "b": {"a": 0, "b": 0}}
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=30))
 def test_confusion_counts_every_row_once(pairs: list[tuple[str, str]]) -> None:
-    score = trees.score([p for p, _ in pairs], [a for _, a in pairs])
+    score = prediction.score([p for p, _ in pairs], [a for _, a in pairs])
     assert sum(sum(row.values()) for row in score.confusion.values()) == score.rows == len(pairs)
     assert sum(score.confusion[c][c] for c in score.confusion) == score.correct == sum(p == a for p, a in pairs)
 

@@ -10,12 +10,12 @@ import grpc
 import numpy as np
 import pytest
 
-from parties.address import Address
-from parties.link import LinkOptions
-from parties.listening import Port, RefusedError, Take
+from parties.link.address import Address
+from parties.link.listening import Port, RefusedError, Take
+from parties.link.options import LinkOptions
+from parties.link.outbox import Outbox
 from parties.node import control
 from parties.node.control import Control, control_options
-from parties.outbox import Outbox
 from proto.exchange_pb2 import ABORT, DATA, GOODBYE
 
 OPTIONS = {"wait": 5.0, "timeout": 5.0, "goodbye": 5.0}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from parties.node.operator import ENDED
 from parties.node.proposal import JobFile, propose
 from parties.node.statement import Statement, state, why
+from parties.operator.interface import ENDED
 from parties.records import Head, Signed
-from parties.schema import Schema
+from parties.tables.schema import Schema
 from smc.errors import ProtocolError
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")

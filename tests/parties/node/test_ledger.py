@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from parties.identity import Identity
 from parties.node.gate import Gate, Offer, Who
 from parties.node.ledger import Ledger
-from parties.node.operator import ENDED
 from parties.node.settings import NodeFile
-from parties.policy import Rule
+from parties.operator.interface import ENDED
+from parties.policy.rules import Rule
 from parties.records import connect
-from parties.schema import Schema
+from parties.tables.schema import Schema
 from protocols.tree import Leaf, Open, Split, Tree
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost

@@ -17,9 +17,9 @@ from parties.node.gate import Gate, Judgement, Offer, Surroundings, Who
 from parties.node.proposal import JobFile, Proposal, propose
 from parties.node.settings import NodeFile
 from parties.node.statement import Statement
-from parties.policy import Rule
-from parties.schema import Schema
+from parties.policy.rules import Rule
 from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
 from smc.errors import InputError, ProtocolError, SmcError
 from smc.meter import Cost
 

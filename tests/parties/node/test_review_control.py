@@ -6,11 +6,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from parties.frames import FrameReader
-from parties.link import GrpcChannel
+from parties.link.channel import GrpcChannel
+from parties.link.frames import FrameReader
+from parties.link.outbox import Outbox
+from parties.link.transport import Stream
 from parties.node import control
-from parties.outbox import Outbox
-from parties.transport import Stream
 from proto.exchange_pb2 import ABORT, DATA
 
 from .test_control import End, eventually, listening

@@ -13,7 +13,7 @@ import pytest
 from parties.identity import Identity
 from parties.node import ledger as ledgers
 from parties.node.statement import state, why
-from parties.policy import Rule
+from parties.policy.rules import Rule
 from parties.records import AuditLog, connect
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost

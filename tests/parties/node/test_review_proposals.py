@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from parties.handshake import MAX_JOB_BYTES
 from parties.identity import Identity
+from parties.link.handshake import MAX_JOB_BYTES
 from parties.node import prediction, views
 from parties.node.gate import Who
 from parties.node.proposal import JobFile, Proposal, propose, read_job
 from parties.node.statement import Statement
 from parties.node.store import Record
-from parties.schema import Schema
+from parties.tables.schema import Schema
 from parties.web import words
 from smc.errors import InputError, ProtocolError
 

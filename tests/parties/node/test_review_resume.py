@@ -14,8 +14,8 @@ from parties.identity import Identity
 from parties.node import checkpoint, outcome, runner
 from parties.node.gate import Offer
 from parties.node.proposal import JobFile, propose
-from parties.schema import Schema
 from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
 from protocols.tree import Leaf, Open, Split, Tree, cut
 from smc.errors import InputError, ProtocolError, SmcError
 from smc.local import run_local

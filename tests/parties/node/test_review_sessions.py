@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from parties.address import Address
 from parties.identity import Identity
-from parties.listening import Port, RefusedError
+from parties.link.address import Address
+from parties.link.listening import Port, RefusedError
 from parties.node import runner, sessions
 from parties.node.events import Events
 from parties.node.sessions import Sessions

@@ -1,4 +1,4 @@
-"""One table as text, its counts by `parties.tables` and `RowCounts`, and whether a source counts the same."""
+"""One table as text, its counts by `parties.tables.rows` and `RowCounts`, and whether a source counts the same."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from parties import tables
-from parties.schema import Schema
+from parties.tables.rows import load
+from parties.tables.schema import Schema
 from protocols.counts import Counts, RowCounts
 from protocols.id3 import Level, Problem, id3
 from protocols.tree import Leaf, Open, Split, Tree, open_depth
@@ -69,7 +69,7 @@ def sample(folder: Path, rows: int = 240, seed: int = 7) -> Sample:
 
 def reference(path: Path, schema: Schema, target: str) -> RowCounts:
     """Counts of the rows of a CSV file, in memory."""
-    table = tables.load(path, schema, target, 1 << 20)
+    table = load(path, schema, target, 1 << 20)
     return RowCounts(domains(schema, target), len(schema.attributes[target]), table.rows, table.classes)
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.schema import Schema
 from parties.sources import ColumnSettings, from_frame
+from parties.tables.schema import Schema
 from protocols.tree import Open
 from smc.errors import InputError
 

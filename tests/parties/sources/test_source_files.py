@@ -15,10 +15,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from parties.schema import Schema
 from parties.sources import ColumnSettings, TableSettings, from_frame, open_table
-from parties.sources.engines import Scratch
+from parties.sources.databases import Scratch
 from parties.sources.source import Source
+from parties.tables.schema import Schema
 from protocols.tree import Open
 from smc.errors import InputError
 
@@ -166,7 +166,7 @@ def test_memory_and_threads_are_bounded() -> None:
     engine.close()
 
 
-# CSV as parties.tables reads it.
+# CSV as parties.tables.delimited reads it.
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.schema import Schema
 from parties.sources import from_frame
-from parties.sources.engines import Engine
+from parties.sources.databases import Engine
 from parties.sources.source import Source
+from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.tree import Leaf, Open, Split, Tree
 

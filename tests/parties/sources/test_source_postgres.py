@@ -10,9 +10,9 @@ import ibis
 import numpy as np
 import pytest
 
-from parties.schema import Schema
 from parties.sources import TableSettings, from_frame, open_table
 from parties.sources.source import Source
+from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.tree import Open
 from smc.errors import InputError

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from parties import config
-from parties.schema import Schema
+from parties.settings import Settings
 from parties.sources import ColumnSettings, TableSettings, open_table
 from parties.sources.mapping import rules
 from parties.sources.settings import public_place
+from parties.tables.schema import Schema
 from smc.errors import InputError
 
 SCHEMA = Schema({"age": ("young", "middle", "old", "?"), "sex": ("male", "female"), "gone": ("?",)}, "sex")
@@ -48,7 +48,7 @@ def test_paths_are_relative_to_the_file_and_urls_are_not() -> None:
 
 
 def test_all_of_a_party_file() -> None:
-    class Whole(config.Settings):
+    class Whole(Settings):
         tables: dict[str, TableSettings]
 
     columns = {"age": {"column": "alter", "edges": [18, 65.5], "values": {"999": "?"}, "missing": "?"}}

@@ -12,9 +12,9 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from parties.schema import Schema
 from parties.sources import TableSettings, from_frame, open_table
 from parties.sources.source import Source
+from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.tree import Open
 from smc.errors import InputError

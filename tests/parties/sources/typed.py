@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow
 
-from parties.schema import Schema
 from parties.sources import ColumnSettings
+from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 
 SCHEMA = Schema(

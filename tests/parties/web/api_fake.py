@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 
-from parties.node.operator import (
+from parties.operator.interface import (
     ENDED,
     AuditEntry,
     AuditState,

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from parties.node.operator import (
+from parties.operator.interface import (
     ENDED,
     AuditEntry,
     AuditState,
@@ -24,7 +24,7 @@ from parties.node.operator import (
     Progress,
     Verdict,
 )
-from parties.trees import Leaf, Node, Split, TreeFile
+from parties.trees.tree import Leaf, Node, Split, TreeFile
 from parties.web.app import make_app
 from parties.web.login import Logins
 from smc.errors import InputError

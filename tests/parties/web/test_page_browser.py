@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from parties.address import Address
-from parties.node.operator import Verdict
-from parties.trees import Leaf, Split
+from parties.link.address import Address
+from parties.operator.interface import Verdict
+from parties.trees.tree import Leaf, Split
 from parties.web.app import make_app
 from parties.web.login import Logins
 from parties.web.server import WebServer

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from parties import trees
-from parties.node.operator import Verdict
-from parties.trees import Leaf, Node, Split
+from parties.operator.interface import Verdict
+from parties.trees.text import to_dot, to_text
+from parties.trees.tree import Leaf, Node, Split, TreeFile, places, size
 from parties.web import figures, results, words
 
 from .fake_node import ORIGIN, Browser, FakeNode, cost, tree, wide_tree
@@ -122,7 +122,7 @@ def test_figures_are_what_plotly_takes() -> None:
 def test_a_tree_is_drawn_as_the_layout_places_it() -> None:
     figure = figures.tree(tree())
     nodes = figure["data"][-1]
-    found = trees.places(tree())
+    found = places(tree())
     assert len(nodes["x"]) == len(nodes["hovertext"]) == len(found)
     assert nodes["hovertext"][0] == "→ age?"
     deep = next(i for i, place in enumerate(found) if place.depth == 4)
@@ -138,7 +138,7 @@ def test_a_tree_is_drawn_as_the_layout_places_it() -> None:
 @pytest.mark.parametrize("root", [Leaf("yes"), Split("a", {"only": Leaf("yes")}), wide_tree(4, 4)])
 def test_trees_of_all_shapes_are_drawn(root: Node) -> None:
     figure = figures.tree(root)
-    assert len(figure["data"][-1]["x"]) == trees.size(root).nodes
+    assert len(figure["data"][-1]["x"]) == size(root).nodes
     assert figure["width"] > 0
 
 
@@ -296,10 +296,10 @@ def test_a_result_in_words_and_files(node: FakeNode, browser: Browser) -> None:
     for fact in ("6 questions, 12 leaves, depth 4", "chosen attribute5", "Both have signed", "5.1 MB", "as agreed"):
         assert fact in text
     file = browser.get(f"/jobs/{job.id}/tree.json")
-    assert trees.TreeFile.parse(file.json()).tree == tree()
+    assert TreeFile.parse(file.json()).tree == tree()
     assert file.headers["content-disposition"] == f'attachment; filename="tree-{job.id[:8]}.json"'
-    assert browser.get(f"/jobs/{job.id}/tree.txt").text == trees.to_text(tree())
-    assert browser.get(f"/jobs/{job.id}/tree.dot").text == trees.to_dot(tree(), "readmitted")
+    assert browser.get(f"/jobs/{job.id}/tree.txt").text == to_text(tree())
+    assert browser.get(f"/jobs/{job.id}/tree.dot").text == to_dot(tree(), "readmitted")
     assert "<title>Decision tree for readmitted</title>" in browser.get(f"/jobs/{job.id}/tree.svg").text
     assert browser.get(f"/jobs/{job.id}/result.json").json()["opened"] == node.result(job.id).opened
 
@@ -322,7 +322,7 @@ def test_the_outline_is_well_nested(node: FakeNode, browser: Browser) -> None:
         else:
             open_tags.append(tag)
     assert open_tags == []
-    assert outline.count("<li>") == trees.size(tree()).nodes
+    assert outline.count("<li>") == size(tree()).nodes
     lines = results.brought(node.result(job.id)).outline
     assert lines is not None
     assert lines[-1].ends == 2

@@ -1,0 +1,1 @@
+"""What protocols cost: measured between two processes, over emulated links, beside the forecast."""

@@ -1,0 +1,262 @@
+"""The bench: two processes on this machine play every case over gRPC with mutual TLS, on a link as fast as asked for.
+
+Both processes read one clock, so they start a run at the same moment; it lasts until the later one has its result.
+Every run is checked twice: its result against the plain computation, its costs against the forecast, to the byte.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parties.bench import pair
+from parties.bench.cases import LONGEST_SECONDS, Case
+from parties.bench.cases import find as find_case
+from smc.counting import Forecast
+from smc.engines import engine_of
+from smc.link_shape import LinkShape
+from smc.local import run_local
+from smc.meter import Cost, Meter
+from smc.session import Session
+
+LEAD_SECONDS = 0.01  # from the message that sets the time of a start until then, besides the link's delay
+COUNTS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates")
+MODULE = "parties.bench.measuring"
+
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One case on one link. Bytes, messages, rounds and phases are those of party 0, seconds until both have ended.
+
+    `seconds` is the median; `phases` are those of the median run, each without what is inside it.
+    """
+
+    link: str
+    protocol: str
+    profile: str
+    engine: str
+    ot: str
+    garbling: str
+    form: str
+    batch: int
+    runs: int
+    seconds: float
+    seconds_min: float
+    seconds_max: float
+    predicted_seconds: float
+    bytes_sent: int
+    bytes_received: int
+    predicted_bytes: int
+    messages: int
+    rounds: int
+    and_gates: int
+    and_gates_per_second: int
+    phases: dict[str, dict[str, float]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A case that would have taken too long on a link."""
+
+    link: str
+    protocol: str
+    profile: str
+    batch: int
+    predicted_seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Run:
+    seconds: float
+    meters: tuple[Meter, Cost]  # party 0's, and the total of party 1's
+
+
+def measure(
+    link: str, shape: LinkShape, cases: Sequence[Case], repeats: int, told: Told
+) -> tuple[list[Measurement], list[Skipped]]:
+    """All cases over one link, by one pair of processes; `told` hears what is being done.
+
+    RuntimeError if a result or a forecast is wrong.
+    """
+    todo: list[tuple[Case, Forecast]] = []
+    skipped: list[Skipped] = []
+    for case in cases:
+        told(f"{link}: forecast of {case.title}")
+        found = case.forecast()
+        predicted = found.seconds(shape)
+        if predicted > LONGEST_SECONDS:
+            skipped.append(Skipped(link, case.workload.name, str(case.profile), case.batch, round(predicted, 1)))
+        else:
+            todo.append((case, found))
+    if not todo:
+        return [], skipped
+    rows = []
+    told(f"{link}: starting the peer")
+    with _peer_session(shape, [case for case, _ in todo], repeats) as session:
+        warm_up([case for case, _ in todo])
+        session.receive("bench.ready", np.uint8, (0,))
+        for case, found in todo:
+            runs = []
+            for turn in range(repeats):
+                told(f"{link}: {case.title}, run {turn + 1} of {repeats}")
+                runs.append(_lead(session, shape, case, turn))
+            for run in runs:
+                _compare(case, found, run)
+            rows.append(_row(link, shape, case, found, runs))
+    return rows, skipped
+
+
+def warm_up(cases: Sequence[Case]) -> None:
+    """Load kernels and build circuits ahead, by one small run of each program and profile in this process."""
+    for case in {(case.workload.name, case.profile): case for case in cases}.values():
+        run_local(partial(_play_one, case))
+
+
+def _play_one(case: Case, session: Session) -> None:
+    case.workload.play(engine_of(session, case.profile), 1)
+
+
+def _lead(session: Session, shape: LinkShape, case: Case, turn: int) -> _Run:
+    """Party 0's side of one run: it sets the time of the start, and hears what the peer has measured."""
+    branch = session.branch(f"{case.title} {turn}")
+    start = time.monotonic_ns() + round(1e9 * (LEAD_SECONDS + 2 * (shape.delay or 0.0)))
+    session.send("bench.start", np.array([start], dtype=np.int64))
+    ended = _play(branch, case, start)
+    peer_ended, *counts = (int(value) for value in session.receive("bench.end", np.int64, (1 + len(COUNTS),)))
+    cost = Cost(**dict(zip(COUNTS, counts, strict=True)))
+    return _Run((max(ended, peer_ended) - start) / 1e9, (branch.meter, cost))
+
+
+def _follow(session: Session, case: Case, turn: int) -> None:
+    """Party 1's side of one run."""
+    branch = session.branch(f"{case.title} {turn}")
+    (start,) = session.receive("bench.start", np.int64, (1,))
+    ended = _play(branch, case, int(start))
+    counts = [getattr(branch.meter.total, name) for name in COUNTS]
+    session.send("bench.end", np.array([ended, *counts], dtype=np.int64))
+
+
+def _play(session: Session, case: Case, start: int) -> int:
+    """Run the program at `start`, check its result; when it ended. Both in nanoseconds of the common clock."""
+    time.sleep(max(0, start - time.monotonic_ns()) / 1e9)
+    result = case.play(engine_of(session, case.profile))
+    ended = time.monotonic_ns()
+    case.check(result)
+    return ended
+
+
+def _compare(case: Case, found: Forecast, run: _Run) -> None:
+    measured = run.meters[0].total, run.meters[1]
+    for party in (0, 1):
+        for name in COUNTS:
+            counted, real = getattr(found.costs[party], name), getattr(measured[party], name)
+            if counted != real:
+                raise RuntimeError(
+                    f"{case.title}: party {party} measured {name} = {real:,}, the forecast says {counted:,}"
+                )
+
+
+def _row(link: str, shape: LinkShape, case: Case, found: Forecast, runs: Sequence[_Run]) -> Measurement:
+    seconds = sorted(run.seconds for run in runs)
+    median = statistics.median(seconds)
+    typical = min(runs, key=lambda run: abs(run.seconds - median))
+    meter, profile = typical.meters[0], case.profile
+    return Measurement(
+        link=link,
+        protocol=case.workload.name,
+        profile=str(profile),
+        engine=profile.engine,
+        ot=profile.ot,
+        garbling=profile.garbling if profile.garbles else "",
+        form=profile.form or "",
+        batch=case.batch,
+        runs=len(runs),
+        seconds=round(median, 6),
+        seconds_min=round(seconds[0], 6),
+        seconds_max=round(seconds[-1], 6),
+        predicted_seconds=round(found.seconds(shape), 6),
+        bytes_sent=meter.total.bytes_sent,
+        bytes_received=meter.total.bytes_received,
+        predicted_bytes=found.bytes,
+        messages=meter.total.messages,
+        rounds=meter.total.rounds,
+        and_gates=meter.total.and_gates,
+        and_gates_per_second=round(meter.total.and_gates / median),
+        phases=exclusive(meter, typical.seconds),
+    )
+
+
+def exclusive(meter: Meter, seconds: float) -> dict[str, dict[str, float]]:
+    """Bytes (both ways) and seconds by the last name of each phase, without the phases inside; "other" is the rest."""
+    total = Cost(meter.total.bytes_sent, meter.total.bytes_received, seconds=seconds)
+    every = {"": total, **meter.phases}
+    shares: dict[str, dict[str, float]] = {}
+    for path, cost in every.items():
+        inner = [other for inside, other in meter.phases.items() if inside.rpartition("/")[0] == path]
+        share = shares.setdefault(_name(path), {"bytes": 0, "seconds": 0.0})
+        share["bytes"] += _bytes(cost) - sum(_bytes(other) for other in inner)
+        share["seconds"] += cost.seconds - sum(other.seconds for other in inner)
+    return {name: share for name, share in shares.items() if share["bytes"] or share["seconds"] >= 1e-4}
+
+
+def _name(path: str) -> str:
+    last = path.rpartition("/")[2]
+    return "other" if not last or last.startswith("level ") else last
+
+
+def _bytes(cost: Cost) -> int:
+    return cost.bytes_sent + cost.bytes_received
+
+
+@contextmanager
+def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iterator[Session]:
+    """A session with a second process of this program, which will play the same cases."""
+    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
+        directory = Path(name)
+        plan = {"link": str(shape), "repeats": repeats, "cases": [case.title for case in cases]}
+        (directory / "plan.json").write_text(json.dumps(plan))
+        with pair.lead(directory, ["-m", MODULE], _slower(shape)) as session:
+            yield session
+
+
+def _slower(shape: LinkShape) -> LinkShape | None:
+    """What is to be emulated, if anything."""
+    return None if shape == LinkShape() else shape
+
+
+def play_peer(directory: Path, address: str) -> None:
+    """The second process: party 1 of every case in the plan."""
+    plan = json.loads((directory / "plan.json").read_text())
+    shape = LinkShape.parse(plan["link"])
+    cases = [find_case(title) for title in plan["cases"]]
+    with pair.join(directory, address, _slower(shape)) as session:
+        warm_up(cases)
+        session.send("bench.ready", np.empty(0, dtype=np.uint8))
+        for case in cases:
+            for turn in range(plan["repeats"]):
+                _follow(session, case, turn)
+
+
+if __name__ == "__main__":
+    play_peer(Path(sys.argv[1]), sys.argv[2])

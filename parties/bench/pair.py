@@ -1,0 +1,54 @@
+"""Two processes of one program on this machine, joined by gRPC with mutual TLS: for benches.
+
+The first makes both identities in a directory and starts the second one, which joins it with `join`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from parties import identity
+from parties.link.opening import open_link
+from parties.link.options import LinkOptions
+from smc.link_shape import LinkShape
+from smc.session import Session
+
+HOST = "127.0.0.1"
+JOB = {"protocol": "bench"}
+PEER_DEADLINE = 120.0
+GRACE_SECONDS = 2.0
+
+
+@contextmanager
+def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = None) -> Iterator[Session]:
+    """Party 0's session with a second Python process, `python ARGUMENTS DIRECTORY ADDRESS`, ended on the way out."""
+    own, peer = (identity.create(f"party{i}", [HOST], directory) for i in (0, 1))
+    children: list[subprocess.Popen[bytes]] = []
+
+    def start_peer(address: str) -> None:
+        children.append(subprocess.Popen([sys.executable, *arguments, str(directory), address]))
+
+    options = LinkOptions(own, peer.certificate, listen=f"{HOST}:0", shape=shape, on_listening=start_peer)
+    try:
+        with open_link(options, JOB) as link:
+            yield link.session()
+        children[0].wait(PEER_DEADLINE)
+    finally:
+        for child in children:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(GRACE_SECONDS)  # to say what went wrong, if something did
+            child.kill()
+            child.wait()
+
+
+@contextmanager
+def join(directory: Path, address: str, shape: LinkShape | None = None) -> Iterator[Session]:
+    """Party 1's session, in the process that `lead` started."""
+    own = identity.load_identity(directory / "party1.key", directory / "party1.crt")
+    peer = identity.load_certificate(directory / "party0.crt")
+    with open_link(LinkOptions(own, peer, connect=address, shape=shape), JOB) as link:
+        yield link.session()

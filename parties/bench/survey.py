@@ -1,0 +1,113 @@
+"""A whole survey of costs: every link's table, what the pictures need, and the files they all go into."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from parties import files
+from parties.bench import machine
+from parties.bench.cases import Case, batch_cases, crossover_cases
+from parties.bench.measuring import Measurement, Told, measure
+from smc.errors import InputError
+from smc.link_shape import PRESETS, LinkShape
+
+Document = dict[str, Any]
+
+CROSSOVER_RATE = 1e9
+CROSSOVER_TRIPS = (1e-3, 10e-3, 40e-3)  # seconds: measured, on emulated links
+PREDICTED_TRIPS = [10 ** (power / 10 - 4) for power in range(31)]  # 0.1 to 100 ms
+
+
+def parse_links(text: str) -> dict[str, LinkShape]:
+    """Links by their names: presets, separated by commas, and RATE,ROUND-TRIP, set off by semicolons.
+
+    "loopback,lan;100mbit,40ms" are three. `InputError` for anything else.
+    """
+    links: dict[str, LinkShape] = {}
+    for part in text.lower().split(";"):
+        words = [word.strip() for word in part.split(",")]
+        for name in words if set(words) <= set(PRESETS) else [part.strip()]:
+            try:
+                links[name] = LinkShape.parse(name)
+            except InputError as error:
+                raise InputError(f"--links: {error}; several links: loopback,lan;100mbit,40ms") from None
+    return links
+
+
+def survey(links: Mapping[str, LinkShape], cases: Sequence[Case], repeats: int, pictures: bool, told: Told) -> Document:
+    """Measure the cases on every link and, for `pictures`, more; the document that `write` takes."""
+    document: Document = {
+        "machine": machine.facts(),
+        "repeats": repeats,
+        "links": {name: str(shape) for name, shape in links.items()},
+        "rows": [],
+        "skipped": [],
+    }
+    for name, shape in links.items():
+        rows, skipped = measure(name, shape, [case for case in cases if case.suits(shape)], repeats, told)
+        document["rows"] += _fields(rows)
+        document["skipped"] += [one.as_dict() for one in skipped]
+    if pictures:
+        rows, _ = measure("loopback", LinkShape(), batch_cases(), repeats, told)
+        document["batches"] = _fields(rows)
+        document["crossover"] = _crossover(repeats, told)
+    return document
+
+
+def _crossover(repeats: int, told: Told) -> Document:
+    """Seconds against the round trip: predicted for many, measured for some."""
+    cases = crossover_cases()
+    lines = []
+    for case in cases:
+        told(f"forecast of {case.title}")
+        found = case.forecast()
+        seconds = [found.seconds(LinkShape(CROSSOVER_RATE, trip / 2)) for trip in PREDICTED_TRIPS]
+        lines.append({"profile": str(case.profile), "round_trips": PREDICTED_TRIPS, "seconds": seconds})
+    points = []
+    for trip in CROSSOVER_TRIPS:
+        shape = LinkShape(CROSSOVER_RATE, trip / 2)
+        rows, _ = measure(str(shape), shape, cases, repeats, told)
+        points += [row | {"round_trip": trip} for row in _fields(rows)]
+    return {"protocol": cases[0].workload.name, "batch": cases[0].batch, "lines": lines, "points": points}
+
+
+def _fields(rows: Sequence[Measurement]) -> list[dict[str, Any]]:
+    return [row.as_dict() for row in rows]
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """One line a row; phases are left to the JSON."""
+    stream = io.StringIO()
+    names = [name for name in Measurement.__dataclass_fields__ if name != "phases"]
+    writer = csv.DictWriter(stream, names, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def write(document: Document, directory: Path) -> list[Path]:
+    """bench.json, bench.csv and the pictures, each whole or not at all; the paths. `InputError` if one cannot be."""
+    from parties.bench import plots  # matplotlib takes its time to load
+
+    found: dict[str, bytes] = {
+        "bench.json": (json.dumps(document, indent=2) + "\n").encode(),
+        "bench.csv": as_csv(document["rows"]).encode(),
+        **plots.render(document),
+    }
+    for name, data in found.items():
+        files.write_bytes(directory / name, data)
+    return [directory / name for name in found]
+
+
+def prepare(directory: Path) -> None:
+    """Make the directory, and be sure that it can be written to, before minutes are spent on results for it."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the directory {directory}: {error.strerror}") from None
+    files.ensure_writable(directory / "bench.json")

@@ -1,0 +1,130 @@
+"""The handshake's rules: what both parties must agree on before a secret is touched.
+
+A job is the public specification of a run as a JSON object. Both parties send theirs in canonical form; equal
+text means equal jobs, and anything else is shown to both operators field by field.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from parties.canonical import canonical, dump
+from parties.text import quoted
+from proto.exchange_pb2 import Hello
+from smc.errors import InputError, JobMismatchError, ProtocolError
+
+WIRE_VERSION = 2
+NONCE_BYTES = 16
+MAX_JOB_BYTES = 256 * 1024
+SHOWN_DIFFERENCES = 8
+
+
+def make_hello(party: int, job: Mapping[str, Any], measure: bool = False) -> Hello:
+    """This party's first message, with a fresh nonce; `measure` asks for a measurement of the link."""
+    text = canonical(job)
+    if len(text) > MAX_JOB_BYTES:
+        raise InputError(f"the job has {len(text)} bytes, more than the {MAX_JOB_BYTES} that a session can carry")
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=nonce, measure=measure)
+
+
+def agree(ours: Hello, theirs: Hello) -> bytes:
+    """The session identifier, 32 bytes: SHA-256 over wire version, both nonces in party order, and the job.
+
+    Raises `JobMismatchError` naming both values if version, job or the wish to measure differ, `ProtocolError` if
+    the peer's hello is one that no honest party sends.
+    """
+    if theirs.wire_version != ours.wire_version:
+        raise JobMismatchError(
+            f"wire version: ours {ours.wire_version}, peer's {theirs.wire_version}; run the same release on both sides"
+        )
+    if theirs.party != 1 - ours.party:
+        raise ProtocolError(f"the peer says that it is party {theirs.party}, expected party {1 - ours.party}")
+    if len(theirs.nonce) != NONCE_BYTES or theirs.nonce == ours.nonce:
+        raise ProtocolError("the peer's hello has no fresh nonce")
+    if theirs.job != ours.job:
+        shown = differences(json.loads(ours.job), _parse_job(theirs.job))
+        if not shown:
+            raise ProtocolError("the peer's job is not in canonical form")
+        raise JobMismatchError("the two parties want to run different jobs: " + "; ".join(shown))
+    if theirs.measure != ours.measure:
+        raise JobMismatchError(
+            f"measuring the link: ours {_wish(ours)}, peer's {_wish(theirs)}; both parties must ask for it, or neither"
+        )
+    from smc.session import derive  # loads numpy: not before the peer has been called
+
+    nonces = ours.nonce + theirs.nonce if ours.party == 0 else theirs.nonce + ours.nonce
+    return derive(nonces, "smc.exchange", ours.wire_version, ours.job, size=32)
+
+
+def differences(ours: Any, theirs: Any) -> list[str]:
+    """The fields in which two JSON values differ, `path: ours X, peer's Y`, eight at most and then a count.
+
+    If the jobs' protocols differ, only that is told.
+    """
+    found = list(_walk("", ours, theirs))
+    protocol = [difference for difference in found if difference.startswith("protocol: ")]
+    found = protocol or found  # the rest of two different protocols' jobs differs anyway
+    shown = found[:SHOWN_DIFFERENCES]
+    return shown if len(found) == len(shown) else [*shown, f"and {len(found) - len(shown)} more"]
+
+
+def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in sorted(ours.keys() | theirs.keys()):
+            inner = f"{path}.{_name(key)}" if path else _name(key)
+            yield from _walk(inner, ours.get(key, _Absent), theirs.get(key, _Absent))
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for index, (left, right) in enumerate(zip(ours, theirs, strict=True)):
+            yield from _walk(f"{path}[{index}]", left, right)
+    elif _show(ours) != _show(theirs):  # as text: Python's 1 == 1.0 == True are three values here
+        left, right = _shortened(_show(ours), _show(theirs))
+        yield f"{path or 'job'}: ours {left}, peer's {right}"
+
+
+def _wish(hello: Hello) -> str:
+    return "yes" if hello.measure else "no"
+
+
+class _Absent:
+    """Stands for a field that one side does not have."""
+
+
+def _name(key: str) -> str:
+    """A key as part of a path: as it is if it is a plain word, else quoted."""
+    return key if key.isascii() and key.isprintable() and 0 < len(key) <= 40 else quoted(key, 40)
+
+
+def _show(value: Any) -> str:
+    return "nothing" if value is _Absent else dump(value)
+
+
+def _shortened(left: str, right: str, limit: int = 60) -> tuple[str, str]:
+    """Two different texts cut to `limit` characters around the first place where they differ."""
+    same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+    start = max(0, same - limit // 3) if max(len(left), len(right)) > limit else 0
+
+    def cut(text: str) -> str:
+        piece = text[start : start + limit]
+        return ("…" if start else "") + piece + ("…" if start + limit < len(text) else "")
+
+    return cut(left), cut(right)
+
+
+def _parse_job(text: str) -> dict[str, Any]:
+    """The peer's job. It comes from outside: anything but a JSON object is a `ProtocolError`."""
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(constant)
+
+    try:
+        job = json.loads(text, parse_constant=refuse)
+        dump(job)  # 1e999 reads as infinity, which has no JSON form
+    except (ValueError, RecursionError):
+        raise ProtocolError("the peer's job is not JSON") from None
+    if not isinstance(job, dict):
+        raise ProtocolError("the peer's job is not a JSON object")
+    return job

@@ -1,0 +1,160 @@
+"""The listening end of gRPC: a port that hands over the streams of the pinned peer, one or (to a node) many."""
+
+from __future__ import annotations
+
+import queue
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import cast
+from urllib.parse import unquote
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from parties.identity import Identity
+from parties.link.address import Address
+from parties.link.outbox import Outbox
+from parties.link.transport import LABEL, SERVICE, Stream, grpc, options
+from smc.errors import InputError
+
+Take = Callable[[Stream], None]
+Admit = Callable[[str], tuple[Outbox, Take]]  # a stream's label to what will be sent on it, and who takes the stream
+
+
+class RefusedError(Exception):
+    """Why a stream is not wanted now: the dialling end is told."""
+
+
+class Port:
+    """An open port. Each stream of the pinned peer is admitted, or refused with `RefusedError`, by its label.
+
+    `admit` and the function it returns are called in gRPC's threads and must not block. At most `streams` streams are
+    open at a time. `services` add further gRPC services to the server.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        identity: Identity,
+        peer: x509.Certificate,
+        keepalive: float,
+        admit: Admit,
+        streams: int = 4,
+        services: Sequence[Callable[[grpc.Server], None]] = (),
+    ) -> None:
+        self._peer = peer
+        self._admit = admit
+        self._threads = ThreadPoolExecutor(max_workers=streams, thread_name_prefix="smc-link")
+        handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(self._exchange)
+        self._server = grpc.server(self._threads, options=options(keepalive))
+        own = grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler})
+        self._server.add_generic_rpc_handlers((own,))
+        for add_to in services:
+            add_to(self._server)
+        credentials = grpc.ssl_server_credentials(
+            [(identity.key_pem, identity.certificate.public_bytes(Encoding.PEM))],
+            root_certificates=peer.public_bytes(Encoding.PEM),
+            require_client_auth=True,
+        )
+        numeric = _numeric(address)
+        try:
+            port = self._server.add_secure_port(str(numeric), credentials)
+        except RuntimeError:
+            raise InputError(f"cannot listen on {address}: {_why_not(numeric)}") from None
+        self.address = Address(address.host, port)
+        self._server.start()
+
+    def close(self) -> None:
+        """Stop serving, cut what is open, and free the port."""
+        self._server.stop(None)
+        self._threads.shutdown(wait=False)
+
+    def _exchange(self, incoming: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+        """gRPC's handler, in a thread of its own, which then iterates over the outbox that it is given."""
+        facts = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
+        presented = x509.load_pem_x509_certificate(facts["x509_pem_cert"][0])
+        if presented != self._peer:  # TLS has checked this already; a pin is worth a second look
+            context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not the pinned one")
+        label, address = _label(context), _host(context.peer())
+        context.send_initial_metadata(())  # tells the dialling end that it has arrived
+        try:
+            outbox, take = self._admit(label)
+        except RefusedError as refusal:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(refusal))
+        stream = Stream(incoming, outbox, context.cancel, address=address)  # from here on nothing can fail
+        if not context.add_callback(stream.end):
+            stream.end()
+        take(stream)
+        return outbox
+
+
+class Listener:
+    """A port for one session: accepts the first stream of the pinned peer, and no other."""
+
+    def __init__(
+        self, address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, outbox: Outbox
+    ) -> None:
+        self._outbox = outbox
+        self._lock = threading.Lock()
+        self._taken = False
+        self._accepted: queue.Queue[Stream] = queue.Queue()
+        self._port = Port(address, identity, peer, keepalive, self._admit)
+        self.address = self._port.address
+
+    def accept(self, wait: float) -> Stream | None:
+        """The pinned peer's stream, or None if it did not come within `wait` seconds."""
+        try:
+            return self._accepted.get(timeout=wait)
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        """Stop serving and free the port."""
+        self._outbox.close(discard=True)
+        self._port.close()
+
+    def _admit(self, label: str) -> tuple[Outbox, Take]:
+        if label:
+            raise RefusedError("a single job listens here, no node: start smc node there")
+        with self._lock:
+            if self._taken:
+                raise RefusedError("the listening party is in a session already")
+            self._taken = True
+        return self._outbox, self._accepted.put
+
+
+def _label(context: grpc.ServicerContext) -> str:
+    """What the dialling end says the stream is for."""
+    return next((str(item[1]) for item in context.invocation_metadata() or () if item[0] == LABEL), "")
+
+
+def _host(peer: str) -> str | None:
+    """The IP address in gRPC's name of a peer, e.g. ipv4:192.0.2.1:1234 or ipv6:%5B2001:db8::1%5D:1234."""
+    kind, _, rest = peer.partition(":")
+    if kind not in ("ipv4", "ipv6"):
+        return None
+    return unquote(rest.rpartition(":")[0]).strip("[]")
+
+
+def _numeric(address: Address) -> Address:
+    """The IP address to listen on: gRPC would be content with any one of those that a name stands for."""
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise InputError(f"cannot listen on {address}: {error.strerror or 'unknown host'}") from None
+    return Address(str(found[0][4][0]), address.port)
+
+
+def _why_not(address: Address) -> str:
+    """The system's reason why the address cannot be bound, which gRPC only logs."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        try:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            probe.listen()
+        except OSError as error:
+            return error.strerror or "the system refused"
+    return "the address is taken or not allowed"

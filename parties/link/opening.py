@@ -1,0 +1,169 @@
+"""The link to the peer, from dialling to goodbye: opened, agreed on, and handed over with its session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from parties.identity import common_name, short_fingerprint
+from parties.link.address import Address, parse_address
+from parties.link.channel import HELLO_STEP, GrpcChannel
+from parties.link.emulation import Line
+from parties.link.frames import FrameWriter
+from parties.link.handshake import agree, make_hello
+from parties.link.listening import Listener
+from parties.link.measurement import measure
+from parties.link.options import LinkOptions
+from parties.link.outbox import Outbox
+from parties.link.preflight import await_peer
+from parties.link.transport import Stream, dial
+from proto.exchange_pb2 import HELLO, Hello
+from smc.errors import InputError, JobMismatchError, LinkError
+from smc.link_shape import LinkShape
+
+if TYPE_CHECKING:
+    from smc.session import Session
+
+
+ANSWER_SECONDS = 1.0  # for the answer to a call, even if loading took all the time there was to wait
+
+
+class Link:
+    """A ready link: the peer is the pinned one and wants the same job.
+
+    `measured` is the link's speed if that was asked for: the same numbers on both sides.
+    """
+
+    def __init__(
+        self, party: int, channel: GrpcChannel, identifier: bytes, goodbye: float, measured: LinkShape | None
+    ) -> None:
+        self.party = party
+        self.channel = channel
+        self.identifier = identifier
+        self.measured = measured
+        from smc.session import Session  # loads numpy: not before the peer has been called
+
+        self._goodbye = goodbye
+        self._finished = False
+        self._session = Session(party, channel, identifier)
+
+    def session(self) -> Session:
+        """The session over this link: always the same one, since an identifier may serve only once."""
+        return self._session
+
+    def finish(self) -> None:
+        """Exchange goodbyes, once: then both parties have everything. `LinkError` if the peer says none in time."""
+        if not self._finished:
+            self._finished = True
+            self.channel.goodbye(first=self.party == 0, timeout=self._goodbye)
+
+
+@contextmanager
+def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
+    """Reach the peer, agree on the job, and yield the link; finish it on the way out, or abort on an exception.
+
+    Raises `InputError` for a bad address or a taken port, `JobMismatchError` on both sides if the jobs differ,
+    `LinkError` if the peer does not come, is not the pinned one, does not trust us, or is lost.
+    """
+    party = 0 if options.listen is not None else 1
+    hello = make_hello(party, job, options.measure)
+    with _open_stream(options, hello) as stream, link_over(stream, options, hello) as link:
+        yield link
+
+
+@contextmanager
+def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Link]:
+    """The link over a stream that is there and has our hello on its way; finished on the way out, or aborted."""
+    channel = GrpcChannel(stream, common_name(options.peer), options.timeout, written=1)
+    try:
+        identifier = _shake_hands(channel, hello, options.goodbye)
+        measured = measure(channel, hello.party) if options.measure else None
+        link = Link(hello.party, channel, identifier, options.goodbye, measured)
+        yield link
+        link.finish()
+    except BaseException as error:
+        channel.abort(_public_reason(error))
+        raise
+    finally:
+        channel.close()
+
+
+@contextmanager
+def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
+    """The stream to the pinned peer, dialled or accepted on our port; our hello is on its way already."""
+    if options.connect is not None:
+        with _dialled(options, parse_address(options.connect), hello) as stream:
+            yield stream
+        return
+    address = parse_address(options.listen or "", lowest_port=0)
+    listener = Listener(address, options.identity, options.peer, options.keepalive, outbox_for(options, hello))
+    try:
+        if options.on_listening is not None:
+            options.on_listening(str(listener.address))
+        if options.meanwhile is not None:
+            options.meanwhile()
+        accepted = listener.accept(options.wait)
+        if accepted is None:
+            raise LinkError(
+                f"no trusted peer connected to {listener.address} within {options.wait:g} s "
+                f"(expecting certificate {common_name(options.peer)} {short_fingerprint(options.peer)})"
+            )
+        yield accepted
+    finally:
+        listener.close()
+
+
+@contextmanager
+def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[Stream]:
+    """The stream to the peer at `address`: dialled at once, as it is there as a rule, and else when it is.
+
+    Only if the first call fails is the peer examined, waited for and dialled again.
+    """
+
+    def call() -> AbstractContextManager[Stream]:
+        outbox = outbox_for(options, hello)
+        return dial(address, options.identity, options.peer, options.keepalive, outbox, options.wait, options.label)
+
+    deadline = time.monotonic() + options.wait
+    with call() as stream:
+        if options.meanwhile is not None:
+            options.meanwhile()
+        if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
+            yield stream
+            return
+    await_peer(address, options.identity, options.peer, options.wait, deadline)
+    with call() as stream:
+        yield stream
+
+
+def outbox_for(options: LinkOptions, hello: Hello) -> Outbox:
+    """An outbox with our hello in it: it leaves as soon as there is a connection."""
+    outbox = Outbox(options.buffer, Line(options.shape) if options.shape is not None else None)
+    outbox.append(FrameWriter().write(HELLO, HELLO_STEP, hello.SerializeToString()))
+    return outbox
+
+
+def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> bytes:
+    """Hear the peer's hello and return the session identifier."""
+    theirs = channel.hear_hello()
+    try:
+        return agree(hello, theirs)
+    except JobMismatchError:
+        with suppress(LinkError):  # part in order, so that the peer has our hello and sees the same difference
+            channel.goodbye(first=hello.party == 0, timeout=timeout)
+        raise
+
+
+def _public_reason(error: BaseException) -> str:
+    """What the peer may know of our error. Others than the link's own may quote private data."""
+    match error:
+        case LinkError():
+            return f"{type(error).__name__}: {error}"
+        case KeyboardInterrupt():
+            return "interrupted"
+        case InputError():
+            return "an error in its own input"
+        case _:
+            return "internal error"

@@ -1,0 +1,56 @@
+"""What a link is opened with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cryptography import x509
+
+from parties.identity import Identity
+from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS
+from smc.errors import InputError
+from smc.link_shape import LinkShape
+
+KEEPALIVE_SECONDS = 10.0
+GOODBYE_SECONDS = 20.0
+BUFFER_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """How to reach the peer. Exactly one of `listen` (party 0) and `connect` (party 1) is HOST:PORT.
+
+    `wait`: seconds until the peer must have come; `timeout`: seconds of silence in the middle of a session
+    that are an error; `keepalive`: half the seconds until a frozen or vanished peer is noticed, even while it
+    may be silent; `goodbye`: seconds to wait for the peer's goodbye; `buffer`: bytes that may wait to be sent.
+    `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
+    find out how fast the link is before the session starts; both parties must want it, or neither.
+    `label` tells the node at the other end what the stream is for. `on_listening` is told the address once the port is
+    open. `meanwhile` is called once, while the connection is
+    being made: the place to load what the session will need.
+    """
+
+    identity: Identity
+    peer: x509.Certificate
+    listen: str | None = None
+    connect: str | None = None
+    wait: float = WAIT_SECONDS
+    timeout: float = TIMEOUT_SECONDS
+    keepalive: float = KEEPALIVE_SECONDS
+    goodbye: float = GOODBYE_SECONDS
+    buffer: int = BUFFER_BYTES
+    shape: LinkShape | None = None
+    measure: bool = False
+    label: str = ""
+    on_listening: Callable[[str], None] | None = None
+    meanwhile: Callable[[], object] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.listen is None) == (self.connect is None):
+            raise InputError("give one address: either to listen on or to connect to")
+        for name in ("wait", "timeout", "keepalive", "goodbye", "buffer"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be more than 0, got {getattr(self, name)}")
+        if self.peer == self.identity.certificate:
+            raise InputError(f"--peer is our own certificate ({self.identity.name}); give the peer's")

@@ -1,0 +1,99 @@
+"""Wait until the peer answers, and find out in plain words why it does not.
+
+gRPC reports every failed handshake alike. So when its connection failed, the dialling party makes one with Python's
+`ssl`, looks at it, and drops it. This is diagnosis only: gRPC verifies the pins itself, before this and after it.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+
+from cryptography import x509
+
+from parties.identity import Identity, common_name, short_fingerprint
+from parties.link.address import Address
+from smc.errors import LinkError
+
+ATTEMPT_SECONDS = 5.0
+PAUSE_SECONDS = (0.005, 0.25)  # between attempts: the first pause, doubled each time, and the longest
+
+
+class _NoAnswerError(Exception):
+    """The peer may not be up yet; says why."""
+
+
+def await_peer(address: Address, identity: Identity, peer: x509.Certificate, wait: float, deadline: float) -> None:
+    """Return once the pinned peer answers at `address` and accepts our certificate.
+
+    Tries again until `deadline` (of `time.monotonic`, `wait` seconds after the start) while nobody answers, so the
+    parties may start in any order. Raises `LinkError` after that, or at once if somebody answers who is not the
+    peer or does not trust us.
+    """
+    pause, longest = PAUSE_SECONDS
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            _attempt(address, identity, peer, timeout=min(ATTEMPT_SECONDS, max(left, 0.1)))
+            return
+        except _NoAnswerError as error:
+            if left <= pause:
+                raise LinkError(
+                    f"no answer from {common_name(peer)} at {address} within {wait:g} s ({error}); "
+                    "is the peer running, and its port open?"
+                ) from None
+        time.sleep(pause)
+        pause = min(2 * pause, longest)
+
+
+def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeout: float) -> None:
+    try:
+        with socket.create_connection(address, timeout=timeout) as connection:
+            _examine(connection, address, identity, peer)
+    except socket.gaierror as error:
+        if error.errno == socket.EAI_AGAIN:
+            raise _NoAnswerError("the name cannot be looked up now") from None
+        raise LinkError(f"the host name in {address} cannot be found: {error.strerror}") from None
+    except ssl.SSLError as error:
+        reason = error.reason or ""
+        if "ALERT" in reason:
+            raise _untrusted(address, identity) from None
+        if isinstance(error, ssl.SSLEOFError):
+            raise _NoAnswerError("it hangs up during the TLS handshake") from None
+        raise LinkError(f"what answers at {address} does not speak TLS; is it another program's port?") from None
+    except TimeoutError:
+        raise _NoAnswerError("connected or not, nothing answers") from None
+    except OSError as error:
+        raise _NoAnswerError(error.strerror or "the connection failed") from None
+
+
+def _examine(connection: socket.socket, address: Address, identity: Identity, peer: x509.Certificate) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE  # look first, so that the message can say who it is instead
+    context.set_alpn_protocols(["h2"])
+    context.load_cert_chain(identity.certificate_path, identity.key_path)
+    with context.wrap_socket(connection) as tls:
+        presented = x509.load_der_x509_certificate(tls.getpeercert(binary_form=True) or b"")
+        if presented != peer:
+            raise LinkError(
+                f"the peer at {address} presents certificate {short_fingerprint(presented)} "
+                f"({common_name(presented) or 'no name'}), expected {short_fingerprint(peer)} "
+                f"({common_name(peer)}); check --peer"
+            )
+        # In TLS 1.3 our certificate is judged after our side of the handshake: a refusal is an alert or, from
+        # gRPC, just the end of the connection. A party that trusts us sends its HTTP/2 settings instead.
+        try:
+            refused = not tls.recv(1)
+        except (ssl.SSLEOFError, ConnectionError):
+            refused = True
+        if refused:
+            raise _untrusted(address, identity)
+
+
+def _untrusted(address: Address, identity: Identity) -> LinkError:
+    return LinkError(
+        f"the peer at {address} does not trust our certificate {identity.name} "
+        f"{short_fingerprint(identity.certificate)}; it must be given as --peer there"
+    )

@@ -1,0 +1,97 @@
+"""The settings of the way to the peer, and what makes them complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    model_validator,
+)
+
+from parties.link.address import parse_address
+from parties.settings import LocalPath, Seconds, Settings, required
+from smc.errors import InputError
+from smc.link_shape import LinkShape
+
+WAIT_SECONDS = 60.0  # for the peer to come
+TIMEOUT_SECONDS = 120.0  # of silence in a session
+
+
+def _address(lowest_port: int) -> AfterValidator:
+    """A check that a string is HOST:PORT."""
+
+    def check(value: str) -> str:
+        try:
+            return str(parse_address(value, lowest_port))
+        except InputError as error:
+            raise ValueError(str(error)) from None
+
+    return AfterValidator(check)
+
+
+Here: TypeAlias = Annotated[str, _address(lowest_port=0)]  # port 0: any free one
+There: TypeAlias = Annotated[str, _address(lowest_port=1)]
+
+
+def link_shape(value: str) -> str:
+    """A check that a string is a link's shape."""
+    try:
+        return str(LinkShape.parse(value))
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+class LinkSettings(Settings):
+    """How to reach and recognise the peer. `wait` and `timeout` are in seconds."""
+
+    identity: LocalPath | None = None
+    certificate: LocalPath | None = None
+    peer: LocalPath | None = None
+    listen: Here | None = None
+    connect: There | None = None
+    wait: Seconds = WAIT_SECONDS
+    timeout: Seconds = TIMEOUT_SECONDS
+    emulate: Annotated[str, AfterValidator(link_shape)] | None = None
+    exclusive = ("listen", "connect")
+
+    @model_validator(mode="after")
+    def _one_side(self) -> LinkSettings:
+        if self.listen is not None and self.connect is not None:
+            raise ValueError("listen and connect exclude each other: one party listens, the other connects")
+        return self
+
+
+@dataclass(frozen=True)
+class Link:
+    """A complete way to the peer: exactly one of `listen` and `connect` is set. Times in seconds."""
+
+    identity: Path
+    certificate: Path
+    peer: Path
+    listen: str | None
+    connect: str | None
+    wait: float
+    timeout: float
+    emulate: LinkShape | None
+
+
+def require_link(settings: LinkSettings) -> Link:
+    """The link if the settings are complete, otherwise an `InputError` that names what is missing."""
+    if settings.listen is None and settings.connect is None:
+        raise InputError(
+            "no way to the peer: one party gives --listen HOST:PORT, the other --connect HOST:PORT "
+            "(or listen, connect under [link] in --config)"
+        )
+    return Link(
+        identity=required(settings.identity, "link.identity"),
+        certificate=required(settings.certificate, "link.certificate"),
+        peer=required(settings.peer, "link.peer"),
+        listen=settings.listen,
+        connect=settings.connect,
+        wait=settings.wait,
+        timeout=settings.timeout,
+        emulate=None if settings.emulate is None else LinkShape.parse(settings.emulate),
+    )

@@ -1,0 +1,141 @@
+"""gRPC, and nothing else: one pinned, mutually authenticated stream, the same to both ends, and how it is dialled.
+
+Only this module, `listening` and the node's health service import grpc.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from parties.identity import Identity, tls_name
+from parties.link.address import Address
+from parties.link.frames import MAX_FRAME_BYTES
+from parties.link.outbox import Outbox
+from proto.exchange_pb2 import DESCRIPTOR
+
+# gRPC's own log would stand between our lines on the terminal; it reads this when it is loaded.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+import grpc as grpc  # for `listening` too, which must not load it before this
+
+logging.getLogger("grpc").addHandler(logging.NullHandler())
+
+SERVICE = DESCRIPTOR.services_by_name["Party"].full_name
+METHOD = f"/{SERVICE}/Exchange"
+LABEL = "smc-stream"  # the key of the metadata that tells a node what a stream is for
+WINDOW_BYTES = 1024 * 1024  # under way to a party and not taken by it yet
+CONNECT_SECONDS = 5.0  # for one attempt to connect
+
+
+@dataclass
+class Stream:
+    """One end of the stream: serialised frames in and out."""
+
+    incoming: Iterator[bytes]
+    outbox: Outbox
+    cancel: Callable[[], object]
+    ended: threading.Event = field(default_factory=threading.Event)
+    cause: str = "the connection ended"
+    address: str | None = None  # the dialling end's IP address, for the listening end
+
+    def take(self) -> bytes | None:
+        """The next serialised frame; None once the stream is over. Blocks: `cancel` from elsewhere ends it."""
+        try:
+            return next(self.incoming)
+        except StopIteration:
+            return None
+        except grpc.RpcError as error:
+            if isinstance(error, grpc.Call):  # the dialling end is told why
+                self.cause = one_line(error.details()) or self.cause
+            return None
+
+    def reached(self, wait: float) -> bool:
+        """Whether the peer was found, for the dialling end. Blocks until that is known, `wait` seconds at most."""
+        call = cast("grpc.Call", self.incoming)
+        timer = threading.Timer(wait, self.cancel)
+        timer.daemon = True
+        timer.start()
+        try:
+            call.initial_metadata()  # the listening end sends it at once, and it comes too if the call has failed
+        finally:
+            timer.cancel()
+        return call.is_active() or call.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
+    def end(self) -> None:
+        """Note that the stream is over, and wake whoever waits to send."""
+        self.ended.set()
+        self.outbox.close(discard=True)
+
+
+def one_line(text: str | None, limit: int = 300) -> str:
+    """Text from outside, fit for an error message."""
+    return "".join(c if c.isprintable() else " " for c in (text or "")[:limit])
+
+
+def options(keepalive: float) -> list[tuple[str, Any]]:
+    """Channel options of both ends: a peer that is gone is found within 2 `keepalive` seconds.
+
+    gRPC arms its keepalive timeout in vain (as of 1.85): what counts is the ping timeout, a minute unless given.
+    The answer waits behind the data under way, which must not be more than a slow link (1 Mbit/s) carries in
+    that time: hence a fixed and small window.
+    """
+    return [
+        ("grpc.keepalive_time_ms", round(keepalive * 500)),
+        ("grpc.keepalive_timeout_ms", round(keepalive * 1500)),
+        ("grpc.http2.ping_timeout_ms", round(keepalive * 1500)),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.max_pings_without_data", 0),  # without limit
+        ("grpc.http2.max_ping_strikes", 0),  # nor a penalty for the peer's pings
+        ("grpc.http2.bdp_probe", 0),
+        ("grpc.http2.lookahead_bytes", WINDOW_BYTES),
+        ("grpc.http2.max_frame_size", 1 << 18),
+        ("grpc.max_receive_message_length", MAX_FRAME_BYTES),
+        ("grpc.enable_retries", 0),  # a retry would buffer what was sent
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.so_reuseport", 0),  # two listeners on one port would share the peers between them
+    ]
+
+
+@contextmanager
+def dial(
+    address: Address,
+    identity: Identity,
+    peer: x509.Certificate,
+    keepalive: float,
+    outbox: Outbox,
+    wait: float,
+    label: str = "",
+) -> Iterator[Stream]:
+    """Begin to open the stream to the party that listens at `address`; returns before it is there.
+
+    `label` tells a node what the stream is for. `Stream.reached` tells how that ended. What the outbox holds already
+    leaves with the first packets. An attempt to connect takes `wait` seconds at most.
+    """
+    credentials = grpc.ssl_channel_credentials(
+        root_certificates=peer.public_bytes(Encoding.PEM),
+        private_key=identity.key_pem,
+        certificate_chain=identity.certificate.public_bytes(Encoding.PEM),
+    )
+    own_options = [
+        ("grpc.ssl_target_name_override", tls_name(peer)),
+        ("grpc.min_reconnect_backoff_ms", round(1000 * min(wait, CONNECT_SECONDS))),  # in truth: the longest attempt
+        ("grpc.use_local_subchannel_pool", 1),  # or a second dialling would sit out the first one's back-off
+    ]
+    with grpc.secure_channel(f"dns:///{address}", credentials, [*own_options, *options(keepalive)]) as channel:
+        try:
+            open_stream: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
+            call = open_stream(outbox, metadata=((LABEL, label),) if label else None)
+            stream = Stream(call, outbox, call.cancel)
+            if not call.add_callback(stream.end):
+                stream.end()
+            yield stream
+        finally:
+            outbox.close(discard=True)

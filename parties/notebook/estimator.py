@@ -1,0 +1,334 @@
+"""A classifier as scikit-learn knows them, whose training data may be another organisation's as well.
+
+    JointID3Classifier().fit(X, y)                                   alone: one's own rows only, nothing private
+    JointID3Classifier("schema.toml", peer="party.toml").fit(X, y)   with the peer: both parties' rows
+    JointID3Classifier(peer=node).fit(table="patients")              by one's node: consent, records, then the tree
+
+What is learnt, and what that leaks, is that of `protocols.id3`; alone, the same program runs on the clear engine.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Container, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import Tags, estimator_html_repr
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+except ImportError:
+    raise ImportError("parties.notebook needs scikit-learn: pip install 'smc[notebook]'") from None
+
+from parties.jobs import running
+from parties.jobs.running import Report, id3_specification
+from parties.jobs.settings import Id3Settings
+from parties.link.settings import LinkSettings
+from parties.notebook import fitting
+from parties.party_file import load
+from parties.settings import validated
+from parties.tables import categories
+from parties.tables import schema as schemas
+from parties.tables.categories import Column
+from parties.tables.schema import Schema
+from parties.trees.compiled import compiled
+from parties.trees.tree import Leaf, Node, TreeFile, places
+from protocols.counts import Counts
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.operator.interface import Operator
+
+PARAMETERS = ("delta", "min_rows", "max_depth", "max_rows", "engine")
+TARGET = "class"  # what the classes are called if nothing gives them a name
+
+
+class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A decision tree by ID3-delta over categorical attributes: of one's own rows, or of two organisations' together.
+
+    Parameters. `schema`: the public schema, a file or a `Schema`; None, alone, derives it from the data. `target`: the
+    name of the class column; None means the schema's. `delta`, `min_rows`, `max_depth`, `max_rows`, `engine`: as for
+    `smc id3`, the same for both parties; `max_rows` None means 65535, or the bound of the node's table. `peer`: None;
+    the way to the other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
+
+    After `fit`: `tree_`; `tree_file_`, the same with target, delta and the schema's digest, whose `dump(path)` writes
+    `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_` unless X
+    was an array; `attributes_`, the tree's names of the columns; `schema_` (None at a node unless given); `cost_`, what
+    the conversation cost (None alone); `job_`, the node's job (None otherwise).
+    """
+
+    tree_file_: TreeFile
+    classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    attributes_: tuple[str, ...]
+    schema_: Schema | None
+    cost_: Report | None
+    job_: str | None
+    _by_name: bool  # whether columns of a frame are found by their names
+
+    def __init__(
+        self,
+        schema: Schema | Path | str | None = None,
+        target: str | None = None,
+        *,
+        delta: float = 0.001,
+        min_rows: int = 0,
+        max_depth: int | None = None,
+        max_rows: int | None = None,
+        engine: str = "mixed",
+        peer: LinkSettings | Path | str | Operator | None = None,
+    ) -> None:
+        self.schema = schema
+        self.target = target
+        self.delta = delta
+        self.min_rows = min_rows
+        self.max_depth = max_depth
+        self.max_rows = max_rows
+        self.engine = engine
+        self.peer = peer
+
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        table: str | None = None,
+        peer_table: str | None = None,
+        purpose: str | None = None,
+        columns: Sequence[str] | None = None,
+        job: str | None = None,
+        deadline: float | None = None,
+    ) -> JointID3Classifier:
+        """Learn the tree; returns the classifier itself.
+
+        Alone or with the peer: X[rows, attributes] is a data frame (pandas, Polars, Arrow) or a 2-D array of
+        categories, y[rows] the classes. A frame may hold the classes too, in the column `target`; then y is left out.
+        With a schema, other columns of a frame are ignored, and the columns of an array are the schema's attributes
+        but the target. X may also be a source of counts (`protocols.counts.Counts`) made for the schema.
+
+        At a node: `table` is its name for the rows, `peer_table` the peer's if that differs, `columns` what to read if
+        not all. The job waits for consent and runs, for at most `deadline` seconds (None: as long as it takes).
+        `job` waits for one that was submitted before instead.
+
+        `InputError`: a parameter is wrong, or a cell is outside the schema (row, column and value are named).
+        `LinkError`, `JobMismatchError`: the peer is not there or wants another job; a job was refused or takes longer.
+        There are no sample weights: rows are counted, each as one.
+        """
+        settings = self._settings()
+        fields = {"table": table, "peer_table": peer_table, "purpose": purpose, "columns": columns}
+        given = {name: value for name, value in fields.items() if value is not None}
+        if hasattr(self.peer, "submit"):
+            if X is not None or y is not None:
+                raise InputError("a node reads its own tables: give table=NAME instead of rows")
+            return self._fit_at_node(cast("Operator", self.peer), {**settings, **given}, job, deadline)
+        if given or job is not None:
+            raise InputError(f"{', '.join(given) or 'job'} is for a node: give peer=NodeClient.from_config(...)")
+        return self._fit_rows(X, y, validated(Id3Settings, settings))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every row, [rows], in the type of `classes_`.
+
+        Columns as for `fit`. `InputError` names the first row with a value that the tree has no branch for; only values
+        on a row's path are looked at. `NotFittedError` before fit.
+        """
+        check_is_fitted(self)
+        tree = compiled(self.tree_)
+        columns, rows = self._columns(X, self.attributes_, reset=False, wanted=tree.domains)
+        names = [categories.spell(name) for name in self.classes_.tolist()]
+        classes = self.classes_[[names.index(label) for label in tree.labels]]
+        return classes[tree.predict({column.name: column for column in columns}, rows)]
+
+    @property
+    def tree_(self) -> Node:
+        """The tree."""
+        return self.tree_file_.tree
+
+    def _settings(self) -> dict[str, Any]:
+        """The parameters that are given, numpy's numbers as Python's."""
+        values = {name: getattr(self, name) for name in PARAMETERS}
+        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+        return {name: value for name, value in plain.items() if value is not None}
+
+    def _fit_rows(self, X: Any, y: Any, settings: Id3Settings) -> JointID3Classifier:
+        """Alone or with the peer."""
+        link, given = self._link(), self._agreed()
+        if link is not None and given is None:
+            raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
+        own: Counts
+        if callable(getattr(type(X), "level", None)):  # of the type: a frame may have a column of that name
+            if given is None or y is not None:
+                raise InputError("a source of counts comes with its schema, and without y")
+            own, agreed, target = X, given, given.choose_target(self.target)
+            problem = running.problem(settings, agreed, target)
+            self._take_names(agreed.features(target))
+            classes = np.array(agreed.attributes[target], dtype=object)
+        else:
+            agreed, target, columns, labels = self._read(X, y, given)
+            problem = running.problem(settings, agreed, target)
+            own = fitting.counted(problem, agreed, columns, categories.column(target, labels.tolist()))
+            classes = categories.typed(agreed.attributes[target], labels)
+        cost: Report | None = None
+        if link is None:
+            tree = fitting.alone(problem, own)
+        else:
+            tree, cost = fitting.with_peer(link, id3_specification(settings, agreed, target), problem, own)
+        found = TreeFile(agreed.digest(), target, settings.delta, running.named(tree, agreed, target))
+        self.tree_file_, self.classes_, self.attributes_ = found, classes, agreed.features(target)
+        self.schema_, self.cost_, self.job_ = agreed, cost, None
+        return self
+
+    def _fit_at_node(
+        self, node: Operator, fields: dict[str, Any], job: str | None, deadline: float | None
+    ) -> JointID3Classifier:
+        """Submit a job, or take up one, and wait for it. The node checks the fields."""
+        if (job is None) == ("table" not in fields):
+            raise InputError("at a node give either table=NAME, or job=ID of a job that was submitted before")
+        if self.target is not None:
+            fields["target"] = self.target
+        if "columns" in fields:
+            fields["columns"] = list(fields["columns"])
+        submitted = node.submit(fields) if job is None else node.job(job)
+        view, result = fitting.at_node(node, submitted, deadline)
+        found = TreeFile.parse(result.tree)
+        agreed = self._agreed()
+        if agreed is not None:
+            agreed = agreed.only(view.columns)
+            if agreed.digest() != found.schema_digest:
+                raise InputError(f"job {view.id} was made for another schema than the one given")
+        leaves = {place.node.label for place in places(found.tree) if isinstance(place.node, Leaf)}
+        classes = sorted(leaves) if agreed is None else agreed.attributes[found.target]
+        self.tree_file_, self.classes_ = found, np.array(classes, dtype=object)
+        self.attributes_ = tuple(name for name in view.columns if name != view.target)
+        self._take_names(self.attributes_)
+        self.schema_, self.cost_, self.job_ = agreed, result.cost, view.id
+        return self
+
+    def _read(self, X: Any, y: Any, given: Schema | None) -> tuple[Schema, str, list[Column], NDArray[Any]]:
+        """The schema, the target's name, the attributes' columns and the classes of rows in memory."""
+        table = categories.frame(X)
+        if y is None and (table is None or (given is None and self.target is None)):
+            own = type(self).__name__
+            raise ValueError(f"{own} requires y to be passed, but the target y is None (or a frame with target=NAME)")
+        target = self._target_name(y) if given is None else given.choose_target(self.target)
+        self._by_name = given is not None or y is None
+        if y is None:
+            assert table is not None
+            y = categories.select(table, [target]).get_column(target).to_numpy()
+            X = table.drop(target).to_native()
+        labels = column_or_1d(y, warn=True)
+        columns, rows = self._columns(X, None if given is None else given.features(target), reset=True)
+        check_consistent_length(labels, range(rows))
+        if given is not None:
+            return given, target, columns, labels
+        if not rows:
+            raise InputError("there are no rows to learn from")
+        check_classification_targets(labels)
+        attributes = {column.name: column.domain() for column in columns}
+        if target in attributes:
+            raise InputError(f"X has a column {target!r} beside y: drop it, or give another target=NAME")
+        classes = tuple(dict.fromkeys(map(categories.spell, np.unique(labels).tolist())))
+        return Schema({**attributes, target: classes}, target), target, columns, labels
+
+    def _target_name(self, y: Any) -> str:
+        """What to call the classes if there is no schema that says it: as the user or the column says."""
+        name = getattr(y, "name", None)
+        return self.target or (name if isinstance(name, str) and name else TARGET)
+
+    def _columns(
+        self, X: Any, names: Sequence[str] | None, reset: bool, wanted: Container[str] | None = None
+    ) -> tuple[list[Column], int]:
+        """The columns of X under these names, all or those wanted, and the number of rows.
+
+        With a public schema, or if `fit` was given X and y in one frame, a frame's columns are found by these names;
+        otherwise scikit-learn's rules hold, by which a frame has the columns it had in `fit`, in their order. `reset`
+        notes names and number of the columns.
+        """
+        table = categories.frame(X)
+        if table is None:
+            least = 0 if names is not None else 1
+            cells = validate_data(
+                self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least
+            )
+            found = cells.shape[1]
+            if names is not None and len(names) != found:
+                raise InputError(f"X has {found} columns, but the schema {len(names)} attributes beside the target")
+            names = names or self._column_names()
+            return categories.array_columns(cells, names, names if wanted is None else wanted), len(cells)
+        rows = len(table)
+        if names is not None and self._by_name:
+            table = categories.select(table, names)
+        validate_data(self, table.to_native(), reset=reset, skip_check_array=True)
+        names = names or self._column_names()
+        return categories.frame_columns(table, names, names if wanted is None else wanted), rows
+
+    def _column_names(self) -> list[str]:
+        """The columns' own names, or x0, x1, ... as scikit-learn calls columns without names."""
+        named = getattr(self, "feature_names_in_", None)
+        return [f"x{i}" for i in range(self.n_features_in_)] if named is None else list(named)
+
+    def _take_names(self, names: Sequence[str]) -> None:
+        """Note columns that were not seen here."""
+        self._by_name = True
+        self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
+
+    def _agreed(self) -> Schema | None:
+        """The public schema, if one is given."""
+        if isinstance(self.schema, str | Path):
+            return schemas.load(Path(self.schema))
+        return self.schema
+
+    def _link(self) -> LinkSettings | None:
+        """The way to the peer, if one is given."""
+        if isinstance(self.peer, str | Path):
+            return load(Path(self.peer)).link
+        if self.peer is None or isinstance(self.peer, LinkSettings):
+            return self.peer
+        raise InputError(
+            f"peer: a {type(self.peer).__name__} is no way to the other party: give the path of a party.toml, "
+            "a LinkSettings or a NodeClient"
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True  # a missing value is a category
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "tree_file_")
+
+    def __sklearn_clone__(self) -> JointID3Classifier:
+        # No parameter is ever changed, so none is copied; a client of a node could not be.
+        return type(self)(**self.get_params(deep=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is pickled travels: it predicts, but it does not carry the way to one's node.
+        state = super().__getstate__()
+        return {**state, "peer": None} if hasattr(self.peer, "submit") else state
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's box, and once there is one the tree.
+
+        The tree is an image of its own, because the style of an SVG inside a page would be that of the whole page.
+        """
+        svg = self._repr_svg_()
+        if svg is None:
+            return str(estimator_html_repr(self))
+        image = base64.b64encode(svg.encode()).decode()
+        return f'{estimator_html_repr(self)}<img alt="decision tree" src="data:image/svg+xml;base64,{image}">'
+
+    def _repr_svg_(self) -> str | None:
+        """The tree as a picture, for whatever shows pictures; None before fit."""
+        if not self.__sklearn_is_fitted__():
+            return None
+        from parties.trees.drawing import draw_svg  # matplotlib takes its time to load
+
+        found = self.tree_file_
+        return draw_svg(found.tree, found.target, f"Decision tree for {found.target}")

@@ -1,0 +1,61 @@
+"""A fitted classifier's tree for others: text, DOT, SVG, and ONNX for programs that have never heard of smc.
+
+ONNX rather than PMML: its library and its runtime are maintained, run wherever models are served, and take text, so
+that categories go in and classes come out; what writes PMML from Python needs Java, or has had no release for years.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parties import files
+from parties.trees.onnx import to_onnx
+from parties.trees.text import to_dot, to_text
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from parties.notebook.estimator import JointID3Classifier
+
+
+def export_text(classifier: JointID3Classifier) -> str:
+    """The tree for people, a line a branch. `NotFittedError` before fit, here and below."""
+    return to_text(_fitted(classifier).tree_)
+
+
+def export_dot(classifier: JointID3Classifier) -> str:
+    """The tree in Graphviz's DOT language."""
+    found = _fitted(classifier).tree_file_
+    return to_dot(found.tree, found.target)
+
+
+def export_svg(classifier: JointID3Classifier) -> str:
+    """The tree as an SVG document."""
+    from parties.trees.drawing import draw_svg  # matplotlib takes its time to load
+
+    found = _fitted(classifier).tree_file_
+    return draw_svg(found.tree, found.target, f"Decision tree for {found.target}")
+
+
+def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) -> ModelProto:
+    """The tree as an ONNX model, written to `path` if that is given. `InputError` without the onnx library.
+
+    Its input "X" is text[rows, attributes], the columns in the order of `attributes_`, each cell spelled as in the
+    schema; its output "label" is text[rows]. A row with a value that the tree has no branch for, where `predict`
+    raises an error, gets the empty text.
+    """
+    found = _fitted(classifier)
+    about = {"target": found.tree_file_.target, "schema_digest": found.tree_file_.schema_digest}
+    model = to_onnx(found.tree_, found.attributes_, about)
+    if path is not None:
+        files.write_bytes(Path(path), model.SerializeToString())
+    return model
+
+
+def _fitted(classifier: JointID3Classifier) -> JointID3Classifier:
+    """The classifier itself, if it has a tree."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(classifier)
+    return classifier

@@ -1,0 +1,106 @@
+"""The three ways in which a notebook comes to a tree: alone, with the peer over a link, by one's own node."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from parties import console
+from parties.jobs.running import Connection, Report
+from parties.link.settings import LinkSettings
+from parties.operator.interface import ENDED, JobResult, JobView, Operator
+from parties.tables.categories import Column
+from parties.tables.schema import Schema
+from protocols.counts import Counts, RowCounts
+from protocols.id3 import Problem, Tree, id3
+from smc.engines import Profile, engine_of
+from smc.errors import InputError, LinkError
+from smc.local import run_local
+
+log = logging.getLogger("smc")
+NEVER = 30 * 24 * 3600.0  # seconds of silence, where both parties are threads of this process
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
+
+
+class _Log(console.Progress):
+    """Tells the log instead of the terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def doing(self, what: str) -> None:
+        log.debug(what)
+
+    def say(self, what: str) -> None:
+        log.info(what)
+
+
+def counted(problem: Problem, schema: Schema, columns: Sequence[Column], classes: Column) -> RowCounts:
+    """The counts of rows in memory. `InputError` for a cell outside the schema, or for more rows than agreed."""
+    count = len(classes.cells)
+    if count > problem.max_rows:
+        raise InputError(f"{count} rows are more than the agreed bound of {problem.max_rows} (max_rows)")
+    rows = np.empty((count, len(columns)), dtype=np.int32, order="F")
+    for position, column in enumerate(columns):
+        rows[:, position] = column.schema_codes(schema.attributes[column.name])
+    return RowCounts(problem.domains, problem.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
+
+
+def alone(problem: Problem, own: Counts) -> Tree:
+    """The tree of one's own rows, by the same program on the clear engine: the peer's part is played without rows."""
+    nobody = RowCounts(
+        problem.domains, problem.classes, np.zeros((0, len(problem.domains)), np.int64), np.zeros(0, np.int64)
+    )
+
+    def program(session: Any) -> Tree:
+        return id3(engine_of(session, Profile("clear")), problem, (own, nobody)[session.party])
+
+    return run_local(program, timeout=NEVER)[0]
+
+
+def with_peer(link: LinkSettings, specification: Report, problem: Problem, own: Counts) -> tuple[Tree, Report]:
+    """The tree of both parties' rows, and its cost; the peer runs `smc id3`, or this.
+
+    `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
+    """
+    from parties.jobs import planner
+
+    progress = _Log()
+    return Connection(link).run(
+        specification,
+        lambda engine: id3(
+            engine, problem, own, lambda level: progress.doing(f"level {level.depth}: {level.nodes} nodes")
+        ),
+        progress,
+        lambda: planner.id3_program(problem, splits=planner.TYPICAL_SPLITS),
+    )
+
+
+def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:
+    """Wait for the end of a job, at most `deadline` seconds (None: as long as it takes), and fetch what it brought.
+
+    `LinkError` if it ends without a tree, or has not ended by then; it goes on at the node.
+    """
+    end = None if deadline is None else time.monotonic() + deadline
+    pause, state = FIRST_PAUSE, ""
+    while job.state not in ENDED:
+        if job.state != state:
+            log.info("job %s: %s", job.id, job.state)
+        state = job.state
+        left = LONGEST_PAUSE if end is None else end - time.monotonic()
+        if left <= 0:
+            raise LinkError(
+                f"job {job.id} is {job.state} after {deadline:g} s; it goes on at the node: fit(job={job.id[:8]!r}) "
+                "waits for it again"
+            )
+        time.sleep(min(pause, left))
+        pause = min(2 * pause, LONGEST_PAUSE)
+        job = node.job(job.id)
+    if job.state != "done":
+        end_of_it = "failed" if job.state == "failed" else f"was {job.state}"
+        raise LinkError(f"job {job.id} {end_of_it}{': ' if job.why else ''}{job.why}")
+    return job, node.result(job.id)

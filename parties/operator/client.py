@@ -1,0 +1,193 @@
+"""A node on this machine, asked from another process: for the commands and for notebooks.
+
+    node = NodeClient.from_config("party.toml")
+    job = node.submit({"table": "patients", "purpose": "research"})
+    job = node.wait(job.id, on_change=lambda job: print(job.state))
+    tree = node.result(job.id).tree
+
+It reads address and key from `api.json` in the node's state directory, anew for every call: a node that was started
+again is found again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import httpx
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from parties import files
+from parties.operator.interface import ENDED, AuditEntry, AuditState, JobResult, JobView, NodeView
+from parties.party_file import state_directory
+from parties.text import printable, quoted
+from smc.errors import InputError, LinkError
+
+TIMEOUT_SECONDS = 60.0  # a job is counted through before it is proposed, and that takes its time
+POLL_SECONDS = 0.5
+
+Kind = TypeVar("Kind")
+
+
+class _Access(BaseModel):
+    """The content of `api.json`."""
+
+    url: Annotated[str, Field(pattern="^https?://[^/]+$")]
+    key: Annotated[str, Field(pattern="^[!-~]+$")]
+
+
+class _Login(BaseModel):
+    """A link to the page."""
+
+    url: Annotated[str, Field(pattern="^https?://[!-~]+$")]
+
+
+class NodeClient:
+    """The `Operator` of a node that runs on this machine.
+
+    `state` is the node's state directory; every call waits for an answer for at most `timeout` seconds. Every call may
+    raise `LinkError`: no node is running, or it does not answer. `InputError`: as `Operator` says. A client may be used
+    by several threads and need not be closed.
+    """
+
+    def __init__(
+        self, state: Path | str, timeout: float = TIMEOUT_SECONDS, start: str = "smc node --config party.toml"
+    ):
+        self.state = Path(state)
+        self._access = self.state / "api.json"
+        self._timeout = timeout
+        self._start = start
+        # Nothing between the two processes: no proxy, and no certificates, which take long to load.
+        self._http = httpx.Client(
+            timeout=timeout, trust_env=False, verify=False, limits=httpx.Limits(max_keepalive_connections=0)
+        )
+
+    @classmethod
+    def from_config(cls, config: Path | str, timeout: float = TIMEOUT_SECONDS) -> NodeClient:
+        """The node that was started with this `party.toml`. `InputError` if the file is not a good one."""
+        return cls(state_directory(Path(config)), timeout, f"smc node --config {config}")
+
+    def node(self) -> NodeView:
+        """The node itself."""
+        return self._ask(NodeView, "GET", "node")
+
+    def jobs(self) -> list[JobView]:
+        """All jobs, the newest first."""
+        return self._ask(list[JobView], "GET", "jobs")
+
+    def job(self, identifier: str) -> JobView:
+        """One job, by any unambiguous beginning of its identifier of at least four digits."""
+        return self._ask(JobView, "GET", _path(identifier))
+
+    def submit(self, job: dict[str, Any]) -> JobView:
+        """Propose a job, given as the content of a job file; the peer is told as soon as it is connected."""
+        return self._ask(JobView, "POST", "jobs", job)
+
+    def approve(self, identifier: str) -> JobView:
+        """Consent to a job that waits for it."""
+        return self._ask(JobView, "POST", _path(identifier, "/approve"))
+
+    def refuse(self, identifier: str, why: str) -> JobView:
+        """Decline a job; the proposer sees why."""
+        return self._ask(JobView, "POST", _path(identifier, "/refuse"), {"why": why})
+
+    def cancel(self, identifier: str, why: str = "") -> JobView:
+        """End a job that has not ended: withdraw it, or stop it where it is."""
+        return self._ask(JobView, "POST", _path(identifier, "/cancel"), {"why": why})
+
+    def result(self, identifier: str) -> JobResult:
+        """What a job that is done has brought."""
+        return self._ask(JobResult, "GET", _path(identifier, "/result"))
+
+    def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
+        """The last entries of the audit log (before the given number), the newest first."""
+        more = "" if before is None else f"&before={before}"
+        return self._ask(list[AuditEntry], "GET", f"audit?last={last}{more}")
+
+    def verify(self) -> AuditState:
+        """Check the whole audit log."""
+        return self._ask(AuditState, "GET", "audit/state")
+
+    def login(self) -> str:
+        """A fresh link to the node's page, good for one login."""
+        return self._ask(_Login, "POST", "login").url
+
+    def wait(
+        self, identifier: str, timeout: float | None = None, on_change: Callable[[JobView], None] | None = None
+    ) -> JobView:
+        """The job as soon as it has ended, or as it is after `timeout` seconds (None: however long it takes).
+
+        `on_change` is called with the job at once, and again whenever anything about it has changed.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        seen = None
+        while True:
+            job = self.job(identifier)
+            if on_change is not None and job != seen:
+                on_change(job)
+            remaining = POLL_SECONDS if deadline is None else deadline - time.monotonic()
+            if job.state in ENDED or remaining <= 0:
+                return job
+            identifier, seen = job.id, job  # whatever jobs come: the beginning may soon be that of two
+            time.sleep(min(POLL_SECONDS, remaining))
+
+    def _ask(self, kind: type[Kind], method: str, path: str, content: dict[str, Any] | None = None) -> Kind:
+        """One request, its answer checked."""
+        access = self._read_access()
+        node = f"the node at {access.url}"
+        body = None if content is None else json.dumps(content, default=str)  # dates, which TOML has, as text
+        headers = {"Authorization": f"Bearer {access.key}"}
+        try:
+            answer = self._http.request(method, f"{access.url}/api/{path}", content=body, headers=headers)
+        except httpx.ConnectError:
+            raise self._nobody(f"nothing answers at {access.url}") from None
+        except httpx.TimeoutException:
+            raise LinkError(f"{node} has not answered for {self._timeout:g} s: look into its log") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise LinkError(f"{node} broke off: {error}; look into its log") from None
+        return _checked(kind, answer, node, self._access)
+
+    def _read_access(self) -> _Access:
+        if not self._access.exists():
+            raise self._nobody(f"there is no {self._access}")
+        try:
+            return _Access.model_validate_json(files.read_bytes(self._access))
+        except ValidationError:
+            raise self._nobody(f"{self._access} is not what a node writes") from None
+
+    def _nobody(self, sign: str) -> LinkError:
+        return LinkError(f"no node is running here: start it with {self._start} ({sign})")
+
+
+def _path(identifier: str, call: str = "") -> str:
+    """The path of a job. `InputError` if this cannot be the beginning of an identifier."""
+    if not re.fullmatch("[0-9a-fA-F]{4,32}|latest", identifier):
+        raise InputError(
+            f"name a job by at least 4 first digits of its identifier, or by latest; not {quoted(identifier)}"
+        )
+    return f"jobs/{identifier.lower()}{call}"
+
+
+def _checked(kind: type[Kind], answer: httpx.Response, node: str, access: Path) -> Kind:
+    """What was asked for, or the error that the answer is."""
+    try:
+        content = json.loads(answer.content)
+    except (ValueError, RecursionError):
+        content = None
+    if answer.is_success:
+        try:
+            return TypeAdapter(kind).validate_python(content)
+        except ValidationError:
+            raise LinkError(f"{node} answers in terms unknown here: are both of one version of smc?") from None
+    line = content.get("error") if isinstance(content, dict) else None
+    if not isinstance(line, str):
+        raise LinkError(f"what answers at {node.removeprefix('the node at ')} is not a node of smc")
+    if answer.status_code in (400, 413):
+        raise InputError(printable(line))
+    if answer.status_code == 401:
+        raise LinkError(f"{node} does not take the key in {access}: another party's node is running there")
+    raise LinkError(f"{node} failed: {printable(line)}; its log says more")

@@ -1,0 +1,182 @@
+"""What an operator sees of a node and may ask of it: the one interface behind the web page, the commands and notebooks.
+
+The node implements `Operator`; `client` offers the same calls to another process. The views are plain JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+State = Literal["waiting", "queued", "running", "interrupted", "done", "refused", "cancelled", "failed"]
+ENDED: tuple[State, ...] = ("done", "refused", "cancelled", "failed")
+
+
+class View(BaseModel):
+    """A piece of what an operator sees."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Verdict(View):
+    """One party's decision on a job: `by` is `operator`, `proposer` or `rule NAME`; `at` is ISO 8601, UTC."""
+
+    verdict: Literal["waiting", "approved", "refused"]
+    by: str = ""
+    reason: str = ""
+    at: str | None = None
+
+
+class PredictedCost(View):
+    """What the job will cost, counted before it runs, for a typical tree: of at most `splits` splits a level.
+
+    Bytes are both ways, rounds this party's.
+    """
+
+    splits: int
+    profile: str
+    bytes: int
+    rounds: int
+    seconds: float
+    link: str  # the link that the seconds are for
+
+
+class Progress(View):
+    """Where a running job is: the level being decided and its nodes, and what the session has cost so far.
+
+    `seconds_left` is None as long as nothing can be said.
+    """
+
+    depth: int
+    nodes: int
+    bytes_sent: int
+    bytes_received: int
+    rounds: int
+    seconds: float
+    seconds_left: float | None
+
+
+class JobView(View):
+    """A job as one party sees it.
+
+    `waiting`: for somebody's consent. `queued`: both have consented, and it runs as soon as it can. `interrupted`: it
+    goes on when the peer is back. `why` says why it was refused, cancelled, interrupted or failed, or does not run now.
+    Times are ISO 8601, UTC.
+    """
+
+    id: str  # 32 hexadecimal digits; any unambiguous beginning of at least four names it
+    state: State
+    proposed_by: Literal["us", "peer"]
+    proposed_at: str
+    ended_at: str | None
+    peer: str
+    protocol: str
+    purpose: str
+    table: str  # ours
+    peer_table: str
+    target: str
+    columns: list[str]  # all that are read, in schema order, the target among them
+    parameters: dict[str, int | float | str | None]
+    reveals: list[str]  # what is revealed to whom, a sentence each
+    cost: PredictedCost | None
+    digest: str  # SHA-256 of the public job
+    ours: Verdict
+    theirs: Verdict
+    progress: Progress | None
+    why: str
+    ended_by: Literal["", "us", "peer"] = ""  # who refused, cancelled or could not go on
+
+    @property
+    def waits_for_us(self) -> bool:
+        """Whether it waits for this operator's decision."""
+        return self.state == "waiting" and self.ours.verdict == "waiting"
+
+
+class JobResult(View):
+    """What a finished job has brought: the tree (the content of tree.json), its cost, and what was opened and signed.
+
+    `opened` counts every opened value by its kind. `cost` is the report of the last session. `summary` is what both
+    signed; signatures are hexadecimal.
+    """
+
+    id: str
+    tree: dict[str, Any]
+    cost: dict[str, Any]
+    opened: dict[str, int]
+    summary: dict[str, Any]
+    our_signature: str
+    their_signature: str
+
+
+class NodeView(View):
+    """The node itself."""
+
+    name: str
+    fingerprint: str
+    peer: str
+    peer_fingerprint: str
+    role: Literal["listens", "connects"]
+    address: str
+    connected: bool  # to the peer's node, now
+    started_at: str
+    version: str
+    tables: list[str]
+    trouble: str = ""  # why there is no connection
+
+
+class AuditEntry(View):
+    """A line of the audit log. `hash` covers all other fields and the hash of the entry before."""
+
+    number: int
+    at: str
+    kind: str
+    job: str | None
+    fields: dict[str, Any]
+    hash: str
+
+
+class AuditState(View):
+    """Whether the audit log is whole: if not, `problems` says where, a sentence each."""
+
+    entries: int
+    ok: bool
+    problems: list[str]
+
+
+class Operator(Protocol):
+    """What can be asked of a node.
+
+    An identifier may be any unambiguous beginning, or `latest`. `InputError`: there is no such job, what is given is
+    wrong, or the job's state does not allow it. Calls come from several threads.
+    """
+
+    def node(self) -> NodeView:
+        """The node itself."""
+
+    def jobs(self) -> list[JobView]:
+        """All jobs, the newest first."""
+
+    def job(self, identifier: str) -> JobView:
+        """One job."""
+
+    def submit(self, job: dict[str, Any]) -> JobView:
+        """Propose a job, given as the content of a job file; the peer is told as soon as it is connected."""
+
+    def approve(self, identifier: str) -> JobView:
+        """Consent to a job that waits for it."""
+
+    def refuse(self, identifier: str, why: str) -> JobView:
+        """Decline a job; the proposer sees why."""
+
+    def cancel(self, identifier: str, why: str = "") -> JobView:
+        """End a job that has not ended: withdraw it, or stop it where it is."""
+
+    def result(self, identifier: str) -> JobResult:
+        """What a job that is done has brought."""
+
+    def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
+        """The last entries (before the given number), the newest first."""
+
+    def verify(self) -> AuditState:
+        """Check the whole audit log."""

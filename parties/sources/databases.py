@@ -1,0 +1,161 @@
+"""Where queries run: a DuckDB of our own, or a database that others own and that we only read."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import ibis
+import numpy as np
+import sqlglot.expressions as exp
+from ibis.backends.sql import SQLBackend
+
+from parties.text import printable
+from protocols.counts import Indices
+from smc.errors import InputError
+
+WORK_MEMORY = "128MB"  # of PostgreSQL, unless it has been given more: grouping by sorting is several times slower
+EACH_ONCE = "EXPLODE(ARRAY(0)) once AS once"
+MESSAGE = 300  # characters of an engine's complaint that are shown
+
+
+class Engine(ABC):
+    """A connection that answers queries. `place` names it in messages; passwords in `hidden` are cut out of them."""
+
+    cased = False  # whether names that differ only in case are two names
+
+    def __init__(self, backend: SQLBackend, place: str, hidden: Sequence[str] = ()) -> None:
+        self.backend = backend
+        self.place = place
+        self.resources = ExitStack()
+        self._hidden = hidden
+
+    @property
+    def lists(self) -> bool:
+        """Whether values are found faster in lists than by comparing: in DuckDB."""
+        return self.backend.name == "duckdb"
+
+    def keep(self, rows: exp.Select) -> exp.Select:
+        """A query with the same answer, quick to ask often."""
+        return rows
+
+    def counts(self, query: exp.Query) -> Indices:
+        """The answer to a query for whole numbers, int64[lines, columns]."""
+        with self.reporting():
+            return np.array(self._fetch(self.sql(query)), dtype=np.int64).reshape(-1, len(query.selects))
+
+    def text(self, query: exp.Query) -> str | None:
+        """The answer to a query for one text."""
+        with self.reporting():
+            text: str | None = self._fetch(self.sql(query))[0][0]
+            return text
+
+    def sql(self, query: exp.Expr) -> str:
+        """The query as this engine spells it."""
+        return query.sql(dialect=self.backend.dialect)
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Whatever an engine complains of becomes an `InputError` of one line."""
+        try:
+            yield
+        except InputError:
+            raise
+        except Exception as error:  # each engine has its own kinds
+            raise InputError(f"{self.place}: {one_line(error, self._hidden)}") from None
+
+    def close(self) -> None:
+        """Give back what the engine holds."""
+        self.resources.close()
+
+    @abstractmethod
+    def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
+        """The lines of an answer."""
+
+
+class DuckDb(Engine):
+    """A DuckDB that belongs to somebody else: it is only asked."""
+
+    def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
+        return self.backend.raw_sql(sql).fetchall()
+
+
+class Scratch(DuckDb):
+    """A DuckDB in memory for files, which are read once: what is asked often is kept.
+
+    What does not fit `memory` goes to a temporary directory, encrypted by a key that only this process has.
+    """
+
+    def __init__(self, place: str, memory: str, threads: int | None) -> None:
+        spill = tempfile.TemporaryDirectory(prefix="smc-")
+        options: dict[str, Any] = {} if threads is None else {"threads": threads}
+        backend = ibis.duckdb.connect(
+            memory_limit=memory,
+            temp_directory=spill.name,
+            temp_file_encryption=True,
+            preserve_insertion_order=False,
+            autoinstall_known_extensions=False,
+            **options,
+        )
+        super().__init__(backend, place)
+        self.resources.callback(spill.cleanup)
+        self.resources.callback(backend.disconnect)
+        backend.raw_sql("SET enable_progress_bar = false")
+
+    def keep(self, rows: exp.Select) -> exp.Select:
+        """The answer as a table."""
+        with self.reporting():
+            self._fetch(self.sql(exp.Create(this=exp.to_table("kept"), kind="TEMPORARY TABLE", expression=rows)))
+        return exp.Select().select("*").from_("kept")
+
+
+class Postgres(Engine):
+    """PostgreSQL. Every query is a transaction of its own that could not write, with memory to group rows by hashes."""
+
+    cased = True
+
+    def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
+        connection = self.backend.con
+        with connection.transaction(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+            cursor.execute(
+                "SELECT set_config('work_mem', %s, true) "
+                "WHERE pg_size_bytes(current_setting('work_mem')) < pg_size_bytes(%s)",
+                (WORK_MEMORY, WORK_MEMORY),
+            )
+            return cursor.execute(sql).fetchall()
+
+
+class Spark(Engine):
+    """A Spark session. What is asked often is kept in Spark's own memory or disk, where the rows are."""
+
+    def keep(self, rows: exp.Select) -> exp.Select:
+        """The answer as a view, computed when it is asked the first time."""
+        name = f"smc_{secrets.token_hex(8)}"
+        with self.reporting():
+            kept = self.backend.raw_sql(self.sql(rows)).cache()
+            kept.createTempView(name)
+        self.resources.callback(kept.unpersist)
+        self.resources.callback(self.backend.raw_sql, f"DROP VIEW {name}")
+        # Spark bounds the rows of joins over a view of known size in time exponential in their number; not over this.
+        return exp.Select().select("kept.*").from_(exp.to_table(name).as_("kept")).lateral(EACH_ONCE, dialect="spark")
+
+    def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
+        table = self.backend.raw_sql(sql).toArrow()
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def one_line(error: Exception, hidden: Sequence[str] = ()) -> str:
+    """The beginning of an error's text on one line, without what is to be hidden."""
+    if csv := re.search(r"CSV Error on (Line: \d+)\n.*?\n([^\n]+)\n\s*Possible ", str(error), re.DOTALL):
+        text = f"{csv[1].lower().replace(':', '')}: {csv[2]}"
+    else:
+        text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    for secret in hidden:
+        text = text.replace(secret, "…")
+    return printable(text)[:MESSAGE]

@@ -1,0 +1,156 @@
+"""Tables in memory as categories: the cells of data frames, Arrow tables and arrays, spelled as a schema spells them.
+
+Frames are read through narwhals, which scikit-learn itself reads them with: one way for pandas, Polars, Arrow and
+others, without a conversion between them and without depending on any.
+
+A category is text. Space around it is dropped, and an empty text, None and NaN mean `?`, a missing value, as in a CSV
+file. A number is spelled as short as it can be, and without a fraction if it has none: 3.0 is `3`, because a column of
+whole numbers turns into fractions as soon as one is missing. Truth values are `True` and `False`, dates ISO 8601.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.tables.delimited import MISSING
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+KINDS = (str, int, float, decimal.Decimal, datetime.date, datetime.time, np.bool_, np.integer, np.floating, type(None))
+ARRAY_KINDS = "biufOUT"  # numpy's letters for truth values, numbers, objects and text
+Frame = nw.DataFrame[Any]
+
+
+def spell(cell: Any) -> str:
+    """The category that a cell stands for."""
+    if cell is None:
+        return MISSING
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    if isinstance(cell, float):
+        if math.isnan(cell):
+            return MISSING
+        return str(int(cell)) if cell.is_integer() else repr(cell)
+    return str(cell).strip() or MISSING
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column's cells, all of one type but for None; make it with `column`."""
+
+    name: str
+    cells: Sequence[Any]
+
+    def where(self, row: int) -> str:
+        """The place of a cell, for messages."""
+        return f"row {row} (the first is 0), column {quoted(self.name)}"
+
+    def domain(self) -> tuple[str, ...]:
+        """The categories that occur: numbers by size, text by its letters, a missing value last."""
+        spelled = {cell: spell(cell) for cell in set(self.cells)}
+        present = sorted(cell for cell, text in spelled.items() if text != MISSING)
+        values = tuple(dict.fromkeys(spelled[cell] for cell in present))
+        return (*values, MISSING) if len(present) < len(spelled) else values
+
+    def codes(self, values: Sequence[str]) -> NDArray[np.int32]:
+        """The index of every cell in `values`, int32[rows]; -1 if it is none of them."""
+        return np.fromiter(map(_Codes(values).__getitem__, self.cells), np.int32, len(self.cells))
+
+    def schema_codes(self, values: Sequence[str]) -> NDArray[np.int32]:
+        """The index of every cell in the schema's values. `InputError` names the first cell that is none of them."""
+        codes = self.codes(values)
+        outside = np.flatnonzero(codes < 0)
+        if not outside.size:
+            return codes
+        text = spell(self.cells[outside[0]])
+        where = self.where(int(outside[0]))
+        if text == MISSING:
+            raise InputError(f"{where}: no value, and the schema does not list '?' (missing) for this attribute")
+        hint, allowed = did_you_mean(text, values), listed(values)
+        raise InputError(f"{where}: {quoted(text)} is not in the schema{hint}; allowed: {allowed}")
+
+
+def column(name: str, cells: Sequence[Any]) -> Column:
+    """A column. `InputError` names the first cell that cannot be a category: a list, bytes, an object."""
+    kinds = set(map(type, cells))
+    strange = {kind for kind in kinds if not issubclass(kind, KINDS)}
+    if strange:
+        row = next(i for i, cell in enumerate(cells) if type(cell) in strange)
+        where = Column(name, cells).where(row)
+        raise InputError(f"{where}: {type(cells[row]).__name__} is no category: give text, a number or a date")
+    mixed = len(kinds - {type(None)}) > 1  # True equals 1 but is spelled otherwise: only text can be told apart
+    return Column(name, list(map(spell, cells)) if mixed else cells)
+
+
+def frame(table: Any) -> Frame | None:
+    """The table if it is a data frame of any kind, None otherwise. `InputError` for one that is not in memory."""
+    found = nw.from_native(table, pass_through=True)
+    if isinstance(found, nw.LazyFrame):
+        raise InputError("the table is a query that has not been run: collect it first, with its classes inside")
+    return found if isinstance(found, nw.DataFrame) else None
+
+
+def select(table: Frame, names: Sequence[str]) -> Frame:
+    """Some of a frame's columns. `InputError` names the first that is not there."""
+    absent = [name for name in names if name not in table.columns]
+    if absent:
+        hint = did_you_mean(absent[0], map(str, table.columns))
+        raise InputError(f"the table lacks the column{'s' if len(absent) > 1 else ''} {listed(absent)}{hint}")
+    return table.select(names)
+
+
+def frame_columns(table: Frame, names: Sequence[str], wanted: Container[str]) -> list[Column]:
+    """The wanted columns of a frame whose columns shall have these names."""
+    series = zip(names, table.iter_columns(), strict=True)
+    return [column(name, _cells(cells)) for name, cells in series if name in wanted]
+
+
+def array_columns(table: NDArray[Any], names: Sequence[str], wanted: Container[str]) -> list[Column]:
+    """The wanted columns of an array [rows, columns]. `InputError` for a type of array that holds no categories."""
+    if table.dtype.kind not in ARRAY_KINDS:
+        raise InputError(f"an array of {table.dtype} holds no categories: make it one of text, numbers or objects")
+    return [column(name, cells.tolist()) for name, cells in zip(names, table.T, strict=True) if name in wanted]
+
+
+def typed(values: Sequence[str], like: NDArray[Any]) -> NDArray[Any]:
+    """Class names in the type of an array of classes, if all of them are spelled from it, else as text (objects)."""
+    kind = like.dtype if like.dtype != object else np.array(like.tolist()).dtype
+    text = np.array(values, dtype=object)
+    if not len(like) or kind.kind not in "biuf":
+        return text
+    try:
+        found = text == "True" if kind.kind == "b" else text.astype(kind)
+    except (ValueError, OverflowError):
+        return text
+    return found if list(map(spell, found.tolist())) == list(values) else text
+
+
+def _cells(series: Any) -> list[Any]:
+    """The cells of a frame's column, with None for what its library takes for missing."""
+    cells: list[Any] = series.to_list()
+    if series.null_count():
+        for row in np.flatnonzero(series.is_null().to_numpy()):
+            cells[row] = None
+    return cells
+
+
+class _Codes(dict[Any, int]):
+    """Cell to index: remembers each cell, so equal cells are spelled once."""
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self._index = {value: i for i, value in enumerate(values)}
+
+    def __missing__(self, cell: Any) -> int:
+        code = self._index.get(spell(cell), -1)
+        if cell == cell:  # a NaN would never be found again
+            self[cell] = code
+        return code

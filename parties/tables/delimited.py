@@ -1,0 +1,110 @@
+"""CSV files as text, column by column.
+
+The file has a header row and is UTF-8. Space around a field is dropped; an empty field means the same as `?`,
+a missing value, which is allowed where the schema lists `?`. Columns come in any order. The messages name
+the file, the line and the column; they quote private values, so they are for this party's operator only.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parties import files
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+MISSING = "?"
+_BLOCK = 1 << 14  # rows turned into columns at a time: few enough that the row objects stay in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A CSV file as text: each named column's cells, and the line of the file on which each row starts."""
+
+    path: Path
+    values: dict[str, list[str]]
+    lines: Sequence[int]
+    unnamed: int = 0  # columns without a name, which are left out
+
+    def where(self, row: int, column: str) -> str:
+        """The place of a cell, for messages."""
+        return f"{self.path}, line {self.lines[row]}, column {quoted(column)}"
+
+    def require(self, names: Sequence[str]) -> None:
+        """`InputError` unless every named column is there."""
+        absent = [name for name in names if name not in self.values]
+        if not absent:
+            return
+        hint = did_you_mean(absent[0], self.values)
+        if len(self.values) == 1 and any(mark in next(iter(self.values)) for mark in ";\t|"):
+            hint = " (the fields must be separated by commas)"
+        plural = "s" if len(absent) > 1 else ""
+        raise InputError(f"{self.path}: the header lacks the column{plural} {listed(absent)}{hint}")
+
+
+def columns(path: Path, max_rows: int | None = None) -> Columns:
+    """Read a CSV file as text, column by column. Columns without a name are dropped.
+
+    `InputError` for anything that is not a rectangular UTF-8 CSV file with at most `max_rows` rows.
+    """
+    records = _records(path)
+    line, header = next(records, (1, []))
+    names = [field.strip() for field in header]
+    if not any(names):
+        raise InputError(f"{path}: the file is empty; the first line must name the columns")
+    repeated = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
+    if repeated is not None:
+        raise InputError(f"{path}, line {line}: the column {quoted(repeated)} stands twice in the header")
+    clean = _Cleaner()
+    cells: list[list[str]] = [[] for _ in names]
+    lines = array("q")
+    block: list[list[str]] = []
+
+    def flush() -> None:
+        for column, fields in zip(cells, zip(*block, strict=True), strict=False):
+            column.extend(map(clean.__getitem__, fields))
+        block.clear()
+
+    for line, record in records:
+        if len(record) != len(names):
+            if len(names) > 1 and len(record) == 1 and not record[0].strip():
+                continue  # a line of nothing but space
+            raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {len(names)}")
+        if len(lines) == max_rows:
+            raise InputError(f"{path}, line {line}: more than {max_rows} rows, the agreed bound (max_rows)")
+        block.append(record)
+        lines.append(line)
+        if len(block) == _BLOCK:
+            flush()
+    flush()
+    named = {name: column for name, column in zip(names, cells, strict=True) if name}
+    return Columns(path, named, lines, len(names) - len(named))
+
+
+class _Cleaner(dict[str, str]):
+    """Raw field to cell: remembers each spelling, so equal cells share one string and are cleaned once."""
+
+    def __missing__(self, raw: str) -> str:
+        cell = raw.strip() or MISSING
+        self[raw] = cell = self.setdefault(cell, cell)
+        return cell
+
+
+def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The non-blank records of a CSV file, each with the number of the line it starts on."""
+    data = files.read_bytes(path)
+    files.decode(path, data)  # refuse bad text here, where its line is known
+    reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline=""), strict=True)
+    start = 1
+    try:
+        for record in reader:
+            if record:
+                yield start, record
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"{path}, line {start}: not valid CSV: {error}") from None

@@ -1,0 +1,64 @@
+"""A party's rows as indices into the value lists of the schema, checked before any connection is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.tables.delimited import MISSING, Columns, columns
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.tables.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One party's rows as indices into the value lists of the schema.
+
+    `rows` is int32[rows, attributes], the attributes being all but the target in schema order (a column is
+    contiguous in memory), `classes` int32[rows] the index of the target's value. Signed and wide, so that
+    index arithmetic cannot wrap. `ignored` names the columns of the file that the schema does not know.
+    """
+
+    rows: NDArray[np.int32]
+    classes: NDArray[np.int32]
+    ignored: tuple[str, ...] = ()
+
+
+def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
+    """Read a party's rows. No rows at all are allowed: then this party only learns.
+
+    `InputError` names line and column of the first value outside the schema; it is also raised for missing,
+    repeated or misshapen columns, more than `max_rows` rows and files that are not UTF-8 CSV.
+    """
+    table = columns(path, max_rows)
+    table.require(list(schema.attributes))
+    features = schema.features(target)
+    rows = np.empty((len(table.lines), len(features)), dtype=np.int32, order="F")
+    for position, name in enumerate(features):
+        rows[:, position] = _indices(table, name, schema.attributes[name])
+    ignored = tuple(name for name in table.values if name not in schema.attributes)
+    return Table(rows, _indices(table, target, schema.attributes[target]), ignored)
+
+
+def _indices(table: Columns, name: str, values: Sequence[str]) -> NDArray[np.int32]:
+    """The index of every cell of a column in `values`, int32[rows]."""
+    index = {value: i for i, value in enumerate(values)}
+    column = table.values[name]
+    try:
+        return np.fromiter(map(index.__getitem__, column), np.int32, len(column))
+    except KeyError:
+        row = next(i for i, cell in enumerate(column) if cell not in index)
+    where = table.where(row, name)
+    if column[row] == MISSING:
+        raise InputError(f"{where}: no value, and the schema does not list '?' (missing) for this attribute")
+    hint = did_you_mean(column[row], values)
+    allowed = listed(values)
+    raise InputError(f"{where}: {quoted(column[row])} is not in the schema{hint}; allowed: {allowed}")

@@ -1,0 +1,232 @@
+"""The public schema: which attributes there are, in which order, and the values each may take.
+
+Both parties hold the same `schema.toml`:
+
+    target = "play"                  # optional; --target wins
+
+    [attributes]
+    outlook = ["sunny", "overcast", "rain"]
+    play = ["yes", "no"]
+
+The order of the attributes decides ties between equally good splits, and the order of the target's values
+ties between equally frequent classes (the first wins), so both are part of the agreement.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from parties import files
+from parties.tables.delimited import MISSING, columns
+from parties.text import did_you_mean, printable, quoted
+from smc.errors import InputError
+
+MAX_PROPOSED_VALUES = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """Attribute names to their values, both in public order, and the target the file names (if it does).
+
+    Two schemas are the same agreement when their digests are equal.
+    """
+
+    attributes: dict[str, tuple[str, ...]]
+    target: str | None = None
+
+    def choose_target(self, flag: str | None = None) -> str:
+        """The class column: `flag` if given, else the file's. `InputError` if neither or not an attribute."""
+        target = flag if flag is not None else self.target
+        if target is None:
+            raise InputError("no target: give --target COLUMN, or set target in the schema file")
+        if target not in self.attributes:
+            hint = did_you_mean(target, self.attributes)
+            raise InputError(f"target {quoted(target)} is not an attribute of the schema{hint}")
+        return target
+
+    def features(self, target: str) -> tuple[str, ...]:
+        """The attributes a tree may split by: all but the target, in public order."""
+        return tuple(name for name in self.attributes if name != target)
+
+    def public(self) -> dict[str, object]:
+        """The agreement as plain JSON. Lists, not objects: the order must survive any canonical form.
+
+        The target is no part of it: whether it came from the file or from a flag makes no difference.
+        """
+        return {"attributes": [{"name": n, "values": list(v)} for n, v in self.attributes.items()]}
+
+    @classmethod
+    def from_public(cls, value: object) -> Schema:
+        """The inverse of `public`, for a schema that comes from the peer. ValueError says what is wrong with it."""
+        listed = value.get("attributes") if isinstance(value, dict) else None
+        if not isinstance(listed, list) or not listed:
+            raise ValueError("the schema lists no attributes")
+        attributes: dict[str, tuple[str, ...]] = {}
+        for item in listed:
+            name, values = (item.get("name"), item.get("values")) if isinstance(item, dict) else (None, None)
+            texts = [name, *values] if isinstance(values, list) and values else [None]
+            if not all(isinstance(text, str) and _unusable(text) is None for text in texts):
+                raise ValueError("the schema has an attribute without a usable name or values")
+            assert isinstance(values, list)
+            if name in attributes or len(set(values)) != len(values):
+                raise ValueError("the schema names an attribute or a value twice")
+            attributes[str(name)] = tuple(values)
+        return cls(attributes)
+
+    def only(self, names: Sequence[str]) -> Schema:
+        """The schema of some of the attributes, in its own order. `InputError` if one is not there."""
+        for name in names:
+            if name not in self.attributes:
+                hint = did_you_mean(name, self.attributes)
+                raise InputError(f"there is no attribute {quoted(name)} in the schema{hint}")
+        return Schema({name: values for name, values in self.attributes.items() if name in names}, self.target)
+
+    def digest(self) -> str:
+        """SHA-256 over the canonical JSON of `public()`, in hexadecimal."""
+        canonical = json.dumps(self.public(), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def save(self, path: Path) -> None:
+        """Write the schema as TOML. `InputError` if the file cannot be written."""
+        table: dict[str, Any] = {} if self.target is None else {"target": self.target}
+        table["attributes"] = {name: list(values) for name, values in self.attributes.items()}
+        files.write_text(path, tomli_w.dumps(table))
+
+
+def load(path: Path) -> Schema:
+    """Read and check a schema file. `InputError` names the file and the key.
+
+    Values are strings; whole numbers are taken as their decimal digits. Other types are refused, because
+    it would be a guess how the data spell them.
+    """
+    table = files.read_toml(path)
+    for key in table:
+        if key not in ("target", "attributes"):
+            hint = did_you_mean(key, ("target", "attributes"))
+            raise InputError(f"{path}: unknown key {quoted(key)}{hint}")
+    attributes = table.get("attributes")
+    if not isinstance(attributes, dict) or not attributes:
+        raise InputError(f"{path}: attributes: must be a table of at least one attribute with its values")
+    schema = Schema(
+        {_name(path, key): _values(path, key, values) for key, values in attributes.items()},
+        table.get("target"),
+    )
+    if schema.target is not None:
+        if not isinstance(schema.target, str):
+            raise InputError(f"{path}: target: must be the name of an attribute, in quotes")
+        if schema.target not in schema.attributes:
+            hint = did_you_mean(schema.target, schema.attributes)
+            raise InputError(f"{path}: target: {quoted(schema.target)} is not an attribute{hint}")
+    return schema
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A schema made from one party's own file, and what its operator should know about it."""
+
+    schema: Schema
+    notes: tuple[str, ...]
+
+
+def propose(
+    path: Path, target: str | None = None, exclude: Sequence[str] = (), limit: int = MAX_PROPOSED_VALUES
+) -> Proposal:
+    """A schema with every column of a CSV file, for the operators to compare, complete and agree on.
+
+    Values are sorted (numbers by size, `?` for missing ones last). Columns named in `exclude` are left out,
+    and so is, with a note, a column of more than `limit` values: it looks like an identifier or a
+    measurement. Such a target is an `InputError`, and so is a file without rows.
+    """
+    table = columns(path)
+    if len(table.values) == 1 and (mark := next((m for m in ";\t|" if m in next(iter(table.values))), None)):
+        raise InputError(f"{path}: the fields seem to be separated by {quoted(mark)}; they must be by commas")
+    for name in (*exclude, *([] if target is None else [target])):
+        if name not in table.values:
+            hint = did_you_mean(name, table.values)
+            raise InputError(f"{path}: there is no column {quoted(name)}{hint}")
+    if target is not None and target in exclude:
+        raise InputError(f"column {quoted(target)} cannot be the target and be left out")
+    if not table.lines:
+        raise InputError(f"{path}: there are no rows to take values from")
+    attributes: dict[str, tuple[str, ...]] = {}
+    notes = [f"left out columns without a name: {table.unnamed}"] if table.unnamed else []
+    for name, column in table.values.items():
+        if name in exclude:
+            continue
+        distinct = sorted(set(column), key=_order)
+        problem = _unsuited(name, distinct, limit)
+        if problem is None:
+            attributes[name] = tuple(distinct)
+        elif name == target:
+            raise InputError(f"{path}: column {quoted(name)} cannot be the target: it has {problem}")
+        else:
+            notes.append(f"left out column {quoted(name)}: it has {problem}")
+    if not attributes:
+        raise InputError(f"{path}: no column is left that could be an attribute")
+    if target is not None and MISSING in attributes[target]:
+        count = table.values[target].count(MISSING)
+        notes.append(f"target {quoted(target)} is missing in {count} rows: '?' is a class of its own")
+    return Proposal(Schema(attributes, target), tuple(notes))
+
+
+def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
+    """Why a column of a file cannot be an attribute, if it cannot."""
+    if len(distinct) > limit:
+        return (
+            f"{len(distinct)} different values, more than {limit}; it looks like an identifier or a number "
+            "(group its values into ranges to use it)"
+        )
+    for text in (name, *distinct):
+        if problem := _unusable(text):
+            return f"the name or value {quoted(text)}, which {problem}"
+    return None
+
+
+def _order(value: str) -> tuple[bool, float, str]:
+    """Sort key: numbers by size, then words, then the mark for a missing value."""
+    number = re.fullmatch(r"[+-]?[0-9]+(\.[0-9]+)?", value)
+    return value == MISSING, float(value) if number else float("inf"), value
+
+
+def _name(path: Path, name: str) -> str:
+    """A checked attribute name."""
+    if problem := _unusable(name):
+        raise InputError(f"{path}: attributes: the name {quoted(name)} {problem}")
+    return name
+
+
+def _values(path: Path, name: str, values: object) -> tuple[str, ...]:
+    """The checked values of one attribute, whole numbers as strings."""
+    where = f"{path}: attributes.{name}"
+    if not isinstance(values, list) or not values:
+        raise InputError(f"{where}: must be a list of at least one value")
+    checked: dict[str, None] = {}
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise InputError(f"{where}: {value} must be in quotes, spelled as in the data")
+        text = str(value)
+        if problem := _unusable(text):
+            raise InputError(f"{where}: the value {quoted(text)} {problem}")
+        if text in checked:
+            raise InputError(f"{where}: the value {quoted(text)} stands twice")
+        checked[text] = None
+    return tuple(checked)
+
+
+def _unusable(text: str) -> str | None:
+    """What is wrong with a name or value, if anything: no cell of a table could ever equal it."""
+    if not text:
+        return "is empty (a missing value is written '?')"
+    if text != text.strip():
+        return "has space around it"
+    if printable(text) != text:
+        return "contains a control character"
+    return None

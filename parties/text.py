@@ -1,0 +1,52 @@
+"""Words for messages: others' text made visible, values quoted and listed, near misses named."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable
+
+JOINERS = "\u200c\u200d"
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """A value for a message: in quotes, on one line, cut to `limit` characters."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def listed(values: Iterable[str], limit: int = 8) -> str:
+    """The first values for a message, and how many there are if that is not all."""
+    names = [quoted(value) for value in values]
+    more = f", … ({len(names)} in all)" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """` (did you mean 'x'?)` for the nearest known word, or nothing if none is near."""
+    folded = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(word.casefold(), folded, n=1)
+    return f" (did you mean {quoted(folded[near[0]])}?)" if near else ""
+
+
+def printable(text: str) -> str:
+    """The text on one line: control characters and line breaks as escapes, everything else as it is.
+
+    So are U+FFFE and U+FFFF, which stand for no character and which XML forbids.
+    """
+    control = ("Cc", "Cs", "Zl", "Zp")
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in control or c in "\ufffe\uffff" else c
+        for c in text
+    )
+
+
+def visible(text: str) -> str:
+    """`printable`, with marks that are not seen as escapes too, but for those that are part of how scripts are written.
+
+    Such marks turn the direction of the text around them and make a line read as another one (Boucher and Anderson,
+    "Trojan Source", 2021). For text that others wrote.
+    """
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) == "Cf" and c not in JOINERS else c
+        for c in printable(text)
+    )

@@ -1,0 +1,1 @@
+"""Decision trees as results: the model and tree.json, predictions, text, pictures, arrays, ONNX."""

@@ -1,0 +1,194 @@
+"""Decision trees as results: the model, and its file.
+
+`tree.json` is {"schema_digest": ..., "target": ..., "delta": ..., "tree": NODE}, where a NODE is either
+{"class": "yes"} or {"attribute": "outlook", "branches": {"sunny": NODE, ...}} with every value of the attribute.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from parties import files
+from parties.text import printable, quoted
+from smc.errors import InputError
+
+MAX_DEPTH = 200  # well within Python's recursion limit for everything here that follows a tree down
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A class."""
+
+    label: str
+
+
+@dataclass(frozen=True)
+class Split:
+    """A question, and the subtree for each value of the attribute, in schema order."""
+
+    attribute: str
+    branches: dict[str, Node]
+
+
+Node: TypeAlias = Leaf | Split
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a tree is. `depth` counts the splits on the longest path; `nodes` includes the leaves."""
+
+    nodes: int
+    leaves: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class TreeFile:
+    """A tree with what it is the answer to: the schema (by digest), the target and the delta agreed on."""
+
+    schema_digest: str
+    target: str
+    delta: float
+    tree: Node
+
+    def fields(self) -> dict[str, Any]:
+        """The content of `tree.json`."""
+        return {
+            "schema_digest": self.schema_digest,
+            "target": self.target,
+            "delta": self.delta,
+            "tree": to_json(self.tree),
+        }
+
+    def dump(self, path: Path) -> None:
+        """Write `tree.json`. `InputError` if the file cannot be written."""
+        files.write_text(path, json.dumps(self.fields(), ensure_ascii=False, indent=2) + "\n")
+
+    @classmethod
+    def parse(cls, fields: object) -> TreeFile:
+        """Check the content of `tree.json`. `ValueError` names the place in it."""
+        return _tree_file(fields)
+
+    @classmethod
+    def load(cls, path: Path) -> TreeFile:
+        """Read and check `tree.json`. `InputError` names the file and the place in it."""
+        try:
+            return cls.parse(json.loads(files.read_text(path), object_pairs_hook=_unique, parse_int=float))
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from None
+        except RecursionError:
+            raise InputError(f"{path}: nested too deeply") from None
+        except ValueError as error:
+            raise InputError(f"{path}: {error}") from None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node in its tree: the position of its parent in `places`, the value that leads to it, its depth."""
+
+    node: Node
+    parent: int | None
+    value: str | None
+    depth: int
+
+
+def places(tree: Node) -> list[Place]:
+    """All nodes in reading order: each before its branches, branches in order. The root has no parent."""
+    found: list[Place] = []
+    waiting = [Place(tree, None, None, 0)]
+    while waiting:
+        place = waiting.pop()
+        if isinstance(place.node, Split):
+            below = [Place(b, len(found), v, place.depth + 1) for v, b in place.node.branches.items()]
+            waiting.extend(reversed(below))
+        found.append(place)
+    return found
+
+
+def size(tree: Node) -> Size:
+    """Count nodes, leaves and levels."""
+    found = places(tree)
+    leaves = sum(isinstance(place.node, Leaf) for place in found)
+    return Size(len(found), leaves, max(place.depth for place in found))
+
+
+def to_json(tree: Node) -> dict[str, Any]:
+    """A tree as it stands in `tree.json`."""
+    if isinstance(tree, Leaf):
+        return {"class": tree.label}
+    return {
+        "attribute": tree.attribute,
+        "branches": {value: to_json(branch) for value, branch in tree.branches.items()},
+    }
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, refused if a key stands twice (the standard parser would keep the last)."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {quoted(repeated)} stands twice in one object")
+    return fields
+
+
+def _tree_file(fields: object) -> TreeFile:
+    """Check the outermost object of `tree.json`. `ValueError` names the place."""
+    digest, target, delta, tree = _fields(fields, "$", ("schema_digest", "target", "delta", "tree"))
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        raise ValueError("$.schema_digest: must be 64 hexadecimal digits")
+    if not isinstance(delta, float) or not 0 < delta <= 1:
+        raise ValueError("$.delta: must be a number > 0 and <= 1")
+    target = _text(target, "$.target")
+    return TreeFile(digest, target, delta, _Parser(target).node(tree, "$.tree", ()))
+
+
+class _Parser:
+    """Checks nodes, and that an attribute has the same values wherever the tree asks for it."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._domains: dict[str, tuple[str, ...]] = {}
+
+    def node(self, fields: object, where: str, above: tuple[str, ...]) -> Node:
+        """The node at the JSON path `where`, below splits by the attributes `above`."""
+        if isinstance(fields, dict) and "class" in fields:
+            (label,) = _fields(fields, where, ("class",))
+            return Leaf(_text(label, f"{where}.class"))
+        attribute, branches = _fields(fields, where, ("attribute", "branches"))
+        attribute = _text(attribute, f"{where}.attribute")
+        if attribute == self._target or attribute in above:
+            reason = "is the target" if attribute == self._target else "was asked before on this path"
+            raise ValueError(f"{where}.attribute: {quoted(attribute)} {reason}")
+        if len(above) == MAX_DEPTH:
+            raise ValueError(f"{where[:60]}…: more than {MAX_DEPTH} levels")
+        if not isinstance(branches, dict) or not branches:
+            raise ValueError(f"{where}.branches: must be an object with a node for every value")
+        values = tuple(_text(value, f"{where}.branches") for value in branches)
+        if self._domains.setdefault(attribute, values) != values:
+            raise ValueError(f"{where}.branches: {quoted(attribute)} has other values elsewhere in the tree")
+        path = (*above, attribute)
+        return Split(attribute, {v: self.node(n, f"{where}.branches{_key(v)}", path) for v, n in branches.items()})
+
+
+def _fields(fields: object, where: str, keys: tuple[str, ...]) -> list[Any]:
+    """The values of exactly these keys of a JSON object."""
+    if not isinstance(fields, dict) or set(fields) != set(keys):
+        raise ValueError(f"{where}: must be an object with {' and '.join(keys)}, and nothing else")
+    return [fields[key] for key in keys]
+
+
+def _text(value: object, where: str) -> str:
+    """A name, value or class: one line of text."""
+    if not isinstance(value, str) or not value or printable(value) != value:
+        raise ValueError(f"{where}: must be a line of text")
+    return value
+
+
+def _key(value: str) -> str:
+    """One step of a JSON path."""
+    return f".{value}" if value.isidentifier() else f"[{quoted(value)}]"
