@@ -14,7 +14,7 @@ from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import POINT
 from smc.ot.interface import Choices, Words
 from smc.ot.lpn import Parameters
-from smc.primitives.hash import GATES_PER_KEY, Blocks
+from smc.hashing import GATES_PER_KEY, Blocks
 
 KAPPA = softspoken.KAPPA
 

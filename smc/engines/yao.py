@@ -17,7 +17,7 @@ from smc.circuit import Netlist
 from smc.engines.interface import Bits, Engine
 from smc.ot import Transfers
 from smc.primitives.bits import BitMatrix
-from smc.primitives.hash import Blocks
+from smc.hashing import Blocks
 from smc.primitives.prg import Prg
 from smc.session import Session
 from smc.yao.evaluator import Evaluator

@@ -3,7 +3,7 @@
 A protocol implements `setup` and `correlated`; everything else follows from them here. 1-out-of-2 keys are
 key_0 = H(q_j, j) and key_1 = H(q_j xor delta, j) for the sender's zero message q_j; the receiver, who holds one of the
 two blocks, computes one of the two keys. Source: Ishai, Kilian, Nissim, Petrank (CRYPTO 2003). Assumption: H
-(smc.primitives.hash) is correlation robust. Nothing is sent beyond the correlated OTs: log2(m) for a 1-out-of-m OT.
+(smc.hashing) is correlation robust. Nothing is sent beyond the correlated OTs: log2(m) for a 1-out-of-m OT.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from smc import kernels
 from smc.ot.interface import Choices, Receiver, Sender, Words, pack_words, select
-from smc.primitives.hash import GATES_PER_KEY, Blocks, KeySchedule, LabelHash
+from smc.hashing import GATES_PER_KEY, Blocks, KeySchedule, LabelHash
 from smc.session import Session
 
 

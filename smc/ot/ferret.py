@@ -35,7 +35,7 @@ from smc.ot.interface import Choices
 from smc.ot.lpn import LARGE, SMALL, LinearCode, Parameters
 from smc.ot.puncture import ReceiverTrees, SenderTrees, Trees
 from smc.primitives import bits
-from smc.primitives.hash import Blocks
+from smc.hashing import Blocks
 from smc.session import Session
 
 SETS = (SMALL, LARGE)

@@ -26,7 +26,7 @@ from smc import kernels
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
 from smc.ot.interface import Choices
-from smc.primitives.hash import Blocks
+from smc.hashing import Blocks
 from smc.primitives.prg import Prg
 from smc.session import Session
 

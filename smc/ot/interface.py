@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc.primitives import bits as bitpack
-from smc.primitives.hash import Blocks
+from smc.hashing import Blocks
 from smc.session import Session
 
 Choices = NDArray[np.uint8]

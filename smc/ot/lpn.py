@@ -38,7 +38,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smc import kernels
-from smc.primitives.hash import Blocks, round_keys
+from smc.hashing import Blocks, round_keys
 
 LOCALITY = 10
 

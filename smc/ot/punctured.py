@@ -19,7 +19,7 @@ import numpy as np
 
 from smc import kernels
 from smc.ot.interface import Choices, masks
-from smc.primitives.hash import Blocks
+from smc.hashing import Blocks
 
 
 def _double(parents: Blocks) -> Blocks:

@@ -30,7 +30,7 @@ from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
 from smc.ot.interface import Choices
 from smc.ot.punctured import full_trees, punctured_trees
-from smc.primitives.hash import Blocks
+from smc.hashing import Blocks
 from smc.session import Session
 
 KAPPA = 128

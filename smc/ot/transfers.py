@@ -15,7 +15,7 @@ from smc.ot.iknp import IknpReceiver, IknpSender
 from smc.ot.interface import Choices, Receiver, Role, Sender, Words, additive_correction, masks, take_turns
 from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
 from smc.ot.trapdoor import TrapdoorReceiver, TrapdoorSender
-from smc.primitives.hash import Blocks
+from smc.hashing import Blocks
 from smc.session import Session
 
 Kind = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]

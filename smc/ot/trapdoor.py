@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from smc.errors import ProtocolError
 from smc.ot.interface import Choices, Receiver, Sender
-from smc.primitives.hash import Blocks
+from smc.hashing import Blocks
 from smc.session import Session
 
 MODULUS_BITS = 2048
