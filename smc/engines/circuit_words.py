@@ -34,7 +34,7 @@ def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: in
     factor = builder.input(factor_width).wide_subtract(offset)
     word = builder.input(word_width).as_signed()
     if form == "depth":
-        for row in product_rows(factor, word, width):
+        for row in product_rows(builder.graph, factor, word, width):
             builder.output(row)
     else:
         builder.output(multiply(factor, word, width))
