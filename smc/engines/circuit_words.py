@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc.circuit import Builder, Form, Netlist, multiply, parity, product_rows, sum_rows, total
-from smc.engines.interface import Bits, Engine
+from smc.engines.bits import Bits
+from smc.engines.interface import Engine
 from smc.engines.words import CIRCUITS, Choice, Groups, Word, Words
 
 Table = tuple[int, ...]
