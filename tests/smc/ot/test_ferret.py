@@ -14,7 +14,7 @@ from smc.channel import Buffer, Channel
 from smc.local import run_local
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
 from smc.ot.ferret import SETS, FerretReceiver, FerretSender, iterations, kept_trees, parameters
-from smc.ot.puncture import ReceiverTrees, SenderTrees
+from smc.ot.half_tree import ReceiverTrees, SenderTrees
 from smc.ot.lpn import LARGE, SMALL, Parameters
 from smc.session import Session
 

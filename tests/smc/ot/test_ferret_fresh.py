@@ -10,7 +10,7 @@ import pytest
 from smc.local import run_local
 from smc.ot import ferret
 from smc.ot.ferret import FerretReceiver, FerretSender
-from smc.ot.puncture import ReceiverTrees, SenderTrees
+from smc.ot.half_tree import ReceiverTrees, SenderTrees
 from smc.ot.lpn import LinearCode, Parameters
 from smc.session import Session
 

@@ -14,7 +14,7 @@ from smc.hashing import KeySchedule
 from smc.local import run_local
 from smc.ot import EllipticReceiver, EllipticSender, Kind, Transfers
 from smc.ot.elliptic import _Keys
-from smc.ot.punctured import full_trees
+from smc.ot.ggm_tree import full_trees
 from smc.primitives.prg import Prg
 from smc.session import Session
 

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from smc import kernels
 from smc.hashing import round_keys
-from smc.ot.punctured import full_trees, punctured_trees
+from smc.ot.ggm_tree import full_trees, punctured_trees
 from smc.ot.softspoken import _Streams
 from smc.primitives.prg import Prg
 
