@@ -84,7 +84,7 @@ class Level:
     tree: Tree
 
 
-Progress = Callable[[Level], None]
+OnLevel = Callable[[Level], None]
 
 
 @dataclass
@@ -109,7 +109,7 @@ def id3(
     engine: Engine,
     problem: Problem,
     counts: Counts,
-    progress: Progress | None = None,
+    progress: OnLevel | None = None,
     start: Tree = Open(),  # noqa: B008 (immutable)
 ) -> Tree:
     """The joint tree. Each party passes its own source of counts; both pass the same `start`.

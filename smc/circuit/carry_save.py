@@ -12,19 +12,28 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from smc.circuit.graph import ZERO, Graph
 from smc.circuit.ripple import majority
 from smc.circuit.wire import Wire
 
-if TYPE_CHECKING:
-    from smc.circuit.integer import Integer
-
 Rows = tuple[list[Wire], list[Wire]]
 
 
-def sum_rows(graph: Graph, plus: Sequence[Integer], minus: Sequence[Integer], width: int) -> Rows:
+class Number(Protocol):
+    """Wires, least bit first; if it is signed the last one weighs negative."""
+
+    @property
+    def wires(self) -> Sequence[Wire]:
+        """The bits."""
+
+    @property
+    def signed(self) -> bool:
+        """Whether they are in two's complement."""
+
+
+def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], width: int) -> Rows:
     """Two rows of `width` wires whose sum is that of `plus` less that of `minus`, modulo 2^width.
 
     About an AND for every wire of the summands but two of each column; m summands of one width are ceil(log2 m) deep.
@@ -32,33 +41,34 @@ def sum_rows(graph: Graph, plus: Sequence[Integer], minus: Sequence[Integer], wi
     columns = _Columns(graph, width)
     for values, negative in ((plus, False), (minus, True)):
         for value in values:
-            for place, wire in enumerate(value):
-                columns.put(wire, place, negative ^ _is_sign(value, place))
+            for place, wire in enumerate(value.wires):
+                columns.put(wire, place, negative ^ _is_sign(value.wires, value.signed, place))
     return columns.rows()
 
 
-def product_rows(a: Integer, b: Integer, width: int) -> Rows:
+def product_rows(graph: Graph, a: Number, b: Number, width: int) -> Rows:
     """Two rows of `width` wires whose sum is a * b modulo 2^width: all products of two bits, summed as in `sum_rows`.
 
     Products of a sign and another bit count negative (Baugh, Wooley, IEEE Trans. Computers C-22, 1973).
     """
-    columns = _Columns(a.graph, width)
-    a, b = _trimmed(a), _trimmed(b)
-    for i, x in enumerate(a):
-        for j, y in enumerate(b.wires[: max(width - i, 0)]):
-            columns.put(x & y, i + j, _is_sign(a, i) ^ _is_sign(b, j))
+    columns = _Columns(graph, width)
+    x, y = _trimmed(a), _trimmed(b)
+    for i, left in enumerate(x):
+        for j, right in enumerate(y[: max(width - i, 0)]):
+            columns.put(left & right, i + j, _is_sign(x, a.signed, i) ^ _is_sign(y, b.signed, j))
     return columns.rows()
 
 
-def _trimmed(value: Integer) -> Integer:
-    """The same value without repetitions of its sign: each would cost a row of products."""
-    while value.signed and len(value) > 1 and value[-1].node == value[-2].node:
-        value = value.resize(len(value) - 1)
-    return value
+def _trimmed(value: Number) -> Sequence[Wire]:
+    """The wires without repetitions of the sign: each would cost a row of products."""
+    wires = value.wires
+    while value.signed and len(wires) > 1 and wires[-1].node == wires[-2].node:
+        wires = wires[:-1]
+    return wires
 
 
-def _is_sign(value: Integer, place: int) -> bool:
-    return value.signed and place == len(value) - 1
+def _is_sign(wires: Sequence[Wire], signed: bool, place: int) -> bool:
+    return signed and place == len(wires) - 1
 
 
 class _Columns:

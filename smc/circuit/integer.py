@@ -227,7 +227,7 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
     """
     b = b if isinstance(b, Integer) else Integer.constant(a.graph, b)
     if a.graph.form == "depth":
-        one, other = (Integer(a.graph, row, a.signed or b.signed) for row in product_rows(a, b, width))
+        one, other = (Integer(a.graph, row, a.signed or b.signed) for row in product_rows(a.graph, a, b, width))
         return one + other
     secret = [sum(not wire.is_constant for wire in x) for x in (a, b)]
     rows, row = (a, b) if secret[0] < secret[1] else (b, a)  # every row costs an addition, save constant 0 ones

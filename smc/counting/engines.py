@@ -17,8 +17,9 @@ from smc.counting.rates import AND_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
 from smc.counting.roles import counting_transfers
 from smc.counting.session import CountingSession
 from smc.engines import ArithmeticWords, CircuitWords, Profile, YaoEngine
+from smc.engines.bits import Bits
 from smc.engines.gmw import GmwEngine
-from smc.engines.interface import Bits, Engine
+from smc.engines.interface import Engine
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import Rows, State
 from smc.ot import Transfers

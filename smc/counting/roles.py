@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from smc.counting.rates import BASE_OT_SECONDS, COT_SECONDS, TRAPDOOR_SECONDS, TREE_SECONDS
 from smc.counting.session import CountingSession
+from smc.hashing import GATES_PER_KEY, Blocks
 from smc.ot import Kind, Receiver, Sender, Transfers, ferret, softspoken, trapdoor
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import POINT
-from smc.ot.interface import Choices, Words
+from smc.ot.interface import Choices, Packed
 from smc.ot.lpn import Parameters
-from smc.primitives.hash import GATES_PER_KEY, Blocks
 
 KAPPA = softspoken.KAPPA
 
@@ -63,7 +63,7 @@ class _CorrelatedSender(CorrelatedSender):
             self.correlated(part)
         return _zeros(choices, count, 2)
 
-    def random_bits(self, words: int) -> tuple[Words, Words]:
+    def random_bits(self, words: int) -> tuple[Packed, Packed]:
         for part in _parts(64 * words):
             self.random_correlated(part)
         return _zeros(words), _zeros(words)
@@ -79,7 +79,7 @@ class _CorrelatedReceiver(CorrelatedReceiver):
             self.correlated(_choices(part))
         return _zeros(len(choice), 2)
 
-    def random_bits(self, words: int) -> tuple[Words, Words]:
+    def random_bits(self, words: int) -> tuple[Packed, Packed]:
         for part in _parts(64 * words):
             self.random_correlated(part)
         return _zeros(words), _zeros(words)

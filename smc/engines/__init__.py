@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from smc.circuit import Form
 from smc.engines.arithmetic_words import ArithmeticWords
+from smc.engines.bits import Bits
 from smc.engines.circuit_words import CircuitWords
 from smc.engines.clear import ClearEngine
 from smc.engines.gmw import GmwEngine
-from smc.engines.interface import Bits, Engine
+from smc.engines.interface import Engine
 from smc.engines.profile import Name, Profile
 from smc.engines.words import GARBLED, Choice, Prices, Word, Words
 from smc.engines.yao import YaoEngine

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from smc.arithmetic import bits_to_shares, product
 from smc.arithmetic.shares import Shares
 from smc.circuit import Builder, Form, Netlist
-from smc.engines.interface import Bits, Engine
+from smc.engines.bits import Bits
+from smc.engines.interface import Engine
 from smc.engines.words import Choice, Groups, Prices, Word, Words
 from smc.ot import Transfers
 from smc.primitives import bits as bitpack

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc.circuit import Builder, Form, Netlist, multiply, parity, product_rows, sum_rows, total
-from smc.engines.interface import Bits, Engine
+from smc.engines.bits import Bits
+from smc.engines.interface import Engine
 from smc.engines.words import CIRCUITS, Choice, Groups, Word, Words
 
 Table = tuple[int, ...]
@@ -34,7 +35,7 @@ def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: in
     factor = builder.input(factor_width).wide_subtract(offset)
     word = builder.input(word_width).as_signed()
     if form == "depth":
-        for row in product_rows(factor, word, width):
+        for row in product_rows(builder.graph, factor, word, width):
             builder.output(row)
     else:
         builder.output(multiply(factor, word, width))

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc.circuit import Netlist, evaluate
-from smc.engines.interface import Bits, Engine
+from smc.engines.bits import Bits
+from smc.engines.interface import Engine
 from smc.primitives.bits import BitMatrix
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from smc.circuit import Form, Netlist
 from smc.circuit.netlist import FIRST_INPUT
-from smc.engines.interface import Bits, Engine
+from smc.engines.bits import Bits
+from smc.engines.interface import Engine
 from smc.gmw.gates import AndGates
 from smc.gmw.rows import PACKED, Rows
 from smc.primitives.bits import BitMatrix

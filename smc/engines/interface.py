@@ -9,49 +9,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smc.circuit import Form, Netlist
+from smc.engines.bits import Bits
+from smc.engines.words import Words
 from smc.primitives.bits import BitMatrix, pack, unpack
 from smc.session import Session
-
-if TYPE_CHECKING:
-    from smc.engines.words import Words
-
-
-@dataclass(frozen=True)
-class Bits:
-    """A batch of secret bit strings: `data` is [width, batch, ...], what a cell holds is the engine's business."""
-
-    data: NDArray[Any]
-
-    @property
-    def width(self) -> int:
-        """Bits of one instance."""
-        return int(self.data.shape[0])
-
-    @property
-    def batch(self) -> int:
-        """Number of instances."""
-        return int(self.data.shape[1])
-
-    def __getitem__(self, rows: slice) -> Bits:
-        """Some of the bits of every instance."""
-        return Bits(self.data[rows])
-
-    def take(self, instances: NDArray[np.intp] | slice) -> Bits:
-        """Some of the instances (public indices), in the order given; repeats are allowed."""
-        return Bits(self.data[:, instances])
-
-    @staticmethod
-    def join(parts: Sequence[Bits]) -> Bits:
-        """A longer batch: the parts' instances one after another."""
-        return Bits(np.concatenate([part.data for part in parts], axis=1))
 
 
 class Engine(ABC):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.engines.interface import Bits
+from smc.engines.bits import Bits
 
 MAX_WIDTH = 64
 Groups = NDArray[np.intp]

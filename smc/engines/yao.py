@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from smc import kernels
 from smc.circuit import Netlist
-from smc.engines.interface import Bits, Engine
+from smc.engines.bits import Bits
+from smc.engines.interface import Engine
+from smc.hashing import Blocks
 from smc.ot import Transfers
 from smc.primitives.bits import BitMatrix
-from smc.primitives.hash import Blocks
 from smc.primitives.prg import Prg
 from smc.session import Session
 from smc.yao.evaluator import Evaluator

@@ -1,4 +1,4 @@
-"""Kernels of Ferret: correlated GGM trees (smc.ot.puncture) and the local linear code (smc.ot.lpn).
+"""Kernels of Ferret: correlated GGM trees (smc.ot.half_tree) and the local linear code (smc.ot.lpn).
 
 A tree of depth d lies in 2^d neighbouring blocks and is grown there level by level: the children of node p of a level
 of m nodes go to p (left) and p + m (right). So the leaf reached by turning right at level i for the bits a_i is number

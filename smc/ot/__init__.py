@@ -4,8 +4,9 @@ from smc.ot.elliptic import EllipticReceiver, EllipticSender
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
 from smc.ot.iknp import IknpReceiver, IknpSender
 from smc.ot.interface import Receiver, Sender
+from smc.ot.kinds import Kind, make_roles
 from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
-from smc.ot.transfers import Kind, Transfers, make_roles
+from smc.ot.transfers import Transfers
 from smc.ot.trapdoor import TrapdoorReceiver, TrapdoorSender
 
 __all__ = [

@@ -3,7 +3,7 @@
 A protocol implements `setup` and `correlated`; everything else follows from them here. 1-out-of-2 keys are
 key_0 = H(q_j, j) and key_1 = H(q_j xor delta, j) for the sender's zero message q_j; the receiver, who holds one of the
 two blocks, computes one of the two keys. Source: Ishai, Kilian, Nissim, Petrank (CRYPTO 2003). Assumption: H
-(smc.primitives.hash) is correlation robust. Nothing is sent beyond the correlated OTs: log2(m) for a 1-out-of-m OT.
+(smc.hashing) is correlation robust. Nothing is sent beyond the correlated OTs: log2(m) for a 1-out-of-m OT.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from smc import kernels
-from smc.ot.interface import Choices, Receiver, Sender, Words, pack_words, select
-from smc.primitives.hash import GATES_PER_KEY, Blocks, KeySchedule, LabelHash
+from smc.hashing import GATES_PER_KEY, Blocks, KeySchedule, LabelHash
+from smc.ot.interface import Choices, Packed, Receiver, Sender, pack_words, select
 from smc.session import Session
 
 
@@ -87,7 +87,7 @@ class CorrelatedSender(Sender):
                 keys[value] ^= self._many.get(choices, value, level)(block)[0]
         return keys
 
-    def random_bits(self, words: int) -> tuple[Words, Words]:
+    def random_bits(self, words: int) -> tuple[Packed, Packed]:
         """See `Sender.random_bits`."""
         zero, one = np.empty((2, words), dtype=np.uint64)
         for part in _batches(64 * words):
@@ -133,7 +133,7 @@ class CorrelatedReceiver(Receiver):
         # Hashes for every value are computed and one is selected by mask: no branch on the choice.
         return select(choice, keys.view(np.uint8).reshape(choices, count, 16)).view(np.uint64)
 
-    def random_bits(self, words: int) -> tuple[Words, Words]:
+    def random_bits(self, words: int) -> tuple[Packed, Packed]:
         """See `Receiver.random_bits`."""
         choice, chosen = np.empty((2, words), dtype=np.uint64)
         for part in _batches(64 * words):

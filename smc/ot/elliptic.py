@@ -25,8 +25,8 @@ from nacl.exceptions import CryptoError
 from numpy.typing import NDArray
 
 from smc.errors import ProtocolError
+from smc.hashing import Blocks
 from smc.ot.interface import Choices, Receiver, Sender, select
-from smc.primitives.hash import Blocks
 from smc.session import Session
 
 POINT = 32

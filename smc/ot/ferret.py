@@ -6,7 +6,7 @@ blocks q_j, uniform but for the lowest bit, which is 0, the receiver uniform bit
 
 An iteration with parameters (t trees of depth d, secret of k) turns k + t d correlated OTs into n = t 2^d:
 
-    t d of them   puncture t trees: n leaves that differ by delta at one random place a tree (smc.ot.puncture)
+    t d of them   puncture t trees: n leaves that differ by delta at one random place a tree (smc.ot.half_tree)
     k of them     go through the public linear code, and the leaves are added (smc.ot.lpn)
 
 so the receiver's bits are A r + e, pseudo-random by LPN. What an iteration makes first is kept for the next one. The
@@ -29,13 +29,13 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from smc import kernels
+from smc.hashing import Blocks
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
+from smc.ot.half_tree import ReceiverTrees, SenderTrees, Trees
 from smc.ot.interface import Choices
 from smc.ot.lpn import LARGE, SMALL, LinearCode, Parameters
-from smc.ot.puncture import ReceiverTrees, SenderTrees, Trees
 from smc.primitives import bits
-from smc.primitives.hash import Blocks
 from smc.session import Session
 
 SETS = (SMALL, LARGE)
@@ -114,7 +114,7 @@ class _Supply:
     """The iterations of one role.
 
     `first(count)` gives the base blocks of iteration 0, uint64[count, 2], `plant(key, blocks)` trees from a base block
-    for each level, uint64[trees, depth, 2]; lowest bits as smc.ot.puncture wants them.
+    for each level, uint64[trees, depth, 2]; lowest bits as smc.ot.half_tree wants them.
     """
 
     def __init__(

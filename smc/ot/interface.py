@@ -24,12 +24,12 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
+from smc.hashing import Blocks
 from smc.primitives import bits as bitpack
-from smc.primitives.hash import Blocks
 from smc.session import Session
 
 Choices = NDArray[np.uint8]
-Words = NDArray[np.uint64]
+Packed = NDArray[np.uint64]
 
 
 class Role(ABC):
@@ -100,7 +100,7 @@ class Sender(Role):
         """As `correlated`, for a receiver that leaves its choices to the protocol."""
         return self.correlated(count)
 
-    def random_bits(self, words: int) -> tuple[Words, Words]:
+    def random_bits(self, words: int) -> tuple[Packed, Packed]:
         """The two one-bit keys of 64 * words random OTs, packed uint64[words] each."""
         zero, one = self.random(64 * words)
         return pack_lowest(zero), pack_lowest(one)
@@ -112,12 +112,12 @@ class Sender(Role):
             masks = (keys[..., 0] & np.uint64(1)).astype(np.uint8)
             self.session.send(f"{self.name}.bits", bitpack.pack(messages ^ masks))
 
-    def additive(self, values: Words) -> Words:
+    def additive(self, values: Packed) -> Packed:
         """This party's share, uint64[count], of choice * value modulo 2^64."""
         keys = self.random(len(values))
         if len(values):
             self.session.send(f"{self.name}.additive", additive_correction(keys, values))
-        share: Words = np.uint64(0) - keys[0, :, 0]
+        share: Packed = np.uint64(0) - keys[0, :, 0]
         return share
 
 
@@ -154,7 +154,7 @@ class Receiver(Role):
         choice = self.session.prg.bits(count)
         return choice, self.correlated(choice)
 
-    def random_bits(self, words: int) -> tuple[Words, Words]:
+    def random_bits(self, words: int) -> tuple[Packed, Packed]:
         """Uniform choices drawn by the protocol and the chosen one-bit keys, packed uint64[words] each."""
         choice = self.session.prg.words(words)
         keys = self.random(np.unpackbits(choice.view(np.uint8), bitorder="little"))
@@ -170,7 +170,7 @@ class Receiver(Role):
         own = select(choice, bitpack.unpack(packed, choices, count))
         return own ^ (keys[:, 0] & np.uint64(1)).astype(np.uint8)
 
-    def additive(self, choice: Choices) -> Words:
+    def additive(self, choice: Choices) -> Packed:
         """This party's share, uint64[count], of choice * value modulo 2^64."""
         keys = self.random(choice)
         count = len(choice)
@@ -180,25 +180,25 @@ class Receiver(Role):
         return keys[:, 0] + (correction & masks(choice))
 
 
-def additive_correction(keys: Blocks, values: Words) -> Words:
+def additive_correction(keys: Blocks, values: Packed) -> Packed:
     """What turns the receiver's second key into first key + value, modulo 2^64."""
-    correction: Words = keys[0, :, 0] + values - keys[1, :, 0]
+    correction: Packed = keys[0, :, 0] + values - keys[1, :, 0]
     return correction
 
 
-def pack_lowest(keys: Blocks) -> Words:
+def pack_lowest(keys: Blocks) -> Packed:
     """The lowest bits of uint64[64 * words, 2], packed."""
     return pack_words((keys[:, 0] & np.uint64(1)).astype(np.uint8))
 
 
-def pack_words(bits: Choices) -> Words:
+def pack_words(bits: Choices) -> Packed:
     """uint8[64 * words] of 0 and 1 as packed bits."""
     return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
-def masks(choice: Choices) -> Words:
+def masks(choice: Choices) -> Packed:
     """All-ones words where the choice bit is 1, zero elsewhere: selection without branches."""
-    words: Words = np.uint64(0) - choice.astype(np.uint64)
+    words: Packed = np.uint64(0) - choice.astype(np.uint64)
     return words
 
 

@@ -2,7 +2,7 @@
 
 From k short secret bits r and a sparse noise e, both uniform in their sets, come n bits A r + e that look uniform
 to whoever knows only the public matrix A. Ferret applies the same linear map to blocks: each output is the sum of ten
-of k blocks and one leaf of a tree (smc.ot.puncture). The choice bit travels in the lowest bit of the receiver's
+of k blocks and one leaf of a tree (smc.ot.half_tree). The choice bit travels in the lowest bit of the receiver's
 blocks, so one pass over blocks serves both.
 
 **Code.** d = 10 local, as in Yang, Weng, Lan, Zhang, Wang, "Ferret" (CCS 2020): row i is the sum of ten entries whose
@@ -38,7 +38,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smc import kernels
-from smc.primitives.hash import Blocks, round_keys
+from smc.hashing import Blocks, round_keys
 
 LOCALITY = 10
 

@@ -3,7 +3,7 @@
 Protocol: Roy, "SoftSpokenOT: Quieter OT Extension from Small-Field Silent VOLE in the Minicrypt Model" (CRYPTO 2022),
 semi-honest: subspace VOLE over F_{2^k} with the repetition code, without consistency checks.
 
-    base     delta is cut into 128 / k values d_i of k bits; for each, by k base OTs and a GGM tree (`punctured`), the
+    base     delta is cut into 128 / k values d_i of k bits; for each, by k base OTs and a GGM tree (`ggm_tree`), the
              receiver holds 2^k PRG streams r_x and the extension *sender* all of them but r_{d_i}
     receiver u_i = xor_x r_x;  bit j of v_i = xor of the r_x with bit j of x set;  sends c_i = u_i xor choices
     sender   bit j of w_i = xor of the r_x with bit j of x xor d_i set  = (v_i)_j xor (d_i)_j u_i: r_{d_i} drops out
@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc import kernels
+from smc.hashing import Blocks
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
+from smc.ot.ggm_tree import full_trees, punctured_trees
 from smc.ot.interface import Choices
-from smc.ot.punctured import full_trees, punctured_trees
-from smc.primitives.hash import Blocks
 from smc.session import Session
 
 KAPPA = 128

@@ -6,37 +6,12 @@ cost the latency of one. What is sent is what two single directions send; `Recei
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from smc.ot.extension import ExtensionReceiver, ExtensionSender
-from smc.ot.iknp import IknpReceiver, IknpSender
-from smc.ot.interface import Choices, Receiver, Role, Sender, Words, additive_correction, masks, take_turns
-from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
-from smc.ot.trapdoor import TrapdoorReceiver, TrapdoorSender
-from smc.primitives.hash import Blocks
+from smc.hashing import Blocks
+from smc.ot.interface import Choices, Packed, Role, additive_correction, masks, take_turns
+from smc.ot.kinds import Kind, make_roles
 from smc.session import Session
-
-Kind = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
-
-
-def make_roles(kind: Kind, session: Session, sender: str, receiver: str) -> tuple[Sender, Receiver]:
-    """A sender and a receiver of a kind, by their names in the session."""
-    match kind:
-        case "extension":
-            return ExtensionSender(session, sender), ExtensionReceiver(session, receiver)
-        case "trapdoor":
-            return TrapdoorSender(session, sender), TrapdoorReceiver(session, receiver)
-        case "iknp":
-            return IknpSender(session, sender), IknpReceiver(session, receiver)
-        case "ferret":
-            from smc.ot.ferret import FerretReceiver, FerretSender  # not loaded where it is not used
-
-            return FerretSender(session, sender), FerretReceiver(session, receiver)
-        case _:
-            k = int(kind.removeprefix("softspoken"))
-            return SoftSpokenSender(session, sender, k), SoftSpokenReceiver(session, receiver, k)
 
 
 class Transfers:
@@ -65,7 +40,7 @@ class Transfers:
             own[:, part] = self.sender.random(part.stop - part.start)
         return own, chosen
 
-    def random_bits(self, words: int) -> tuple[Words, Words, Words, Words]:
+    def random_bits(self, words: int) -> tuple[Packed, Packed, Packed, Packed]:
         """Random OTs of bits both ways, with random choices: (zero, one, choice, chosen), packed uint64[words] each.
 
         `zero` and `one` are this party's two keys as sender, `choice` and `chosen` its bits as receiver; bit j of
@@ -86,7 +61,7 @@ class Transfers:
         step = self.receiver.batch // unit
         return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
-    def additive(self, values: Words, choice: Choices) -> Words:
+    def additive(self, values: Packed, choice: Choices) -> Packed:
         """Shares of choice * value both ways, summed: own values with the peer's choices and the reverse.
 
         Gilboa, "Two Party RSA Key Generation" (CRYPTO 1999). uint64[n] each; both parties give the same n.
@@ -97,5 +72,5 @@ class Transfers:
         own, chosen = self.random(choice)
         self.session.send("additive", additive_correction(own, values))
         correction = self.session.receive("additive", np.uint64, (count,))
-        share: Words = chosen[:, 0] + (correction & masks(choice)) - own[0, :, 0]
+        share: Packed = chosen[:, 0] + (correction & masks(choice)) - own[0, :, 0]
         return share

@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from numpy.typing import NDArray
 
 from smc.errors import ProtocolError
+from smc.hashing import Blocks
 from smc.ot.interface import Choices, Receiver, Sender
-from smc.primitives.hash import Blocks
 from smc.session import Session
 
 MODULUS_BITS = 2048

@@ -1,1 +1,1 @@
-"""The building blocks below every protocol: PRG, gate hash, bit matrices, numba kernels."""
+"""The building blocks below every protocol: a PRG, bit matrices."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from smc.circuit import Netlist
-from smc.primitives.hash import Blocks, KeySchedule
+from smc.hashing import Blocks, KeySchedule
 from smc.session import Session
 from smc.yao.schemes import SCHEMES, Name
 from smc.yao.walk import ROWS, Piece, walk

@@ -4,7 +4,7 @@
     three-halves   25 bytes a gate; Rosulek, Roy, "Three Halves Make a Whole?" (CRYPTO 2021)
 
 Three-halves hashes half as much again and is slower to compute: it pays where the link is the limit. The assumption is
-the same for both: `smc.primitives.hash` is circular correlation robust (for three-halves: under all linear functions
+the same for both: `smc.hashing` is circular correlation robust (for three-halves: under all linear functions
 of delta's halves, and cut to 65 bits). A piece's tables are one message of `rows` * `row_bytes` bytes.
 
 Cost of n AND gates (gates times instances): 32 n or 25 n bytes from the garbler, in messages of at most 2^15 gates and
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc import kernels
-from smc.primitives.hash import Blocks, RoundKeys
+from smc.hashing import Blocks, RoundKeys
 from smc.primitives.prg import Prg
 from smc.yao.walk import Piece
 

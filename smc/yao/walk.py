@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from smc.circuit import Netlist
 from smc.circuit.netlist import FIRST_INPUT
-from smc.primitives.hash import Blocks
+from smc.hashing import Blocks
 
 LIVE_LABELS = 1 << 16  # slots times instances worked on at once: 1 MiB of labels, half a second-level cache
 ROWS = 1 << 15  # table rows (AND gates times instances) of a message, at most; no more than share a hash key

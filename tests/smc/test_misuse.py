@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from smc import hashing
 from smc.circuit import Builder
 from smc.engines import Choice, Engine
 from smc.local import run_local
@@ -21,7 +22,6 @@ from smc.ot import (
     TrapdoorSender,
     correlated,
 )
-from smc.primitives import hash as gate_hash
 from smc.primitives.prg import Prg
 from smc.session import Session
 from smc.yao import schemes, walk
@@ -138,7 +138,7 @@ def work(engine: Engine) -> Any:
 
 @pytest.mark.parametrize("name", ["yao", "mixed", "yao three-halves"])
 def test_garbling_never_uses_a_key_and_tweak_twice(play, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(gate_hash, "GATES_PER_KEY", 1 << 10)  # several keys even here
+    monkeypatch.setattr(hashing, "GATES_PER_KEY", 1 << 10)  # several keys even here
     monkeypatch.setattr(correlated, "GATES_PER_KEY", 1 << 10)
     monkeypatch.setattr(walk, "ROWS", 1 << 10)
     used: dict[int, list[tuple[bytes, int]]] = defaultdict(list)  # by thread, that is, by party
@@ -165,13 +165,13 @@ def test_garbling_never_uses_a_key_and_tweak_twice(play, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", ["yao", "gmw", "gmw table", "mixed"])
 def test_every_hash_of_a_session_has_its_own_purpose(play, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     purposes: dict[int, list[str]] = defaultdict(list)
-    make = gate_hash.KeySchedule.__init__
+    make = hashing.KeySchedule.__init__
 
     def watched(self: Any, session: Session, purpose: str) -> None:
         purposes[session.party].append(purpose)
         make(self, session, purpose)
 
-    monkeypatch.setattr(gate_hash.KeySchedule, "__init__", watched)
+    monkeypatch.setattr(hashing.KeySchedule, "__init__", watched)
     play(work, name)
     assert sorted(purposes) == [0, 1]
     for names in purposes.values():

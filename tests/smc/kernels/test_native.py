@@ -12,8 +12,8 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from smc import kernels
+from smc.hashing import round_keys
 from smc.kernels import native
-from smc.primitives.hash import round_keys
 
 
 def aes(key: bytes, blocks: np.ndarray) -> np.ndarray:
@@ -58,7 +58,7 @@ def test_wrong_arguments_are_refused() -> None:
 def test_a_program_that_finds_its_kernels_compiled_does_not_load_numba() -> None:
     program = (
         "import sys, numpy as np\n"
-        "from smc.primitives.hash import round_keys\n"
+        "from smc.hashing import round_keys\n"
         "round_keys(bytes(16))\n"
         "print('numba' in sys.modules)\n"
     )
@@ -102,7 +102,7 @@ def test_no_writable_directory_is_no_reason_to_fail(tmp_path: Path, monkeypatch:
 GARBLE = """
 import hashlib, numpy as np
 from smc.circuit import Builder
-from smc.primitives.hash import round_keys
+from smc.hashing import round_keys
 from smc.primitives.prg import Prg
 from smc.yao.schemes import SCHEMES
 from smc.yao.walk import pieces

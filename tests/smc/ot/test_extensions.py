@@ -231,7 +231,7 @@ def test_random_bits_both_ways(kind: Kind, words: int) -> None:
 
 def test_random_bits_are_the_lowest_bits_of_hashed_blocks() -> None:
     """Against the hash that random keys come from, under the purpose of bits."""
-    from smc.primitives.hash import LabelHash
+    from smc.hashing import LabelHash
 
     def send(sender: Sender) -> Any:
         blocks: list[np.ndarray] = []

@@ -14,8 +14,8 @@ from smc.channel import Buffer, Channel
 from smc.local import run_local
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
 from smc.ot.ferret import SETS, FerretReceiver, FerretSender, iterations, kept_trees, parameters
+from smc.ot.half_tree import ReceiverTrees, SenderTrees
 from smc.ot.lpn import LARGE, SMALL, Parameters
-from smc.ot.puncture import ReceiverTrees, SenderTrees
 from smc.session import Session
 
 # 13 and 14 trees of each iteration are used: 208 outputs of the first, 448 of the others.

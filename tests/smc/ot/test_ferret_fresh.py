@@ -10,8 +10,8 @@ import pytest
 from smc.local import run_local
 from smc.ot import ferret
 from smc.ot.ferret import FerretReceiver, FerretSender
+from smc.ot.half_tree import ReceiverTrees, SenderTrees
 from smc.ot.lpn import LinearCode, Parameters
-from smc.ot.puncture import ReceiverTrees, SenderTrees
 from smc.session import Session
 
 TINY = (Parameters(trees=24, depth=4, log_secret=5), Parameters(trees=20, depth=5, log_secret=6))

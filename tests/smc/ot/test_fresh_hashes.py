@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from smc import kernels
+from smc import hashing, kernels
+from smc.hashing import KeySchedule
 from smc.local import run_local
 from smc.ot import EllipticReceiver, EllipticSender, Kind, Transfers
 from smc.ot.elliptic import _Keys
-from smc.ot.punctured import full_trees
-from smc.primitives import hash as gate_hash
-from smc.primitives.hash import KeySchedule
+from smc.ot.ggm_tree import full_trees
 from smc.primitives.prg import Prg
 from smc.session import Session
 
@@ -50,7 +49,7 @@ def everything(session: Session, kind: Kind) -> None:
 def test_every_block_is_hashed_under_its_own_key_and_tweak(
     monkeypatch: pytest.MonkeyPatch, kind: Kind, per_key: int
 ) -> None:
-    monkeypatch.setattr(gate_hash, "GATES_PER_KEY", max(per_key, 192))
+    monkeypatch.setattr(hashing, "GATES_PER_KEY", max(per_key, 192))
     used: dict[int, list[tuple[bytes, int]]] = defaultdict(list)  # by thread, that is, by party
 
     def watch(name: str, place: int) -> None:
@@ -73,7 +72,7 @@ def test_every_block_is_hashed_under_its_own_key_and_tweak(
 
 
 def test_hash_keys_depend_on_session_purpose_and_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_hash, "GATES_PER_KEY", 8)
+    monkeypatch.setattr(hashing, "GATES_PER_KEY", 8)
     keys = []
     for identifier in (bytes(32), bytes([1]) * 32):
         for purpose in ("one", "other"):

@@ -7,9 +7,9 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from smc import kernels
-from smc.ot.punctured import full_trees, punctured_trees
+from smc.hashing import round_keys
+from smc.ot.ggm_tree import full_trees, punctured_trees
 from smc.ot.softspoken import _Streams
-from smc.primitives.hash import round_keys
 from smc.primitives.prg import Prg
 
 TILE = np.empty((128, 32), dtype=np.uint64)

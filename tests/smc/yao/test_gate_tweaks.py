@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from smc.primitives import hash as gate_hash
-from smc.primitives.hash import round_keys
+from smc import hashing
+from smc.hashing import round_keys
 from smc.primitives.prg import Prg
 from smc.yao import walk
 from smc.yao.schemes import SCHEMES, Name, Scheme
@@ -85,5 +85,5 @@ def test_equal_gates_and_equal_instances_share_no_label(name: Name) -> None:
 
 
 def test_a_message_fits_a_hash_key_and_a_key_serves_few_gates() -> None:
-    assert gate_hash.GATES_PER_KEY <= 1 << 16  # re-keying, as the concrete bound of the hash wants it
-    assert walk.ROWS <= gate_hash.GATES_PER_KEY
+    assert hashing.GATES_PER_KEY <= 1 << 16  # re-keying, as the concrete bound of the hash wants it
+    assert walk.ROWS <= hashing.GATES_PER_KEY

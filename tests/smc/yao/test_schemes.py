@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from smc.circuit import Builder
-from smc.primitives.hash import round_keys
+from smc.hashing import round_keys
 from smc.primitives.prg import Prg
 from smc.yao.schemes import SCHEMES
 from smc.yao.walk import Piece, chunks, pieces

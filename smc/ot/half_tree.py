@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc import kernels
-from smc.primitives.hash import Blocks, round_keys
+from smc.hashing import Blocks, round_keys
 
 
 class Trees(Protocol):

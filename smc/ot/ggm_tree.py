@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from smc import kernels
+from smc.hashing import Blocks
 from smc.ot.interface import Choices, masks
-from smc.primitives.hash import Blocks
 
 
 def _double(parents: Blocks) -> Blocks:

@@ -1,0 +1,40 @@
+"""Batches of secret bits, whatever an engine keeps in a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Bits:
+    """A batch of secret bit strings: `data` is [width, batch, ...], what a cell holds is the engine's business."""
+
+    data: NDArray[Any]
+
+    @property
+    def width(self) -> int:
+        """Bits of one instance."""
+        return int(self.data.shape[0])
+
+    @property
+    def batch(self) -> int:
+        """Number of instances."""
+        return int(self.data.shape[1])
+
+    def __getitem__(self, rows: slice) -> Bits:
+        """Some of the bits of every instance."""
+        return Bits(self.data[rows])
+
+    def take(self, instances: NDArray[np.intp] | slice) -> Bits:
+        """Some of the instances (public indices), in the order given; repeats are allowed."""
+        return Bits(self.data[:, instances])
+
+    @staticmethod
+    def join(parts: Sequence[Bits]) -> Bits:
+        """A longer batch: the parts' instances one after another."""
+        return Bits(np.concatenate([part.data for part in parts], axis=1))

@@ -1,0 +1,33 @@
+"""The PRG against AES by another call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from smc.primitives.prg import Prg
+from tests.support.aes import aes
+
+
+def test_prg_is_aes_in_counter_mode() -> None:
+    key = bytes(range(16))
+    stream = b"".join(aes(key, i.to_bytes(16, "big")) for i in range(4))
+    prg = Prg(key)
+    assert prg.bytes(5).tobytes() + prg.bytes(0).tobytes() + prg.bytes(50).tobytes() == stream[:55]
+
+
+def test_prg_never_repeats_and_takes_only_keys() -> None:
+    prg = Prg.from_system()
+    assert not np.array_equal(prg.words(100), prg.words(100))
+    assert not np.array_equal(Prg.from_system().words(4), Prg.from_system().words(4))
+    with pytest.raises(ValueError, match="16 bytes"):
+        Prg(b"short")
+
+
+def test_prg_shapes() -> None:
+    prg = Prg(bytes(16))
+    assert prg.words(3, 2).shape == (3, 2)
+    drawn = prg.bits(7, 1001)
+    assert drawn.shape == (7, 1001)
+    assert set(np.unique(drawn)) == {0, 1}
+    assert prg.bits(0).shape == (0,)
