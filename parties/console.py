@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Console:
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
 
-class Progress:
+class StatusLine:
     """A line that tells what is going on; on a terminal it is animated, elsewhere only `say` writes."""
 
     def __init__(self, status: Status | None) -> None:
@@ -60,15 +60,15 @@ class Progress:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Progress]:
+def progress(what: str) -> Iterator[StatusLine]:
     """A spinner with the present step and the seconds so far."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield Progress(None)
+        yield StatusLine(None)
         return
     from rich.text import Text
 
     with _screen("err").status(Text(what)) as status:
-        yield Progress(status)
+        yield StatusLine(status)
 
 
 def print_json(value: object) -> None:

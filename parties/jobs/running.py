@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from parties.console import Progress
+from parties.console import StatusLine
 from parties.identity import Identity, load_certificate, load_identity, short_fingerprint
 from parties.jobs.settings import CircuitSettings, EngineSettings, Id3Settings, MillionairesSettings
 from parties.link.settings import LinkSettings, require_link
@@ -133,7 +133,7 @@ class Connection:
         self,
         specification: Mapping[str, Any],
         program: Callable[[Engine], Result],
-        progress: Progress,
+        progress: StatusLine,
         forecast: Callable[[], Program],
     ) -> tuple[Result, Report]:
         """Reach the peer, agree on the job, run the program on its engine; the result and the cost report.

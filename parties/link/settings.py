@@ -65,7 +65,7 @@ class LinkSettings(Settings):
 
 
 @dataclass(frozen=True)
-class Link:
+class Way:
     """A complete way to the peer: exactly one of `listen` and `connect` is set. Times in seconds."""
 
     identity: Path
@@ -78,14 +78,14 @@ class Link:
     emulate: LinkShape | None
 
 
-def require_link(settings: LinkSettings) -> Link:
+def require_link(settings: LinkSettings) -> Way:
     """The link if the settings are complete, otherwise an `InputError` that names what is missing."""
     if settings.listen is None and settings.connect is None:
         raise InputError(
             "no way to the peer: one party gives --listen HOST:PORT, the other --connect HOST:PORT "
             "(or listen, connect under [link] in --config)"
         )
-    return Link(
+    return Way(
         identity=required(settings.identity, "link.identity"),
         certificate=required(settings.certificate, "link.certificate"),
         peer=required(settings.peer, "link.peer"),

@@ -42,7 +42,7 @@ class Watcher(Protocol):
 
 
 @dataclass
-class Rows:
+class OpenTable:
     """A party's rows for one session, checked, and their keyed fingerprint."""
 
     source: Source
@@ -59,7 +59,7 @@ class Finished:
 
 
 @contextmanager
-def rows_of(job: Proposal, offer: Offer, identity: Identity, known: str) -> Iterator[Rows]:
+def rows_of(job: Proposal, offer: Offer, identity: Identity, known: str) -> Iterator[OpenTable]:
     """Open the job's table and check its rows. `InputError` if they are not fit, or not those of `known` any more."""
     bounds = offer.settings.model_copy(update={"max_rows": job.settings.max_rows})
     columns = list(job.agreed.attributes)
@@ -75,7 +75,7 @@ def rows_of(job: Proposal, offer: Offer, identity: Identity, known: str) -> Iter
         found = source.fingerprint(key).hex()
         if known and known != found:
             raise InputError("the table's rows have changed since the job began: it cannot go on; propose it anew")
-        yield Rows(source, found)
+        yield OpenTable(source, found)
     finally:
         source.close()
 
@@ -85,7 +85,7 @@ def run(
     job: Proposal,
     own: Tree,
     known: str,
-    rows: Callable[[], AbstractContextManager[Rows]],
+    rows: Callable[[], AbstractContextManager[OpenTable]],
     watcher: Watcher,
 ) -> Finished:
     """The session: agree on the last common level, go on from there to the end.

@@ -26,7 +26,7 @@ NEVER = 30 * 24 * 3600.0  # seconds of silence, where both parties are threads o
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
 
 
-class _Log(console.Progress):
+class _Log(console.StatusLine):
     """Tells the log instead of the terminal."""
 
     def __init__(self) -> None:

@@ -78,7 +78,7 @@ def _head_message(head: Head, signer: str) -> dict[str, Any]:
     return {"number": head.number, "hash": head.hash, "fingerprint": signer}
 
 
-class Statement(NamedTuple):
+class SignedEntry(NamedTuple):
     """An entry of kind `signed`: its number, both parties' statements, and their certificates when the node started."""
 
     number: int
@@ -93,7 +93,7 @@ class Checked:
     """What a check has found: the hashes of the entries by number, the statements among them, and the problems."""
 
     hashes: dict[int, str] = field(default_factory=dict)
-    statements: list[Statement] = field(default_factory=list)
+    statements: list[SignedEntry] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -200,15 +200,15 @@ def _fields(row: Row) -> dict[str, Any]:
     return {}
 
 
-def _statement(row: Row, start: Mapping[str, Any]) -> Iterator[Statement]:
+def _statement(row: Row, start: Mapping[str, Any]) -> Iterator[SignedEntry]:
     """The statements in an entry; none if they were changed past recognition."""
     with suppress(ValidationError):
         both = BothSigned.model_validate(_fields(row))
-        yield Statement(row.number, both.ours, both.theirs, start.get("fingerprint"), start.get("peer_fingerprint"))
+        yield SignedEntry(row.number, both.ours, both.theirs, start.get("fingerprint"), start.get("peer_fingerprint"))
 
 
 def _statement_problems(
-    log: Checked, statement: Statement, certificate: x509.Certificate, peer: x509.Certificate | None
+    log: Checked, statement: SignedEntry, certificate: x509.Certificate, peer: x509.Certificate | None
 ) -> Iterator[str]:
     """Where a log differs from what its own statements say of it; signatures of former certificates are left out."""
     number, ours, theirs = statement.number, statement.ours, statement.theirs

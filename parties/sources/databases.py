@@ -24,7 +24,7 @@ EACH_ONCE = "EXPLODE(ARRAY(0)) once AS once"
 MESSAGE = 300  # characters of an engine's complaint that are shown
 
 
-class Engine(ABC):
+class Database(ABC):
     """A connection that answers queries. `place` names it in messages; passwords in `hidden` are cut out of them."""
 
     cased = False  # whether names that differ only in case are two names
@@ -78,7 +78,7 @@ class Engine(ABC):
         """The lines of an answer."""
 
 
-class DuckDb(Engine):
+class DuckDb(Database):
     """A DuckDB that belongs to somebody else: it is only asked."""
 
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
@@ -114,7 +114,7 @@ class Scratch(DuckDb):
         return exp.Select().select("*").from_("kept")
 
 
-class Postgres(Engine):
+class Postgres(Database):
     """PostgreSQL. Every query is a transaction of its own that could not write, with memory to group rows by hashes."""
 
     cased = True
@@ -131,7 +131,7 @@ class Postgres(Engine):
             return cursor.execute(sql).fetchall()
 
 
-class Spark(Engine):
+class Spark(Database):
     """A Spark session. What is asked often is kept in Spark's own memory or disk, where the rows are."""
 
     def keep(self, rows: exp.Select) -> exp.Select:

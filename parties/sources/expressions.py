@@ -14,7 +14,7 @@ from typing import Any
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
-from parties.sources.mapping import Rule
+from parties.sources.mapping import ColumnRule
 from parties.text import did_you_mean, listed, quoted
 from smc.errors import InputError
 
@@ -29,7 +29,7 @@ class Cell:
     `InputError` (without the place) if the type holds no categories.
     """
 
-    def __init__(self, rule: Rule, dtype: dt.DataType, lists: bool) -> None:
+    def __init__(self, rule: ColumnRule, dtype: dt.DataType, lists: bool) -> None:
         self._rule = rule
         self._type = dtype
         self._lists = lists

@@ -8,16 +8,16 @@ from typing import Any
 import ibis
 import ibis.expr.types as ir
 
-from parties.sources.databases import DuckDb, Engine, Postgres, Scratch, Spark, one_line
-from parties.sources.mapping import Rule
+from parties.sources.databases import Database, DuckDb, Postgres, Scratch, Spark, one_line
+from parties.sources.mapping import ColumnRule
 from parties.sources.source import Source
 from smc.errors import InputError
 
 FRAME = "the frame"
-ENGINES: dict[str, type[Engine]] = {"duckdb": DuckDb, "postgres": Postgres, "pyspark": Spark}
+DATABASES: dict[str, type[Database]] = {"duckdb": DuckDb, "postgres": Postgres, "pyspark": Spark}
 
 
-def open_frame(frame: Any, rules: Sequence[Rule], max_rows: int, memory: str, threads: int | None) -> Source:
+def open_frame(frame: Any, rules: Sequence[ColumnRule], max_rows: int, memory: str, threads: int | None) -> Source:
     """The source for an object, see `opening.from_frame`. `InputError` if it is no table."""
     if isinstance(frame, ir.Table):
         table, engine = frame, _own_engine(frame)
@@ -37,11 +37,11 @@ def open_frame(frame: Any, rules: Sequence[Rule], max_rows: int, memory: str, th
         raise
 
 
-def _own_engine(table: ir.Table) -> Engine:
+def _own_engine(table: ir.Table) -> Database:
     try:
         backend = table.get_backend()
     except Exception as error:
         raise InputError(f"{FRAME}: {one_line(error)}") from None
-    if backend.name not in ENGINES:
+    if backend.name not in DATABASES:
         raise InputError(f"{FRAME}: an Ibis table must be of DuckDB, PostgreSQL or Spark, not {backend.name}")
-    return ENGINES[backend.name](backend, FRAME)
+    return DATABASES[backend.name](backend, FRAME)

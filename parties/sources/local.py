@@ -15,7 +15,7 @@ import sqlglot.expressions as exp
 
 from parties.sources.databases import Scratch
 from parties.sources.delimited import read_csv
-from parties.sources.mapping import Rule
+from parties.sources.mapping import ColumnRule
 from parties.sources.named import find_table
 from parties.sources.settings import TableSettings
 from parties.sources.source import Source
@@ -30,7 +30,7 @@ Reader: TypeAlias = "Callable[[Scratch], ir.Table]"
 ATTACHED = "source"  # what a DuckDB file is called while it is attached
 
 
-def open_files(settings: TableSettings, rules: Sequence[Rule]) -> Source:
+def open_files(settings: TableSettings, rules: Sequence[ColumnRule]) -> Source:
     """The source for a path, see `opening.open_table`."""
     read = _reader(Path(settings.source), settings.table)
     engine = Scratch(settings.label, settings.memory, settings.threads)

@@ -13,7 +13,7 @@ from smc.errors import InputError
 
 
 @dataclass(frozen=True)
-class Rule:
+class ColumnRule:
     """How the cells of one column become category indices of an attribute.
 
     First `texts`: a cell's text, without space around it, to its index. Then, if there are `edges`, the number x of the
@@ -30,7 +30,7 @@ class Rule:
     missing: int | None
 
 
-def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence[str]) -> list[Rule]:
+def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence[str]) -> list[ColumnRule]:
     """The rules of the named attributes, in that order.
 
     `InputError` if the settings, of whichever attribute, do not fit the schema; it names the key under `columns`.
@@ -46,7 +46,7 @@ def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence
     return [found[name] for name in names]
 
 
-def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings) -> Rule:
+def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings) -> ColumnRule:
     index = {category: i for i, category in enumerate(categories)}
 
     def place(category: str, key: str) -> int:
@@ -72,4 +72,4 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings) -> R
         )
     if missing is not None:
         texts = texts | {MISSING: missing}
-    return Rule(name, settings.column or name, categories, texts, settings.edges, ranges, missing)
+    return ColumnRule(name, settings.column or name, categories, texts, settings.edges, ranges, missing)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parties.sources.mapping import Rule
+from parties.sources.mapping import ColumnRule
 from parties.sources.needed import needing
 from parties.sources.settings import TableSettings
 from parties.sources.source import Source
@@ -16,7 +16,7 @@ from smc.errors import InputError
 CONNECT_SECONDS = 10
 
 
-def open_database(settings: TableSettings, rules: Sequence[Rule]) -> Source:
+def open_database(settings: TableSettings, rules: Sequence[ColumnRule]) -> Source:
     """The source for a PostgreSQL URL, see `opening.open_table`."""
     with needing("postgres", settings.label):
         import ibis

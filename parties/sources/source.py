@@ -12,10 +12,10 @@ import ibis.expr.datatypes as dt
 import numpy as np
 import sqlglot.expressions as exp
 
-from parties.sources.databases import Engine
+from parties.sources.databases import Database
 from parties.sources.expressions import Cell
 from parties.sources.levels import Plan
-from parties.sources.mapping import Rule
+from parties.sources.mapping import ColumnRule
 from parties.text import did_you_mean, listed, quoted
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
@@ -31,10 +31,10 @@ class Source:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Database,
         table: exp.Query,
         types: Mapping[str, dt.DataType],
-        rules: Sequence[Rule],
+        rules: Sequence[ColumnRule],
         max_rows: int,
     ) -> None:
         """`table` has columns of the given types; the last of the rules is the target's.
@@ -132,7 +132,7 @@ class Source:
         query = exp.Select().select(exp.Min(this=cell.text)).from_(self._table.subquery("t"))
         return self._engine.text(query.where(cell.index.is_(exp.Null())))
 
-    def _cell(self, rule: Rule, types: Mapping[str, dt.DataType]) -> Cell:
+    def _cell(self, rule: ColumnRule, types: Mapping[str, dt.DataType]) -> Cell:
         if rule.column not in types:
             hint = did_you_mean(rule.column, types) or f"; there are {listed(types)}"
             raise InputError(f"{self._where(rule)}: there is no such column{hint}")
@@ -143,6 +143,6 @@ class Source:
         except InputError as error:
             raise InputError(f"{self._where(rule)}: {error}") from None
 
-    def _where(self, rule: Rule) -> str:
+    def _where(self, rule: ColumnRule) -> str:
         attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"
         return f"{self._engine.place}, column {quoted(rule.column)}{attribute}"

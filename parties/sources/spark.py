@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from parties.link.address import parse_address
-from parties.sources.mapping import Rule
+from parties.sources.mapping import ColumnRule
 from parties.sources.needed import needing
 from parties.sources.settings import TableSettings
 from parties.sources.source import Source
@@ -38,7 +38,7 @@ ALONE: dict[str, bool | float | int | str | None] = {  # for Spark in this proce
 _starting = threading.Lock()
 
 
-def open_session(settings: TableSettings, rules: Sequence[Rule]) -> Source:
+def open_session(settings: TableSettings, rules: Sequence[ColumnRule]) -> Source:
     """The source for a Spark URL, see `opening.open_table`."""
     with needing("spark", settings.label):
         import ibis

@@ -20,7 +20,7 @@ MAX_SESSIONS = 64
 
 
 @dataclass
-class Session:
+class Login:
     """A browser that has signed in: what its cookie and its forms must carry. `expires` is on the logins' clock."""
 
     secret: str = field(repr=False)
@@ -29,7 +29,7 @@ class Session:
 
 
 @dataclass
-class _Link:
+class _Token:
     """A login link that has not been used."""
 
     token: str = field(repr=False)
@@ -41,8 +41,8 @@ class Logins:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._links: list[_Link] = []
-        self._sessions: list[Session] = []
+        self._links: list[_Token] = []
+        self._sessions: list[Login] = []
         self._lock = threading.Lock()
 
     def link(self, origin: str) -> str:
@@ -52,11 +52,11 @@ class Logins:
         """
         with self._lock:
             self._forget()
-            link = _Link(secrets.token_urlsafe(32), self._clock() + LINK_SECONDS)
+            link = _Token(secrets.token_urlsafe(32), self._clock() + LINK_SECONDS)
             self._links = [*self._links[1 - MAX_LINKS :], link]
         return f"{origin}/login?token={link.token}"
 
-    def sign_in(self, token: str) -> Session | None:
+    def sign_in(self, token: str) -> Login | None:
         """Use up a link's token and begin a session; None if there is no such link (any more)."""
         with self._lock:
             self._forget()
@@ -64,11 +64,11 @@ class Logins:
             if not used:
                 return None
             self._links.remove(used[0])
-            session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._clock() + SESSION_SECONDS)
+            session = Login(secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._clock() + SESSION_SECONDS)
             self._sessions = [*self._sessions[1 - MAX_SESSIONS :], session]
             return session
 
-    def session(self, secret: str, in_use: bool = True) -> Session | None:
+    def session(self, secret: str, in_use: bool = True) -> Login | None:
         """The session of a cookie, if there is one; `in_use` says that it is a person who asks, not a timer."""
         with self._lock:
             self._forget()
@@ -79,7 +79,7 @@ class Logins:
                 found[0].expires = self._clock() + SESSION_SECONDS
             return found[0]
 
-    def sign_out(self, session: Session) -> None:
+    def sign_out(self, session: Login) -> None:
         """End a session."""
         with self._lock:
             self._sessions = [other for other in self._sessions if other is not session]
@@ -91,7 +91,7 @@ class Logins:
         self._sessions = [session for session in self._sessions if session.expires > now]
 
 
-def is_from(session: Session, form_token: str) -> bool:
+def is_from(session: Login, form_token: str) -> bool:
     """Whether a form with this token was shown in this session."""
     return _same(session.form_token, form_token)
 

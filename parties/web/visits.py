@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from parties.web.login import Logins, Session, is_from
+from parties.web.login import Login, Logins, is_from
 from smc.errors import InputError
 
 MAX_FORM = 64 * 1024  # bytes
@@ -24,7 +24,7 @@ class Visit:
     """One request in a session, with its form if it is a POST."""
 
     request: Request
-    session: Session
+    session: Login
     form: dict[str, str]
 
     @property
