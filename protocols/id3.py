@@ -35,12 +35,12 @@ from protocols.counts import Counts, Indices, LevelCounts
 from protocols.inputs import both_inputs
 from protocols.logarithm import x_log_x
 from protocols.majority import count_inputs, greatest_sum
+from protocols.opened import index_below
 from protocols.precision import Precision, count_width, derive
 from protocols.tree import Leaf, Open, Split, Tree, open_depth
 from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, argmin, maximum, select, total
 from smc.engines import GARBLED, Bits, Engine, Prices, Word
 from smc.errors import InputError
-from smc.primitives import bits as bitpack
 
 __all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "id3"]
 
@@ -228,11 +228,12 @@ def _leaves(
     with engine.session.phase("leaves"):
         winner, decided = engine.run(netlist, *count_inputs(engine, own.classes.T, width), inherited)
         (opened,) = engine.reveal(decided)
-    labels = bitpack.to_words(opened[1:])
-    for node, leaf, label in zip(level, opened[0], labels, strict=True):
+    leaves = index_below(opened[:1] ^ np.uint8(1), 1 if last else 2, "whether a node of the last level splits") == 0
+    labels = index_below(opened[1:], np.where(leaves, problem.classes, 1), "a leaf's class")
+    for node, leaf, label in zip(level, leaves, labels, strict=True):
         if leaf:
             node.label = int(label)
-    open_nodes = np.flatnonzero(opened[0] == 0)
+    open_nodes = np.flatnonzero(~leaves)
     return open_nodes, winner.take(open_nodes)
 
 
@@ -279,7 +280,7 @@ def _splits(engine: Engine, problem: Problem, level: list[_Node], open_nodes: In
             inputs = [bits.take(slice(j, count * left, left)) for j in range(left)]
             netlist = argmin_netlist(left, scores.width, engine.form)
             (index,) = engine.reveal(*engine.run(netlist, *inputs))
-        chosen = bitpack.to_words(index).astype(np.int64)
+        chosen = index_below(index, candidates.shape[1], "a node's attribute")
     for i, node in enumerate(open_nodes):
         level[node].attribute = int(candidates[i, chosen[i]])
 

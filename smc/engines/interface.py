@@ -50,6 +50,15 @@ class Engine(ABC):
         left, right = (self.input(owner, own if owner == self.party else None, *own.shape) for owner in (0, 1))
         return left, right
 
+    def random(self, width: int, batch: int) -> Bits:
+        """Secret uniform bits that neither party knows or can bias: the XOR of bits that each draws for itself.
+
+        Costs what the inputs cost: nothing on XOR shares; garbled, one correlated OT a bit, the evaluator's choice.
+        Each party's bits come from `Session.contributions`, so they are given, not left to the OT.
+        """
+        left, right = self.both(self.session.contributions.bits(width, batch))
+        return left ^ right
+
     @abstractmethod
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `input`, which has checked the arguments."""
