@@ -1,0 +1,51 @@
+"""Which profile suits a job and a link: all are counted and the quickest wins, the same one at both parties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from parties.jobs.settings import ENGINE
+from smc.counting import Program, cheapest
+from smc.engines import Profile
+from smc.link_shape import LinkShape
+
+BOOLEAN = (
+    Profile("yao"),
+    Profile("yao", garbling="three-halves"),
+    Profile("gmw", form="depth"),
+    Profile("gmw", form="size"),
+    Profile("gmw", "ferret", form="depth"),
+    Profile("gmw", "ferret", form="size"),
+)
+INTEGER = (
+    Profile("mixed"),
+    Profile("mixed", garbling="three-halves"),
+    Profile("mixed", "ferret", garbling="three-halves"),
+    Profile("lean", form="depth"),
+    Profile("lean", form="size"),
+    Profile("lean", "ferret", form="depth"),
+    Profile("lean", "ferret", form="size"),
+)
+
+
+def profiles(integers: bool) -> tuple[Profile, ...]:
+    """All that suit a job: with additive shares only where it computes with integers."""
+    return INTEGER + BOOLEAN if integers else BOOLEAN
+
+
+def contenders(integers: bool) -> tuple[Profile, ...]:
+    """Those among which the engine "auto" chooses: for integers, what no other one beats on every link."""
+    return (*INTEGER, BOOLEAN[1]) if integers else BOOLEAN
+
+
+def named(specification: Mapping[str, Any]) -> Profile | None:
+    """The profile that a specification names; None for the engine "auto"."""
+    if specification["engine"] == "auto":
+        return None
+    return Profile(**{name: specification[name] for name in ENGINE if name in specification})
+
+
+def choose(program: Program, candidates: Sequence[Profile], shape: LinkShape) -> Profile:
+    """The profile of least predicted time."""
+    return cheapest(program, candidates, shape).profile
