@@ -27,9 +27,9 @@ from protocols.id3 import Problem, id3
 from smc.engines import make_engine
 from smc.errors import InputError
 from smc.local import run_local
-
-from ..chromium import chromium
-from .nodes import ENVIRONMENT, Nodes, eventually, job
+from tests.support.chromium import chromium
+from tests.support.nodes import ENVIRONMENT, Nodes, job
+from tests.support.waiting import eventually
 
 RESEARCH = '[[policy]]\nname = "research"\neffect = "permit"\npurpose = "research"\n'
 NOT_FOR_FUN = '[[policy]]\nname = "not for fun"\neffect = "deny"\npurpose = "fun"\n'

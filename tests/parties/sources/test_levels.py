@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.sources import from_frame
-from parties.sources.databases import Engine
+from parties.sources.databases import Database
 from parties.sources.source import Source
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
-from protocols.tree import Leaf, Open, Split, Tree
-
-from .agreement import assert_same_level, random_tree
+from protocols.tree import Leaf, Open, Split
+from tests.support.agreement import assert_same_level, full, path, random_tree
 
 
 def table(sizes: tuple[int, ...], classes: int, rows: int, rare: float = 1.0) -> tuple[Source, RowCounts]:
@@ -34,22 +33,6 @@ def table(sizes: tuple[int, ...], classes: int, rows: int, rare: float = 1.0) ->
     columns = {f"a{i}": cells[:, i].astype(str) for i in range(len(sizes))}
     frame = pyarrow.table({**columns, "t": labels.astype(str)})
     return from_frame(frame, schema, "t"), RowCounts(sizes, classes, cells, labels)
-
-
-def path(depth: int, size: int) -> Tree:
-    """One branch to the depth, of first values; all else are leaves."""
-    tree: Tree = Open()
-    for attribute in reversed(range(depth)):
-        others = Open() if attribute == depth - 1 else Leaf(0)
-        tree = Split(attribute, (tree, *[others] * (size - 1)))
-    return tree
-
-
-def full(depth: int, size: int) -> Tree:
-    tree: Tree = Open()
-    for attribute in reversed(range(depth)):
-        tree = Split(attribute, (tree,) * size)
-    return tree
 
 
 @given(
@@ -105,7 +88,7 @@ def test_a_level_is_one_query(monkeypatch: pytest.MonkeyPatch) -> None:
     source, _ = table((3,) * 5, 2, 100)
     asked: list[str] = []
     monkeypatch.setattr(
-        Engine, "sql", lambda self, query, plain=Engine.sql: asked.append(plain(self, query)) or asked[-1]
+        Database, "sql", lambda self, query, plain=Database.sql: asked.append(plain(self, query)) or asked[-1]
     )
     with source:
         source.check()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from parties.commands.audit import group
-from parties.identity import create, fingerprint
+from parties.identity import Identity, create, fingerprint
 from parties.records import AuditLog, connect
 from parties.records.database import TRIGGERS
 from smc.errors import InputError
+from tests.support.logs import Node, two_jobs
 
 
 def run(*words: object) -> Any:
@@ -23,6 +25,13 @@ def run(*words: object) -> Any:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, identities: dict[str, Identity]) -> Iterator[tuple[Node, Node]]:
+    """alice and bob after two jobs."""
+    with two_jobs(tmp_path, identities) as both:
+        yield both
 
 
 @pytest.fixture

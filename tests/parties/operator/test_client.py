@@ -20,8 +20,7 @@ from parties.operator.interface import ENDED, JobView, Operator
 from parties.party_file import state_directory
 from parties.trees.tree import MAX_DEPTH
 from smc.errors import InputError, LinkError
-
-from .web.api_fake import APPROVED, KEY, LINK, FakeNode, application, progress, serving, write_access
+from tests.support.api_fake import APPROVED, KEY, LINK, FakeNode, application, progress, serving, write_access
 
 A, B, C = "a1b2" + "0" * 28, "a1c3" + "1" * 28, "c" * 32
 

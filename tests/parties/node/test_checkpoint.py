@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +19,7 @@ from protocols.tree import Leaf, Open, Split, Tree, cut
 from smc.errors import InputError, ProtocolError, SmcError
 from smc.local import run_local
 from smc.meter import Cost
-
-from .test_ledger import OTHER, REPORT, STAGES, TREE, Pair, paired
-from .test_review_consent import agreed
+from tests.support.ledgers import OTHER, REPORT, STAGES, TREE, Pair, agreed
 
 COST = Cost(1, 2, 3, 4)
 
@@ -92,12 +89,6 @@ def test_a_peer_cannot_have_lost_more_than_a_level() -> None:
     """A level is on both disks before the next one is computed: who says otherwise would see another tree's top."""
     with pytest.raises(ProtocolError, match="level"):
         met((TREE, cut(TREE, 1)))
-
-
-@pytest.fixture
-def pair(tmp_path: Path, identities: dict[str, Identity]) -> Iterator[Pair]:
-    with paired(tmp_path, identities) as made:
-        yield made
 
 
 def cut_short(pair: Pair, tree: Tree) -> str:

@@ -18,7 +18,7 @@ from parties.tables.rows import Table
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-SHARED = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
+SHARED = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 AGREED = Schema({"outlook": ("sunny", "overcast", "rain"), "wind": ("weak", "strong", "?"), "play": ("yes", "no")})
 
 

@@ -16,11 +16,18 @@ from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.tree import Open
 from smc.errors import InputError
-
-from . import typed
-from .agreement import SCHEMA, TARGET, Sample, assert_same_counts, assert_same_level, random_tree
-from .conftest import Server
-from .test_source_levels import full, path
+from tests.support import typed
+from tests.support.agreement import (
+    SCHEMA,
+    TARGET,
+    Sample,
+    assert_same_counts,
+    assert_same_level,
+    full,
+    path,
+    random_tree,
+)
+from tests.support.postgres import Server
 
 PASSWORD = "p@ss:w/rd%"
 ENCODED = "p%40ss%3Aw%2Frd%25"

@@ -7,21 +7,10 @@ from typing import Any
 
 import pytest
 
-from parties.node.proposal import JobFile, propose
 from parties.node.statement import Statement, state, why
 from parties.operator.interface import ENDED
-from parties.records import Head, Signed
-from parties.tables.schema import Schema
 from smc.errors import ProtocolError
-
-SCHEMA = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
-PROPOSAL = propose(JobFile(table="days"), SCHEMA, 100, 0)
-SIGNED = Signed(result={"tree": "x"}, head=Head(number=1, hash="0" * 64), signature="0" * 128)
-
-
-def says(verdict: Any = "approved", end: Any = "", why: str = "") -> Statement:
-    signed = SIGNED if end == "computed" else None
-    return Statement(proposal=PROPOSAL, verdict=verdict, end=end, why=why, signed=signed)
+from tests.support.statements import says
 
 
 @pytest.mark.parametrize(

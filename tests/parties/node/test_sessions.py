@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,16 +19,8 @@ from parties.node import runner, sessions
 from parties.node.events import Events
 from parties.node.sessions import Sessions
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
-
-from .test_ledger import TREE, Pair, paired, propose
-from .test_review_consent import agreed
-
-
-def eventually(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 15
-    while not condition():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.02)
+from tests.support.ledgers import TREE, Pair, agreed, paired, propose
+from tests.support.waiting import eventually
 
 
 class Nodes:

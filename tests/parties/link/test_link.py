@@ -18,7 +18,7 @@ from parties.link.frames import CHUNK_BYTES
 from parties.link.opening import open_link
 from smc.errors import InputError, JobMismatchError, LinkError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 JOB = {"protocol": "test"}
 SIZES = [0, 1, 255 * 1024, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 5 * 1024 * 1024]
 

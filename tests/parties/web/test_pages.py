@@ -14,8 +14,7 @@ from parties.operator.interface import Verdict
 from parties.trees.text import to_dot, to_text
 from parties.trees.tree import Leaf, Node, Split, TreeFile, places, size
 from parties.web import figures, results, words
-
-from .fake_node import ORIGIN, Browser, FakeNode, cost, tree, wide_tree
+from tests.support.fake_node import ORIGIN, Browser, FakeNode, cost, tree, wide_tree
 
 APPROVED = Verdict(verdict="approved", by="proposer", at="2026-03-01T12:00:00+00:00")
 WAITING = Verdict(verdict="waiting")

@@ -8,16 +8,14 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from parties.identity import create
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
 from smc.errors import LinkError
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 90.0
@@ -209,11 +207,3 @@ def job(node: NodeProcess, identifier: str) -> JobView:
 
     eventually(there)
     return found[0]
-
-
-def eventually(condition: Callable[[], Any], seconds: float = DEADLINE) -> None:
-    """Wait until it is true."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.05)

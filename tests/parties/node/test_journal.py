@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,16 +16,8 @@ from parties.policy.rules import Rule
 from parties.records import AuditLog, connect
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost
-
-from .test_job_state import says
-from .test_ledger import OTHER, REPORT, TREE, Pair, paired, propose
-from .test_review_consent import agreed
-
-
-@pytest.fixture
-def pair(tmp_path: Path, identities: dict[str, Identity]) -> Iterator[Pair]:
-    with paired(tmp_path, identities) as made:
-        yield made
+from tests.support.ledgers import OTHER, REPORT, TREE, Pair, agreed, paired, propose
+from tests.support.statements import says
 
 
 def kinds(pair: Pair, party: int = 0) -> list[str]:

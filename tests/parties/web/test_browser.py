@@ -14,9 +14,8 @@ from parties.trees.tree import Leaf, Split
 from parties.web.app import make_app
 from parties.web.login import Logins
 from parties.web.server import WebServer
-
-from ...chromium import chromium
-from .fake_node import FakeNode, wide_tree
+from tests.support.chromium import chromium
+from tests.support.fake_node import FakeNode, wide_tree
 
 MARKUP = "<b>x</b> & <script>y</script> %{z} $1$"
 

@@ -19,8 +19,17 @@ from parties.operator import client
 from parties.operator.interface import Verdict
 from parties.trees.text import to_dot
 from parties.trees.tree import TreeFile
-
-from .web.api_fake import APPROVED, LINK, WAITING, FakeNode, application, job_view, progress, serving, write_access
+from tests.support.api_fake import (
+    APPROVED,
+    LINK,
+    WAITING,
+    FakeNode,
+    application,
+    job_view,
+    progress,
+    serving,
+    write_access,
+)
 
 A, B, C = "a1b2" + "0" * 28, "a1c3" + "1" * 28, "c" * 32
 HOSTILE = "\x1b[2J\x9b31m\r\n  ours  approved\t\u202egood\u2069 [red]:boom:" + " " * 200 + "."

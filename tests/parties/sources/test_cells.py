@@ -16,9 +16,8 @@ from parties.sources import ColumnSettings, from_frame
 from parties.tables.schema import Schema
 from protocols.tree import Open
 from smc.errors import InputError
-
-from . import typed
-from .agreement import assert_same_counts, assert_same_level
+from tests.support import typed
+from tests.support.agreement import assert_same_counts, assert_same_level
 
 
 @given(st.lists(st.tuples(*(st.integers(0, len(pool) - 1) for pool in typed.POOLS.values())).map(list), max_size=12))

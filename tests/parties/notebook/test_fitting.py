@@ -34,7 +34,7 @@ from parties.tables.schema import Schema
 from parties.trees.tree import Leaf, Split
 from smc.errors import InputError, JobMismatchError, LinkError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DEMO = demo()
 OURS, THEIRS = pd.read_csv(DEMO.clinic_a), pd.read_csv(DEMO.clinic_b)
 WEATHER = pd.concat([OURS, THEIRS], ignore_index=True)

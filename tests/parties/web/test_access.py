@@ -12,8 +12,7 @@ from parties.web.app import make_app
 from parties.web.guard import HEADERS
 from parties.web.login import Logins, is_from
 from parties.web.visits import MAX_FORM
-
-from .fake_node import ORIGIN, Browser, FakeNode
+from tests.support.fake_node import ORIGIN, Browser, FakeNode
 
 PATHS = ["/", "/propose", "/audit", "/jobs/abcd", "/jobs/abcd/tree.json", "/jobs/abcd/figures/tree"]
 

@@ -21,8 +21,7 @@ from parties.sources.source import Source
 from parties.tables.schema import Schema
 from protocols.tree import Open
 from smc.errors import InputError
-
-from .agreement import SCHEMA, TARGET, Sample, assert_same_counts, reference, tree_of
+from tests.support.agreement import SCHEMA, TARGET, Sample, assert_same_counts, reference, tree_of
 
 SMALL = Schema({"a": ("1", "2", "?"), "b": ("x", "y")}, "b")
 

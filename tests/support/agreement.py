@@ -92,6 +92,22 @@ def random_tree(rng: random.Random, sizes: tuple[int, ...], depth: int, leaves: 
     return grow(tuple(range(len(sizes))), depth)
 
 
+def path(depth: int, size: int) -> Tree:
+    """One branch to the depth, of first values; all else are leaves."""
+    tree: Tree = Open()
+    for attribute in reversed(range(depth)):
+        others = Open() if attribute == depth - 1 else Leaf(0)
+        tree = Split(attribute, (tree, *[others] * (size - 1)))
+    return tree
+
+
+def full(depth: int, size: int) -> Tree:
+    tree: Tree = Open()
+    for attribute in reversed(range(depth)):
+        tree = Split(attribute, (tree,) * size)
+    return tree
+
+
 def assert_same_level(source: Counts, expected: Counts, tree: Tree, attributes: bool = True) -> None:
     left, right = source.level(tree, attributes), expected.level(tree, attributes)
     assert left.classes.dtype == np.int64

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,9 +21,8 @@ from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError, ProtocolError, SmcError
 from smc.meter import Cost
-
-from .test_ledger import STAGES, Pair, paired
-from .test_ledger import propose as propose_at
+from tests.support.ledgers import STAGES, Pair, agreed, paired
+from tests.support.ledgers import propose as propose_at
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
 AROUND = Surroundings(runs_today=0, waiting=0, at=datetime(2026, 3, 2, 12, tzinfo=UTC), address=None)
@@ -93,21 +91,6 @@ def test_a_bound_below_the_tables_own_is_refused_without_a_look_at_the_rows(iden
     found = judged(identities, job_of(1, max_rows=50))
     assert found.verdict == "refused"
     assert "100" in found.public
-
-
-@pytest.fixture
-def pair(tmp_path: Path, identities: dict[str, Identity]) -> Iterator[Pair]:
-    with paired(tmp_path, identities) as made:
-        yield made
-
-
-def agreed(pair: Pair) -> str:
-    """A job of alice's that both have approved."""
-    job = propose_at(pair)
-    pair.deliver()
-    pair.parties[1].ledger.decide(job, "approved")
-    pair.deliver()
-    return job
 
 
 def test_consent_by_rule_is_asked_for_again_when_the_job_runs(tmp_path: Path, identities: dict[str, Identity]) -> None:

@@ -13,7 +13,7 @@ from parties.link.frames import CHUNK_BYTES, MAX_FRAME_BYTES, FrameReader, Frame
 from proto import exchange_pb2
 from smc.errors import ProtocolError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 edges = st.sampled_from([0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES])
 messages = st.lists(st.tuples(st.text(st.characters(codec="ascii", categories=["L", "N"])), edges), max_size=4)
 

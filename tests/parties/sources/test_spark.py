@@ -18,10 +18,8 @@ from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.tree import Open
 from smc.errors import InputError
-
-from . import typed
-from .agreement import SCHEMA, TARGET, Sample, assert_same_level, random_tree
-from .test_source_levels import path
+from tests.support import typed
+from tests.support.agreement import SCHEMA, TARGET, Sample, assert_same_level, path, random_tree
 
 
 def opened(table: object, schema: Schema = SCHEMA, target: str = TARGET, **more: Any) -> Source:

@@ -23,7 +23,7 @@ from parties.link.outbox import Outbox, OutboxClosedError, OutboxStuckError
 from proto.exchange_pb2 import ABORT, DATA, GOODBYE, HELLO, Hello
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 CHILD = """if True:
     import ctypes, sys, time
