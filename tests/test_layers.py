@@ -46,5 +46,5 @@ def test_the_engine_knows_nothing_of_the_world(package: str) -> None:
 
 def test_the_walk_sees_a_wrong_import(tmp_path: Path) -> None:
     file = tmp_path / "x.py"
-    file.write_text("def f():\n    from parties.link import open_link\n    import protocols.id3\n")
+    file.write_text("def f():\n    from parties.link.opening import open_link\n    import protocols.id3\n")
     assert imported(file) == {"parties", "protocols"}

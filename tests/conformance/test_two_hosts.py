@@ -134,7 +134,8 @@ TIMED = """if True:
     import json, sys, time
     from pathlib import Path
     from parties.identity import load_certificate, load_identity
-    from parties.link import LinkOptions, open_link
+    from parties.link.opening import open_link
+    from parties.link.options import LinkOptions
     from smc.link_shape import LinkShape
     own, peer, side, address, shape = sys.argv[1:]
     identity = load_identity(Path(own + ".key"), Path(own + ".crt"))

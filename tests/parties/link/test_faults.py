@@ -29,7 +29,8 @@ CHILD = """if True:
     import ctypes, sys, time
     from pathlib import Path
     from parties.identity import load_certificate, load_identity
-    from parties.link import LinkOptions, open_link
+    from parties.link.opening import open_link
+    from parties.link.options import LinkOptions
     from smc.errors import SmcError
     own, peer, side, address, keepalive, body = sys.argv[1:]
     identity = load_identity(Path(own + ".key"), Path(own + ".crt"))

@@ -118,7 +118,8 @@ def test_last_message_arrives_though_the_sender_exits_at_once(parties):
         import sys
         from pathlib import Path
         from parties.identity import load_certificate, load_identity
-        from parties.link import LinkOptions, open_link
+        from parties.link.opening import open_link
+        from parties.link.options import LinkOptions
         own, peer, address = sys.argv[1:]
         identity = load_identity(Path(own + ".key"), Path(own + ".crt"))
         options = LinkOptions(identity, load_certificate(Path(peer)), connect=address)

@@ -145,7 +145,7 @@ def test_a_notebook_shows_scikit_learns_box_and_then_the_tree() -> None:
 def test_without_onnx_one_line_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['onnx'] = None\n"
-        "from parties.exports import to_onnx\nfrom parties.trees import Leaf\nto_onnx(Leaf('x'), [], {})"
+        "from parties.trees.onnx import to_onnx\nfrom parties.trees.tree import Leaf\nto_onnx(Leaf('x'), [], {})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]

@@ -150,10 +150,10 @@ def test_the_demo_is_quinlans_table_and_neither_half_shows_the_tree() -> None:
     target = agreed.choose_target()
     halves = [rows.load(path, agreed, target, 14) for path in (demo.clinic_a, demo.clinic_b)]
     assert [len(half.classes) for half in halves] == [7, 7]
-    rows = np.concatenate([half.rows for half in halves])
+    joined = np.concatenate([half.rows for half in halves])
     classes = np.concatenate([half.classes for half in halves])
-    assert len({(*row, c) for row, c in zip(rows.tolist(), classes.tolist(), strict=True)}) == 14
-    joint = _id3(rows, classes, agreed, list(range(4)))
+    assert len({(*row, c) for row, c in zip(joined.tolist(), classes.tolist(), strict=True)}) == 14
+    joint = _id3(joined, classes, agreed, list(range(4)))
     assert joint == {
         "outlook": {
             "sunny": {"humidity": {"high": "no", "normal": "yes"}},
