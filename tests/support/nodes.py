@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import signal
 import socket
 import subprocess
@@ -10,19 +10,26 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from parties.identity import create
+from parties.jobs.running import named
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
+from parties.tables import schema
+from parties.tables.rows import load
+from parties.trees.tree import to_json
+from protocols.counts import RowCounts
+from protocols.id3 import Problem, id3
+from smc.engines import make_engine
 from smc.errors import LinkError
+from smc.local import run_local
+from tests.support.places import ENVIRONMENT
 from tests.support.waiting import eventually
 
-ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 90.0
-ENVIRONMENT = os.environ | {
-    "PYTHONFAULTHANDLER": "1",
-    "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
-}
+
+RESEARCH = '[[policy]]\nname = "research"\neffect = "permit"\npurpose = "research"\n'
 
 PARTY = """
 [link]
@@ -58,8 +65,7 @@ class NodeProcess:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "parties.cli", "node", "--config", "party.toml"],
                 cwd=self.directory,
-                env=os.environ
-                | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))},
+                env=ENVIRONMENT | {"PYTHONFAULTHANDLER": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -207,3 +213,38 @@ def job(node: NodeProcess, identifier: str) -> JobView:
 
     eventually(there)
     return found[0]
+
+
+def submit(node: NodeProcess, **fields: Any) -> str:
+    """Propose a job of the table `rows`; its identifier."""
+    return node.client.submit({"table": "rows", **fields}).id
+
+
+def verified(node: NodeProcess) -> dict[str, Any]:
+    """The audit log as the command says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "parties.cli", "audit", "verify", "--config", "party.toml", "--json"],
+        cwd=node.directory,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def clear_tree(nodes: Nodes, **parameters: Any) -> Any:
+    """The tree of both parties' rows that the clear engine finds, as tree.json has it."""
+    agreed = schema.load(nodes.a.directory / "schema.toml")
+    target = agreed.choose_target()
+    halves = [load(node.directory / "rows.csv", agreed, target, 10**6) for node in (nodes.a, nodes.b)]
+    domains = tuple(len(agreed.attributes[name]) for name in agreed.features(target))
+    problem = Problem(domains, len(agreed.attributes[target]), 65535, **parameters)
+
+    def program(session: Any) -> Any:
+        own = halves[session.party]
+        counts = RowCounts(problem.domains, problem.classes, own.rows, own.classes)
+        return id3(make_engine(session, "clear"), problem, counts)
+
+    return to_json(named(run_local(program)[0], agreed, target))

@@ -1,4 +1,4 @@
-"""`smc estimate` and `--engine auto`: what they print and choose, and what they refuse."""
+"""`smc estimate`: what it prints, and what it refuses."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ from typing import Any
 import pytest
 
 from parties import cli
-from parties.jobs import planner, running
+from parties.jobs import running
 from parties.jobs.running import indexed
 from parties.jobs.settings import Id3Settings
-from parties.settings import merge
 from parties.tables import schema
 from parties.tables.example import demo
 from parties.tables.rows import load
 from parties.trees.tree import Leaf, TreeFile
 from protocols.counts import RowCounts
 from protocols.id3 import id3
-from smc.counting import forecast
 from smc.engines import Profile, engine_of
-from smc.link_shape import PRESETS, LinkShape
 from smc.local import run_local
 from smc.session import Session
 
@@ -114,18 +111,3 @@ def test_a_tree_of_another_schema_is_refused(capsys: pytest.CaptureFixture[str],
     code, _, err = run(capsys, "estimate", "id3", "--schema", DEMO.schema, "--tree", tmp_path / "tree.json")
     assert code == 2
     assert "another schema" in err
-
-
-def test_auto_takes_the_quickest_contender_and_both_parties_the_same() -> None:
-    program = planner.millionaires_program(32)
-    for shape in (*PRESETS.values(), LinkShape(1e6, 0.1)):
-        chosen = planner.choose(program, planner.contenders(integers=False), shape)
-        assert chosen == planner.choose(program, planner.contenders(integers=False), shape)
-        quickest = min(forecast(program, profile).seconds(shape) for profile in planner.contenders(integers=False))
-        assert forecast(program, chosen).seconds(shape) == quickest
-
-
-@pytest.mark.parametrize("flags", [{"ot": "ferret"}, {"garbling": "half"}, {"form": "depth"}])
-def test_auto_does_not_let_itself_be_told_the_rest(flags: dict[str, object]) -> None:
-    with pytest.raises(Exception, match="engine auto chooses"):
-        merge(Id3Settings(), {"engine": "auto", **flags})

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.cells import cell_len
 
 from parties.cli import run
 from parties.commands import job_text
@@ -113,11 +112,6 @@ def test_jobs_can_be_filtered(party: Party) -> None:
     assert "smc submit" in party("jobs")[2]
 
 
-def test_identifiers_are_shown_as_long_as_needed() -> None:
-    alike = [job_view("abcdef012345" + digit + "0" * 19) for digit in "12"] + [job_view("f" * 32)]
-    assert [job_text.short(job.id, alike) for job in alike] == ["abcdef0123451", "abcdef0123452", "ffffffff"]
-
-
 def test_show_says_all_that_consent_needs(party: Party) -> None:
     code, out, err = party("show", "a1b2")
     assert code == 0
@@ -161,14 +155,6 @@ def test_show_says_how_far_it_is_and_how_it_ended(party: Party) -> None:
     assert "2026-03-02 00:00 UTC" in out
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (7500, "2 h 5 min")],
-)
-def test_durations_are_for_people(seconds: float, text: str) -> None:
-    assert job_text.duration(seconds) == text
-
-
 def test_nothing_of_the_peer_reaches_the_terminal_but_letters(party: Party) -> None:
     texts = dict.fromkeys(("peer", "protocol", "purpose", "peer_table", "table", "target", "digest", "why"), HOSTILE)
     more = {"columns": [HOSTILE], "reveals": [HOSTILE], "parameters": {HOSTILE: HOSTILE}, "state": "refused"}
@@ -181,20 +167,6 @@ def test_nothing_of_the_peer_reaches_the_terminal_but_letters(party: Party) -> N
         assert not re.search("^ *ours +approved", out, re.MULTILINE)
     assert job_text.shown("\ufeffan\u200can\U000e0041\xa0\u3000b") == "\\ufeffan\u200can\\U000e0041 b"
     assert "[red]:boom: ." in party("show", A)[1]  # no markup, no pictures, no gap to push things out of sight
-
-
-@pytest.mark.parametrize("width", [20, 50, 80])
-def test_what_does_not_fit_a_line_cannot_look_like_an_entry(width: int) -> None:
-    job = job_view(A, purpose="x " * 40 + "ours approved " + "漢字" * 30 + "y" * 100)
-    lines = list(job_text.sheet(job, width))
-    entries = [line[:14].strip() for line in lines[1:]]
-    whole = [line[:14].strip() for line in list(job_text.sheet(job, None))[1:]]
-    assert [entry for entry in entries if entry] == [entry for entry in whole if entry]
-    assert max(cell_len(line) for line in lines[1:]) <= max(width, 28)
-    start = entries.index("purpose")
-    end = entries.index("computes")
-    folded = "".join(line[14:].strip() for line in lines[1 + start : 1 + end])
-    assert folded.replace(" ", "") == job.purpose.replace(" ", "")
 
 
 def test_submit_proposes_the_content_of_the_file(party: Party) -> None:

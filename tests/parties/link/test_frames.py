@@ -1,19 +1,14 @@
-"""Cutting and assembling messages, without a network; and the committed wire schema."""
+"""Cutting and assembling messages, without a network."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parties.link.frames import CHUNK_BYTES, MAX_FRAME_BYTES, FrameReader, FrameWriter, assemble
-from proto import exchange_pb2
 from smc.errors import ProtocolError
 
-ROOT = Path(__file__).resolve().parents[3]
 edges = st.sampled_from([0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES])
 messages = st.lists(st.tuples(st.text(st.characters(codec="ascii", categories=["L", "N"])), edges), max_size=4)
 
@@ -60,16 +55,3 @@ def test_another_size_than_expected_is_refused(size, expected):
 def test_large_messages_are_read_only():
     message = assemble("x", 2 * CHUNK_BYTES, through(FrameWriter().cut("x", bytes(2 * CHUNK_BYTES))))
     assert memoryview(message).readonly
-
-
-def test_committed_module_is_generated_from_the_schema(tmp_path, monkeypatch):
-    protoc = pytest.importorskip("grpc_tools.protoc", reason="grpcio-tools is not installed")
-    monkeypatch.chdir(ROOT)
-    out = tmp_path / "exchange.pb"
-    assert protoc.main(["protoc", "-I.", f"--descriptor_set_out={out}", "proto/exchange.proto"]) == 0
-    fresh = FileDescriptorSet.FromString(out.read_bytes()).file[0]
-    for message in fresh.message_type:
-        for field in message.field:
-            field.ClearField("json_name")  # protoc adds it to a descriptor set only
-    assert [message.name for message in fresh.message_type] == ["Frame", "Hello"]
-    assert fresh == FileDescriptorProto.FromString(exchange_pb2.DESCRIPTOR.serialized_pb)

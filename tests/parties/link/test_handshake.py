@@ -1,29 +1,18 @@
-"""Canonical jobs, their differences, and the agreement on a session identifier."""
+"""How two jobs differ, and the agreement on a session identifier."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
-import json
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from parties.canonical import canonical, job_digest
+from parties.canonical import canonical
 from parties.link.handshake import MAX_JOB_BYTES, agree, differences, make_hello
 from proto.exchange_pb2 import Hello
 from smc.errors import InputError, JobMismatchError, ProtocolError
-
-leaves = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8)
-)
-values = st.recursive(
-    leaves,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
-    max_leaves=12,
-)
-jobs = st.dictionaries(st.text(max_size=5), values, max_size=5)
+from tests.support.json_objects import jobs
 
 
 def hello(party, public_job, /, **changes):
@@ -33,27 +22,6 @@ def hello(party, public_job, /, **changes):
     return made
 
 
-def test_canonical_form_is_pinned():
-    job = {"b": [1, 1.0, True, None], "a": {"z": "é", "y": 1e-3}}
-    text = '{"a":{"y":0.001,"z":"\\u00e9"},"b":[1,1.0,true,null]}'
-    assert canonical(job) == text
-    assert job_digest(job) == hashlib.sha256(text.encode()).hexdigest()
-
-
-@given(jobs)
-def test_canonical_survives_a_trip_through_json(job):
-    text = canonical(job)
-    assert text.isascii()
-    assert canonical(json.loads(text)) == text
-    assert json.loads(text) == job
-
-
-@given(jobs)
-def test_order_of_keys_does_not_matter(job):
-    assert canonical(dict(reversed(job.items()))) == canonical(job)
-    assert job_digest(dict(reversed(job.items()))) == job_digest(job)
-
-
 @given(jobs, jobs)
 def test_differences_are_empty_just_when_the_canonical_forms_are_equal(ours, theirs):
     shown = differences(ours, theirs)
@@ -61,21 +29,6 @@ def test_differences_are_empty_just_when_the_canonical_forms_are_equal(ours, the
     assert len(shown) <= 9
     assert all(line.isprintable() and len(line) < 1000 for line in shown)
     assert differences(copy.deepcopy(ours), ours) == []
-
-
-@pytest.mark.parametrize(
-    "job", [{"x": float("nan")}, {"x": float("inf")}, {"x": b"bytes"}, {"x": {1, 2}}, {1: 0, "a": 0}]
-)
-def test_what_json_cannot_hold_is_an_input_error(job):
-    with pytest.raises(InputError, match="cannot be written as JSON"):
-        canonical(job)
-
-
-def test_job_that_contains_itself_is_an_input_error():
-    job = {}
-    job["job"] = job
-    with pytest.raises(InputError, match="cannot be written as JSON"):
-        canonical(job)
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,9 @@ import numpy as np
 import pytest
 
 from parties.link.address import Address
-from parties.link.channel import GrpcChannel
-from parties.link.frames import FrameReader
 from parties.link.listening import Port, RefusedError, Take
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
-from parties.link.transport import Stream
 from parties.node import control
 from parties.node.control import Control, control_options
 from proto.exchange_pb2 import ABORT, DATA, GOODBYE
@@ -201,26 +198,3 @@ def test_who_falls_silent_is_cut_off(listening: Any, parties: Any, monkeypatch: 
     eventually(lambda: len(alice.news) >= 2)
     assert [up for up, _ in alice.news][:2] == [True, False]
     bob.control.stop()
-
-
-def test_a_link_that_is_cut_while_it_sends_ends_with_the_reason(monkeypatch: Any) -> None:
-    """Who cuts a session is another thread than its own: the peer must read an end, not frames in disorder."""
-    outbox = Outbox(1 << 20)
-    channel = GrpcChannel(Stream(iter([]), outbox, lambda: None), "bob", 5.0)
-    cutting = threading.Thread(target=channel.abort, args=("the node is stopping",))
-    cut = channel._writer.cut
-
-    def interrupted(step: str, payload: Any) -> Iterator[bytes]:
-        for frame in cut(step, payload):
-            cutting.start()
-            cutting.join(0.3)  # it may have to wait for the frame to leave
-            yield frame
-
-    monkeypatch.setattr(channel._writer, "cut", interrupted)
-    channel.send("labels", b"x" * 1000)
-    cutting.join(10)
-    channel.close()
-    outbox._discarded.clear()
-    reader = FrameReader()
-    kinds = [reader.read(frame).kind for frame in outbox]
-    assert kinds in ([DATA, ABORT], [ABORT])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 import pickle
 import subprocess
@@ -23,11 +22,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from parties.notebook.estimator import JointID3Classifier
-from parties.tables.categories import column, spell
 from parties.tables.delimited import Columns
 from parties.tables.example import demo
 from parties.tables.schema import Schema
-from parties.trees.compiled import compiled
 from parties.trees.prediction import predict
 from parties.trees.tree import Leaf, Node, Split, size
 from protocols.counts import RowCounts
@@ -99,37 +96,6 @@ def test_a_plain_id3_would_take_every_step(data: tuple[pd.DataFrame, np.ndarray]
     columns = Columns(Path("rows"), {name: list(frame[name]) for name in frame}, range(len(frame)))
     assert classifier.predict(frame).tolist() == predict(classifier.tree_, columns)
     assert list(classifier.classes_) == sorted(set(classes))
-
-
-def random_tree(rng: np.random.Generator, domains: dict[str, list[str]], depth: int) -> Node:
-    if depth == 0 or not domains or rng.random() < 0.2:
-        return Leaf(str(rng.choice(["no", "yes", "perhaps"])))
-    name = str(rng.choice(list(domains)))
-    below = {other: values for other, values in domains.items() if other != name}
-    return Split(name, {value: random_tree(rng, below, depth - 1) for value in domains[name]})
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32), st.integers(0, 60), st.integers(0, 4), st.booleans())
-def test_all_rows_at_once_go_where_each_goes_alone(seed: int, rows: int, depth: int, strange: bool) -> None:
-    rng = np.random.default_rng(seed)
-    domains = {f"a{i}": ["ä", "ö", "ü", "?", "ß"][: rng.integers(1, 6)] for i in range(4)}
-    tree = random_tree(rng, domains, depth)
-    cells = {n: [str(v) for v in rng.choice([*vs, "other"] if strange else vs, rows)] for n, vs in domains.items()}
-    table = Columns(Path("rows"), cells, range(rows))
-    arrays = compiled(tree)
-    columns = {name: column(name, values) for name, values in cells.items()}
-    try:
-        expected = predict(tree, table)
-    except InputError as error:
-        with pytest.raises(InputError) as ours:
-            arrays.predict(columns, rows)
-        where, _, what = str(error).partition(": ")
-        assert where.split(", ")[1:] == [f"line {str(ours.value).split()[1]}", where.split(", ")[2]]
-        assert str(ours.value).endswith(what)
-        assert where.split(", ")[2] in str(ours.value)
-    else:
-        assert [arrays.labels[i] for i in arrays.predict(columns, rows)] == expected
 
 
 KINDS: dict[str, Any] = {
@@ -220,18 +186,6 @@ def test_numbers_are_the_schemas_classes_even_those_not_seen_here() -> None:
     named = JointID3Classifier(Schema({"a": ("1", "2"), "y": ("0", "1", "none")}, "y")).fit([[1], [2]], [0, 1])
     assert named.classes_.tolist() == ["0", "1", "none"]
     assert named.predict([[2]]).tolist() == ["1"]
-
-
-@pytest.mark.parametrize(
-    ("cell", "text"),
-    [
-        (" a ", "a"), ("", "?"), ("  ", "?"), (None, "?"), (math.nan, "?"), (np.float32("nan"), "?"), (3, "3"),
-        (3.0, "3"), (0.5, "0.5"), (-0.0, "0"), (np.int8(-4), "-4"), (True, "True"), (np.bool_(False), "False"),
-        ("ß", "ß"), (datetime.date(2024, 2, 29), "2024-02-29"),
-    ],
-)  # fmt: skip
-def test_spelling(cell: Any, text: str) -> None:
-    assert spell(cell) == text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import logging
-import os
 import pickle
 import re
 import socket
@@ -33,8 +32,8 @@ from parties.tables.example import demo
 from parties.tables.schema import Schema
 from parties.trees.tree import Leaf, Split
 from smc.errors import InputError, JobMismatchError, LinkError
+from tests.support.places import ENVIRONMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 DEMO = demo()
 OURS, THEIRS = pd.read_csv(DEMO.clinic_a), pd.read_csv(DEMO.clinic_b)
 WEATHER = pd.concat([OURS, THEIRS], ignore_index=True)
@@ -112,7 +111,7 @@ def test_a_notebook_faces_a_command_line(
     link = ["--identity", bob.key_path, "--certificate", bob.certificate_path, "--peer", alice.certificate_path]
     process = subprocess.Popen(
         [sys.executable, "-m", "parties.cli", *map(str, [*command, *link])],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -1,9 +1,9 @@
-"""The policy: what rules say about jobs. `BASE` is a request; each line of the tables changes a part of it."""
+"""What rules decide about jobs. `BASE` is a request; each line of the tables changes a part of it."""
 
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from itertools import permutations
 from typing import Any
@@ -13,36 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.policy.request import Request, request_for
+from parties.policy.request import Request
 from parties.policy.rules import Decision, Rule, conditions, decide
-
-PRINT = ":".join(["AB"] * 32)
-CET = timezone(timedelta(hours=1))
-BASE: dict[str, Any] = {
-    "peer": "clinic-b",
-    "fingerprint": PRINT,
-    "roles": frozenset({"hospital", "university"}),
-    "proposed_by": "peer",
-    "table": "patients",
-    "columns": frozenset({"age", "sex", "outcome"}),
-    "protocol": "id3",
-    "max_depth": 4,
-    "min_rows": 20,
-    "delta": 0.001,
-    "max_rows": 65535,
-    "runs_today": 2,
-    "purpose": "research",
-    "at": datetime(2026, 1, 30, 14, 30, tzinfo=CET),  # a Friday
-    "address": ip_address("192.0.2.7"),
-}
-
-
-def request(**changes: Any) -> Request:
-    return Request(**(BASE | changes))
-
-
-def rule(effect: str = "permit", name: str = "a rule", **given: Any) -> Rule:
-    return Rule.model_validate({"name": name, "effect": effect, **given})
+from tests.support.policies import CET, HOME, PRINT, request, rule
 
 
 def at(text: str) -> dict[str, Any]:
@@ -57,7 +30,6 @@ DEPTH_4, ROWS_20 = {"max_depth": {"at_most": 4}}, {"min_rows": {"at_least": 20}}
 DAY, NIGHT = {"time": "08:00-18:00"}, {"time": "22:00-06:00"}
 WORKDAYS = {"weekdays": ["mon", "tue", "wed", "thu", "fri"]}
 ROME = {"time": "08:00-18:00", "zone": "Europe/Rome"}
-HOME = {"network": ["192.0.2.0/24", "2001:db8::/32"]}
 
 CONDITIONS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     # conditions of the rule               the request differs in            holds
@@ -356,62 +328,3 @@ def test_to_know_less_never_permits_more(rules: list[Rule], asked: Request, attr
     less = Request(**(vars(asked) | {attribute: None}))
     strictness = ["permit", "ask", "deny"]
     assert strictness.index(decide(rules, less).effect) >= strictness.index(decide(rules, asked).effect)
-
-
-# The request.
-
-JOB: dict[str, Any] = {
-    "peer": "clinic-b",
-    "fingerprint": PRINT,
-    "roles": ["hospital"],
-    "proposed_by": "peer",
-    "table": "patients",
-    "columns": ["age", "outcome"],
-    "protocol": "id3",
-    "parameters": {"delta": 0.001, "min_rows": 20, "max_depth": None, "max_rows": 100, "engine": "mixed"},
-    "purpose": "research",
-    "runs_today": 0,
-    "at": datetime(2026, 1, 30, tzinfo=UTC),
-    "address": "::ffff:192.0.2.7",
-}
-
-
-def test_a_request_from_what_a_node_has() -> None:
-    made = request_for(**JOB)
-    assert made.max_depth == math.inf
-    assert (made.min_rows, made.delta, made.max_rows) == (20, 0.001, 100)
-    assert made.address == ip_address("192.0.2.7")
-    assert made.columns == frozenset({"age", "outcome"})
-    assert decide([rule(**HOME)], made).effect == "permit"
-
-
-@pytest.mark.parametrize(
-    ("changes", "attribute"),
-    [
-        ({"parameters": {}}, "max_depth"),
-        ({"parameters": {"max_depth": "4"}}, "max_depth"),
-        ({"parameters": {"max_depth": True}}, "max_depth"),
-        ({"parameters": {"max_depth": math.nan}}, "max_depth"),
-        ({"parameters": {"min_rows": None}}, "min_rows"),
-        ({"parameters": {"delta": math.inf}}, "delta"),
-        ({"columns": []}, "columns"),
-        ({"columns": None}, "columns"),
-        ({"purpose": ""}, "purpose"),
-        ({"address": None}, "address"),
-        ({"address": "b.example.org"}, "address"),
-        ({"address": ""}, "address"),
-    ],
-)
-def test_what_is_no_answer_is_not_known(changes: dict[str, Any], attribute: str) -> None:
-    assert getattr(request_for(**(JOB | changes)), attribute) is None
-
-
-def test_numbers_of_any_size_compare() -> None:
-    huge = request_for(**(JOB | {"parameters": {"max_rows": 10**400}}))
-    assert decide([rule(max_rows={"at_most": 65535})], huge).effect == "ask"
-    assert decide([rule("deny", max_rows={"above": 65535})], huge).effect == "deny"
-
-
-def test_a_moment_without_a_time_zone_is_a_mistake() -> None:
-    with pytest.raises(ValueError, match="time zone"):
-        request(at=datetime(2026, 1, 30))

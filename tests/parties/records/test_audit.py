@@ -7,7 +7,7 @@ import stat
 import threading
 from contextlib import closing
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -16,7 +16,7 @@ from parties.identity import Identity, create, fingerprint
 from parties.records import AuditLog, Head, connect, failure, reading
 from parties.records.audit import verify
 from parties.records.chain import NOTHING
-from parties.records.kinds import FIELDS, MAX_TEXT, Kind
+from parties.records.kinds import MAX_TEXT
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 
 STOPPED: tuple[Any, None, dict[str, Any]] = ("node stopped", None, {"why": "told to"})
@@ -136,10 +136,6 @@ def test_the_database_itself_refuses_to_change_entries(
     with pytest.raises(sqlite3.DatabaseError), connection:
         connection.execute(statement)
     assert log.verify().model_dump() == {"entries": 2, "ok": True, "problems": []}
-
-
-def test_every_kind_has_its_fields() -> None:
-    assert set(FIELDS) == set(get_args(Kind))
 
 
 @pytest.mark.parametrize(

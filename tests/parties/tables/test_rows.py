@@ -1,24 +1,17 @@
+"""A party's rows as indices into the schema; a bad file is one line with its place."""
+
 from __future__ import annotations
 
-import csv
-import io
-import math
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from parties.tables import example, rows, schema
-from parties.tables.delimited import columns
+from parties.tables import rows
 from parties.tables.rows import Table
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-SHARED = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 AGREED = Schema({"outlook": ("sunny", "overcast", "rain"), "wind": ("weak", "strong", "?"), "play": ("yes", "no")})
 
 
@@ -127,72 +120,3 @@ def test_a_bad_value_far_down_is_found_at_its_line(tmp_path: Path) -> None:
     text = "outlook,wind,play\n" + "rain,weak,no\n" * 40_000 + "rain,weak,maybe\n" + "rain,weak,no\n"
     with pytest.raises(InputError, match="line 40002, column 'play': 'maybe'"):
         load(tmp_path, text, max_rows=10**6)
-
-
-CELLS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=6)
-
-
-@given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(CELLS, min_size=n, max_size=n), max_size=8)))
-def test_what_a_csv_writer_wrote_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]]) -> None:
-    width = len(rows[0]) if rows else 1
-    names = [f"c{i}" for i in range(width)]
-    text = io.StringIO(newline="")
-    csv.writer(text, quoting=csv.QUOTE_ALL).writerows([names, *rows])
-    path = tmp_path_factory.mktemp("csv") / "x.csv"
-    path.write_bytes(text.getvalue().encode())
-    expected = [[cell.strip() or "?" for cell in row] for row in rows]
-    assert [list(row) for row in zip(*columns(path).values.values(), strict=True)] == expected
-
-
-def test_the_demo_is_quinlans_table_and_neither_half_shows_the_tree() -> None:
-    demo = example.demo()
-    agreed = schema.load(demo.schema)
-    target = agreed.choose_target()
-    halves = [rows.load(path, agreed, target, 14) for path in (demo.clinic_a, demo.clinic_b)]
-    assert [len(half.classes) for half in halves] == [7, 7]
-    joined = np.concatenate([half.rows for half in halves])
-    classes = np.concatenate([half.classes for half in halves])
-    assert len({(*row, c) for row, c in zip(joined.tolist(), classes.tolist(), strict=True)}) == 14
-    joint = _id3(joined, classes, agreed, list(range(4)))
-    assert joint == {
-        "outlook": {
-            "sunny": {"humidity": {"high": "no", "normal": "yes"}},
-            "overcast": "yes",
-            "rain": {"wind": {"weak": "yes", "strong": "no"}},
-        }
-    }
-    assert all(_id3(half.rows, half.classes, agreed, list(range(4))) != joint for half in halves)
-
-
-def test_the_demo_holds_the_published_rows() -> None:
-    published = SHARED / "tennis.csv"
-    if not published.exists():
-        pytest.skip("the shared data sets are not beside the repository")
-    expected = Counter(tuple(line.lower().split(",")) for line in published.read_text().split()[1:])
-    demo = example.demo()
-    bundled = [columns(path).values.values() for path in (demo.clinic_a, demo.clinic_b)]
-    assert Counter(row for half in bundled for row in zip(*half, strict=True)) == expected
-
-
-def _id3(rows: Any, classes: Any, agreed: Schema, left: list[int]) -> Any:
-    """Plain ID3 on indices, written for this test from Quinlan's description."""
-    names = agreed.features("play")
-    counts = np.bincount(classes, minlength=2)
-    majority = agreed.attributes["play"][int(counts.argmax())]
-    if counts.max() == counts.sum() or not left:
-        return majority
-
-    def entropy(attribute: int) -> float:
-        total = 0.0
-        for value in range(len(agreed.attributes[names[attribute]])):
-            part = np.bincount(classes[rows[:, attribute] == value], minlength=2)
-            total -= sum(n * math.log(n / part.sum()) for n in part if n)
-        return round(total, 9)
-
-    best = min(left, key=entropy)
-    branches = {}
-    for value, name in enumerate(agreed.attributes[names[best]]):
-        here = rows[:, best] == value
-        below = [a for a in left if a != best]
-        branches[name] = _id3(rows[here], classes[here], agreed, below) if here.any() else majority
-    return {names[best]: branches}
