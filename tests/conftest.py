@@ -15,9 +15,7 @@ from smc.channel import Buffer, Channel
 from smc.engines import Engine, make_engine
 from smc.local import run_local
 from smc.meter import Meter
-
-ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
+from tests.support.places import SHARED
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support.places import ROOT
+
 ALLOWED = {
     "smc": {"smc"},
     "protocols": {"smc", "protocols"},
@@ -46,5 +47,5 @@ def test_the_engine_knows_nothing_of_the_world(package: str) -> None:
 
 def test_the_walk_sees_a_wrong_import(tmp_path: Path) -> None:
     file = tmp_path / "x.py"
-    file.write_text("def f():\n    from parties.link import open_link\n    import protocols.id3\n")
+    file.write_text("def f():\n    from parties.link.opening import open_link\n    import protocols.id3\n")
     assert imported(file) == {"parties", "protocols"}

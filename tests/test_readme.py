@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from pathlib import Path
 
 import click
 import pytest
 
 from parties.cli import cli
+from tests.support.places import ROOT
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
 
 
 def test_the_python_example_prints_what_it_says() -> None:

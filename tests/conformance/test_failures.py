@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from parties.tables.example import demo
+from tests.support.places import ENVIRONMENT
 
 DEMO = demo()
 LINK = ["--identity", "a.key", "--certificate", "a.crt", "--peer", "b.crt", "--listen", "127.0.0.1:0"]
@@ -202,11 +203,10 @@ def start_script(processes, script: Path, messages: int, arguments: list[object]
     import subprocess
     import sys
 
-    root = Path(__file__).resolve().parents[2]
     process = subprocess.Popen(
         [sys.executable, str(script), str(messages), *map(str, arguments)],
         cwd=processes.directory,
-        env=os.environ | {"PYTHONPATH": str(root)},
+        env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -216,7 +216,7 @@ def start_script(processes, script: Path, messages: int, arguments: list[object]
     return process
 
 
-def test_interrupting_one_side_tells_the_other(processes, eventually) -> None:
+def test_interrupting_one_side_tells_the_other(processes) -> None:
     zero, address = processes.listen("millionaires", "--value", 3)
     zero.send_signal(signal.SIGINT)
     done = processes.wait(zero)
@@ -264,8 +264,7 @@ def test_output_that_cannot_be_written_is_exit_2(processes) -> None:
     tree = '{"schema_digest": "' + "0" * 64 + '", "target": "play", "delta": 0.1, "tree": {"class": "yes"}}'
     (processes.directory / "tree.json").write_text(tree)
     command = [sys.executable, "-m", "parties.cli", "predict", "--tree", "tree.json", "--data", str(DEMO.clinic_a)]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    common = {"cwd": processes.directory, "env": environment, "stderr": subprocess.PIPE, "text": True}
+    common = {"cwd": processes.directory, "env": ENVIRONMENT, "stderr": subprocess.PIPE, "text": True}
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, check=False, **common)
     assert done.returncode == 2
@@ -287,7 +286,7 @@ def test_a_terminal_without_our_letters_still_shows_the_tree(processes) -> None:
     process = subprocess.run(
         [sys.executable, "-m", "parties.cli", "predict", "--tree", "tree.json", "--data", str(DEMO.clinic_a)],
         cwd=processes.directory,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "PYTHONIOENCODING": "ascii"},
+        env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii"},
         capture_output=True,
         text=True,
         check=False,

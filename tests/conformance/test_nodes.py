@@ -3,91 +3,23 @@
 from __future__ import annotations
 
 import json
-import random
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import grpc
 import httpx
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from parties.jobs.running import named
-from parties.tables import example, schema
-from parties.tables.rows import load
-from parties.tables.schema import Schema
+from parties.tables import example
 from parties.trees.tree import to_json
-from protocols.counts import RowCounts
-from protocols.id3 import Problem, id3
-from smc.engines import make_engine
 from smc.errors import InputError
-from smc.local import run_local
-
-from ..chromium import chromium
-from .nodes import ENVIRONMENT, Nodes, eventually, job
-
-RESEARCH = '[[policy]]\nname = "research"\neffect = "permit"\npurpose = "research"\n'
-NOT_FOR_FUN = '[[policy]]\nname = "not for fun"\neffect = "deny"\npurpose = "fun"\n'
-
-
-@pytest.fixture
-def nodes(tmp_path: Path) -> Iterator[Nodes]:
-    made = Nodes(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def days(nodes: Nodes) -> Nodes:
-    """The bundled clinics, where the second permits research by a rule and denies fun."""
-    demo = example.demo()
-    rows = demo.clinic_a.read_text(), demo.clinic_b.read_text()
-    nodes.furnish(rows, demo.schema.read_text(), more=("", RESEARCH + NOT_FOR_FUN))
-    nodes.start()
-    return nodes
-
-
-def submit(node: Any, **fields: Any) -> str:
-    return node.client.submit({"table": "rows", **fields}).id
-
-
-def verified(node: Any) -> dict[str, Any]:
-    """The audit log as the command says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "parties.cli", "audit", "verify", "--config", "party.toml", "--json"],
-        cwd=node.directory,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
-
-
-def clear_tree(nodes: Nodes, **parameters: Any) -> Any:
-    """The tree of both parties' rows that the clear engine finds, as tree.json has it."""
-    agreed = schema.load(nodes.a.directory / "schema.toml")
-    target = agreed.choose_target()
-    halves = [load(node.directory / "rows.csv", agreed, target, 10**6) for node in (nodes.a, nodes.b)]
-    problem = _problem(agreed, target, **parameters)
-
-    def program(session: Any) -> Any:
-        own = halves[session.party]
-        counts = RowCounts(problem.domains, problem.classes, own.rows, own.classes)
-        return id3(make_engine(session, "clear"), problem, counts)
-
-    return to_json(named(run_local(program)[0], agreed, target))
-
-
-def _problem(agreed: Schema, target: str, **parameters: Any) -> Problem:
-    domains = tuple(len(agreed.attributes[name]) for name in agreed.features(target))
-    return Problem(domains, len(agreed.attributes[target]), 65535, **parameters)
+from tests.support.chromium import chromium
+from tests.support.nodes import RESEARCH, Nodes, clear_tree, job, submit, verified
+from tests.support.places import ENVIRONMENT
+from tests.support.waiting import eventually
 
 
 def test_jobs_of_both_sides_by_rule_by_hand_and_refused(days: Nodes) -> None:
@@ -232,46 +164,6 @@ def test_a_notebook_asks_its_own_node(days: Nodes) -> None:
     assert days.b.client.job(joint.job_).state == "done"
 
 
-def test_told_to_stop_in_the_middle_of_a_job(nodes: Nodes) -> None:
-    """What has a level to go is cut where it is, and goes on after the start; the peer is told."""
-    big, text = _random_table(3, 600)
-    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
-    for node in (nodes.a, nodes.b):
-        file = node.directory / "party.toml"
-        file.write_text(file.read_text().replace("stop = 5.0", "stop = 0.2"))
-    nodes.start()
-    identifier = submit(nodes.a, purpose="research")
-    eventually(lambda: (progress := job(nodes.b, identifier).progress) is not None and progress.depth >= 1)
-    assert nodes.b.stop() == 0
-    eventually(lambda: job(nodes.a, identifier).state == "interrupted")
-    assert "stopping" in job(nodes.a, identifier).why
-    nodes.b.start()
-    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
-    started = [entry.fields["depth"] for entry in nodes.b.client.audit(100) if entry.kind == "started"]
-    assert started[0] >= 1, "it began anew"
-    assert nodes.a.client.result(identifier).tree["tree"] == clear_tree(nodes)
-
-
-def test_a_link_cut_twice_in_the_middle_of_a_job(nodes: Nodes) -> None:
-    big, text = _random_table(5, 600)
-    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
-    nodes.start()
-    identifier = submit(nodes.a, purpose="research")
-    for depth in (1, 2):
-        eventually(lambda depth=depth: (at := job(nodes.b, identifier).progress) is not None and at.depth >= depth)
-        nodes.cable.cut()
-        eventually(lambda: {job(node, identifier).state for node in (nodes.a, nodes.b)} == {"interrupted"})
-        eventually(lambda: not nodes.a.client.node().connected and not nodes.b.client.node().connected)
-        nodes.cable.mend()
-    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
-    assert nodes.a.client.result(identifier).tree["tree"] == clear_tree(nodes)
-    starts = [entry.fields["depth"] for entry in nodes.a.client.audit(100) if entry.kind == "started"]
-    assert len(starts) == 3
-    assert starts[2] == 0 < starts[1] <= starts[0]
-    assert verified(nodes.a)["ok"]
-    assert verified(nodes.b)["ok"]
-
-
 def test_a_table_that_is_away_is_told_at_the_start_and_ends_no_job(nodes: Nodes) -> None:
     """The job waits for it, and runs when it is there."""
     demo = example.demo()
@@ -346,77 +238,3 @@ def test_a_node_refuses_changed_records(days: Nodes) -> None:
     assert days.b.process is not None
     assert days.b.process.wait(60) == 2
     assert "not whole" in days.b.log().splitlines()[-1]
-
-
-def test_rows_that_changed_end_the_job_with_a_reason(nodes: Nodes) -> None:
-    """A job that was cut short does not go on with other rows; both sides see that it failed, one sees why."""
-    big, text = _random_table(7, 600)
-    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "8mbit,5ms"')
-    nodes.start()
-    identifier = submit(nodes.a, purpose="research")
-    eventually(lambda: (progress := job(nodes.b, identifier).progress) is not None and progress.depth >= 1)
-    nodes.b.kill()
-    with (nodes.b.directory / "rows.csv").open("a") as rows:
-        rows.write(nodes.b.directory.joinpath("rows.csv").read_text().splitlines()[1] + "\n")
-    nodes.b.start()
-    left, right = nodes.finished(identifier)
-    assert left.state == right.state == "failed"
-    assert "rows have changed" in right.why
-    assert left.why == "b: an error in its own input"
-
-
-def _random_table(seed: int, rows: int) -> tuple[tuple[str, str], str]:
-    """Two parties' CSV files of one random table, and its schema."""
-    chosen = random.Random(seed)
-    names = [f"x{i}" for i in range(5)]
-    lines = [[str(chosen.randrange(3)) for _ in names] + [chosen.choice("pq")] for _ in range(rows)]
-    head = ",".join([*names, "y"])
-    halves = ["\n".join([head, *(",".join(line) for line in lines[part::2])]) + "\n" for part in (0, 1)]
-    text = (
-        'target = "y"\n[attributes]\n' + "".join(f'{name} = ["0", "1", "2"]\n' for name in names) + 'y = ["p", "q"]\n'
-    )
-    return (halves[0], halves[1]), text
-
-
-@pytest.mark.parametrize("kills", [4, pytest.param(10, marks=pytest.mark.campaign)])
-def test_killed_at_random_moments(nodes: Nodes, shared: Path, kills: int) -> None:
-    """kill -9 of either node while a job runs: it completes, with the tree of an uninterrupted run, records whole.
-
-    The link is emulated so that the job lasts; the moments are drawn from the system's randomness.
-    """
-    with (shared / "data" / "car.csv").open() as stream:
-        header, *lines = stream.read().splitlines()
-    agreed = schema.propose(shared / "data" / "car.csv", "class").schema
-    agreed.save(nodes.directory / "car.toml")
-    halves = tuple("\n".join([header, *lines[part::2]]) + "\n" for part in (0, 1))
-    nodes.furnish(halves, (nodes.directory / "car.toml").read_text(), ("", RESEARCH), 'emulate = "30mbit,10ms"')
-    nodes.start()
-    identifier = submit(nodes.a, purpose="research", min_rows=0)
-    chosen = random.SystemRandom()
-    done = 0
-    for _ in range(kills):
-        time.sleep(chosen.uniform(0.1, 2.0))
-        if job(nodes.a, identifier).state == "done":
-            break
-        victim = chosen.choice([nodes.a, nodes.b])
-        victim.kill()
-        victim.start()
-        nodes.await_both()
-        done += 1
-    left, right = nodes.finished(identifier)
-    assert left.state == right.state == "done", (left.why, right.why)
-    assert done == kills, "the job was too quick to be killed that often"
-    trees = [node.client.result(identifier).tree["tree"] for node in (nodes.a, nodes.b)]
-    assert trees[0] == trees[1] == clear_tree(nodes)
-    for node in (nodes.a, nodes.b):
-        assert verified(node)["ok"]
-        entries = node.client.audit(1000)
-        assert sum(entry.kind == "node started" for entry in entries) >= 1
-        decided = 0
-        for entry in reversed(entries):  # each level once a session, and no session begins more than one level back
-            if entry.kind == "started":
-                assert entry.fields["depth"] in (decided - 1, decided)
-                decided = entry.fields["depth"]
-            if entry.kind == "opened":
-                assert entry.fields["depth"] == decided
-                decided += 1

@@ -21,12 +21,13 @@ from pathlib import Path
 import pytest
 
 from parties.operator.client import NodeClient
-
-from ..chromium import chromium
-from .nodes import DEADLINE, ENVIRONMENT, NodeProcess, eventually
+from tests.support.chromium import chromium
+from tests.support.nodes import DEADLINE, NodeProcess
+from tests.support.places import ENVIRONMENT, ROOT
+from tests.support.waiting import eventually
 
 PICTURES = "SMC_PICTURES"  # a directory: where to the tutorial's pictures are to be taken anew (make pictures)
-TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?(?: (&))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PORT = re.compile(r"127\.0\.0\.1:(\d+)")
 

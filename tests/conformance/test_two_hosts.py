@@ -17,8 +17,8 @@ import pytest
 
 from parties.tables.example import demo
 from smc.link_shape import LinkShape
+from tests.support.places import ENVIRONMENT
 
-ROOT = Path(__file__).resolve().parents[2]
 DEMO = demo()
 BURST = 32_000  # bytes that the kernel's token bucket lets through at once
 ADDRESSES = ("10.77.13.1", "10.77.13.2")
@@ -67,7 +67,7 @@ class Hosts:
         return subprocess.Popen(
             command,
             cwd=directory,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -134,7 +134,8 @@ TIMED = """if True:
     import json, sys, time
     from pathlib import Path
     from parties.identity import load_certificate, load_identity
-    from parties.link import LinkOptions, open_link
+    from parties.link.opening import open_link
+    from parties.link.options import LinkOptions
     from smc.link_shape import LinkShape
     own, peer, side, address, shape = sys.argv[1:]
     identity = load_identity(Path(own + ".key"), Path(own + ".crt"))

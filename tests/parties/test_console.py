@@ -22,7 +22,7 @@ def test_text_is_shown_as_it_is(capfd: pytest.CaptureFixture[str], name: str) ->
 def test_progress_shows_text_as_it_is() -> None:
     screen = Console(file=io.StringIO(), force_terminal=True, width=100)
     with screen.status("") as status:
-        console.Progress(status).doing("waiting for 73:CD:C4 [x]")
+        console.StatusLine(status).doing("waiting for 73:CD:C4 [x]")
         screen.print(status.renderable)
     assert "73:CD:C4 [x]" in screen.file.getvalue()  # type: ignore[attr-defined]
 

@@ -1,3 +1,5 @@
+"""Files are written whole or not at all, outputs are checked beforehand, and bad text names its line."""
+
 from __future__ import annotations
 
 import os
@@ -10,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from parties import files
-from parties.text import did_you_mean, listed, printable, quoted
 from smc.errors import InputError
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.places import ENVIRONMENT
 
 
 def test_what_is_written_is_read_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -146,17 +146,6 @@ def test_a_byte_order_mark_is_no_text() -> None:
     assert files.decode(Path("x"), b"\xef\xbb\xbf\xc3\xa9") == "é"
 
 
-def test_wording() -> None:
-    assert quoted("a\nb") == r"'a\nb'"
-    assert len(quoted("x" * 1000)) == 62
-    assert listed([]) == ""
-    assert listed("abc", limit=2) == "'a', 'b', … (3 in all)"
-    assert did_you_mean("SUNNY", ["rain", "sunny"]) == " (did you mean 'sunny'?)"
-    assert did_you_mean("fog", ["rain", "sunny"]) == ""
-    assert printable("a\tb\u2028c\ud800 \u00a0é") == "a\\tb\\u2028c\\ud800 \u00a0é"
-    assert printable("\ufffd\ufffe\uffff") == "\ufffd\\ufffe\\uffff"
-
-
 def test_no_temporary_file_is_left_when_permissions_cannot_be_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,9 +192,8 @@ def test_standard_output_is_written_to_not_replaced(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("before\n")
     script = "from parties.files import *\nwrite_text(Path('/dev/stdout'), 'tree\\n')\nprint('after')"
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with log.open("a") as stream:
-        subprocess.run([sys.executable, "-c", script], stdout=stream, check=True, env=environment)
+        subprocess.run([sys.executable, "-c", script], stdout=stream, check=True, env=ENVIRONMENT)
     assert log.read_text() == "before\ntree\nafter\n"
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,10 @@ from protocols.logarithm import open_logarithm
 from protocols.majority import majority
 from protocols.millionaires import three_way
 from smc.engines import Engine
+from tests.support.places import ROOT
 
 SEED = b"fixed for tests "
-VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "transcripts.json"
+VECTORS = ROOT / "tests" / "vectors" / "transcripts.json"
 NUMBERS = np.arange(48).reshape(2, 24)
 ROWS = np.array([(i % 3, i % 2, i // 4 % 2, (i * i) % 3 % 2) for i in range(40)])
 

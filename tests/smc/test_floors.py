@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.imports import circles, floors, grouped, imports
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.places import ROOT
 
 
 def stated(text: str) -> dict[str, int]:

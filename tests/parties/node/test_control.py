@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import grpc
 import numpy as np
@@ -17,6 +17,7 @@ from parties.link.outbox import Outbox
 from parties.node import control
 from parties.node.control import Control, control_options
 from proto.exchange_pb2 import ABORT, DATA, GOODBYE
+from tests.support.waiting import eventually
 
 OPTIONS = {"wait": 5.0, "timeout": 5.0, "goodbye": 5.0}
 
@@ -60,13 +61,6 @@ def listening(parties, identities) -> Iterator[tuple[End, Callable[[], str]]]:
     alice.control.stop()
     for port in ports:
         port.close()
-
-
-def eventually(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 15
-    while not condition():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.02)
 
 
 def test_greetings_and_news_are_heard(listening, parties) -> None:
@@ -156,3 +150,51 @@ def test_another_kind_of_stream_is_refused_with_the_reason(listening, parties) -
         peer.read()
     assert refused.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
     assert refused.value.details() == "not this one"
+
+
+def test_an_error_over_a_statement_is_not_the_end_of_the_link(listening: Any, parties: Any) -> None:
+    """A node that cannot write what it has heard (a full disk, say) must go on listening, or dial again."""
+    alice, serve = listening
+    bob = End(parties.options("bob", "alice", connect=serve()), [])
+    tries: list[bytes] = []
+
+    def fail_once(statement: bytes) -> None:
+        tries.append(statement)
+        if len(tries) == 1:
+            raise OSError("no space left")
+
+    bob.control._hear = fail_once
+    bob.control.start()
+    eventually(lambda: len(tries) >= 2 or (len(tries) == 1 and bob.control.connected and alice.control.connected))
+    alice.control.say("news")
+    eventually(lambda: b"news" in tries or len(tries) >= 2)
+    assert bob.control.connected
+    bob.control.stop()
+
+
+def test_a_silent_link_is_kept_alive(listening: Any, parties: Any, monkeypatch: Any) -> None:
+    """Without anything to say, a sign of life goes out before the peer would take the link for dead."""
+    monkeypatch.setattr(control, "ALIVE_SECONDS", 0.2)
+    monkeypatch.setattr(control, "SILENCE_SECONDS", 1.0)
+    alice, serve = listening
+    alice.control._options = control.control_options(alice.control._options)
+    bob = End(parties.options("bob", "alice", connect=serve()), [])
+    bob.control.start()
+    eventually(lambda: alice.control.connected and bob.control.connected)
+    meter = bob.control._stream or alice.control._stream
+    assert meter is not None
+    assert not meter.ended.wait(2.5)
+    assert [up for up, _ in bob.news] == [True]
+    bob.control.stop()
+
+
+def test_who_falls_silent_is_cut_off(listening: Any, parties: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(control, "ALIVE_SECONDS", 60.0)
+    monkeypatch.setattr(control, "SILENCE_SECONDS", 0.5)
+    alice, serve = listening
+    alice.control._options = control.control_options(alice.control._options)
+    bob = End(parties.options("bob", "alice", connect=serve()), [])
+    bob.control.start()
+    eventually(lambda: len(alice.news) >= 2)
+    assert [up for up, _ in alice.news][:2] == [True, False]
+    bob.control.stop()

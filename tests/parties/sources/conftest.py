@@ -12,30 +12,14 @@ from typing import Any
 
 import pytest
 
-from .agreement import Sample, sample
+from tests.support.agreement import Sample, sample
+from tests.support.postgres import Server
 
 
 @pytest.fixture(scope="session")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     """The sample that every kind of source counts."""
     return sample(tmp_path_factory.mktemp("sample"))
-
-
-class Server:
-    """A PostgreSQL server on a socket of its own; its administrator needs no password, all others do."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def url(self, user: str = "postgres", password: str = "", database: str = "postgres") -> str:
-        secret = f":{password}" if password else ""
-        return f"postgresql://{user}{secret}@/{database}?host={self.folder}"
-
-    def connect(self) -> Any:
-        """A connection of the administrator."""
-        import psycopg
-
-        return psycopg.connect(self.url(), autocommit=True)
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,7 @@ from parties.operator.interface import JobView
 from parties.trees.tree import MAX_DEPTH
 from parties.web import api
 from smc.errors import InputError
-
-from .api_fake import KEY, FakeNode
+from tests.support.api_fake import KEY, FakeNode
 
 A, B = "a" * 32, "b" * 32
 AUTHORIZED = {"Authorization": f"Bearer {KEY}"}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from smc.circuit import Builder, Form, Integer, Netlist, Wire, evaluate
 from smc.primitives.bits import from_integers, to_integers
+from tests.support.places import SHARED
 
 Argument = tuple[int, bool, Sequence[int]]  # width, signed, one value for each instance
 
@@ -118,7 +119,7 @@ def wrap() -> Callable[[int, int, bool], int]:
 @pytest.fixture(scope="session")
 def bristol_files() -> Path:
     """The published Bristol circuits, kept beside the repository."""
-    folder = Path(__file__).resolve().parents[4] / "shared" / "circuits"
+    folder = SHARED / "circuits"
     if not folder.is_dir():
         pytest.skip(f"the published circuits are not at {folder}")
     return folder

@@ -1,0 +1,127 @@
+"""Jobs that are cut short: nodes told to stop, links cut, nodes killed at any moment, rows that change."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from parties.tables import schema
+from tests.support.nodes import RESEARCH, Nodes, clear_tree, job, submit, verified
+from tests.support.waiting import eventually
+
+
+def test_told_to_stop_in_the_middle_of_a_job(nodes: Nodes) -> None:
+    """What has a level to go is cut where it is, and goes on after the start; the peer is told."""
+    big, text = _random_table(3, 600)
+    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
+    for node in (nodes.a, nodes.b):
+        file = node.directory / "party.toml"
+        file.write_text(file.read_text().replace("stop = 5.0", "stop = 0.2"))
+    nodes.start()
+    identifier = submit(nodes.a, purpose="research")
+    eventually(lambda: (progress := job(nodes.b, identifier).progress) is not None and progress.depth >= 1)
+    assert nodes.b.stop() == 0
+    eventually(lambda: job(nodes.a, identifier).state == "interrupted")
+    assert "stopping" in job(nodes.a, identifier).why
+    nodes.b.start()
+    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
+    started = [entry.fields["depth"] for entry in nodes.b.client.audit(100) if entry.kind == "started"]
+    assert started[0] >= 1, "it began anew"
+    assert nodes.a.client.result(identifier).tree["tree"] == clear_tree(nodes)
+
+
+def test_a_link_cut_twice_in_the_middle_of_a_job(nodes: Nodes) -> None:
+    big, text = _random_table(5, 600)
+    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
+    nodes.start()
+    identifier = submit(nodes.a, purpose="research")
+    for depth in (1, 2):
+        eventually(lambda depth=depth: (at := job(nodes.b, identifier).progress) is not None and at.depth >= depth)
+        nodes.cable.cut()
+        eventually(lambda: {job(node, identifier).state for node in (nodes.a, nodes.b)} == {"interrupted"})
+        eventually(lambda: not nodes.a.client.node().connected and not nodes.b.client.node().connected)
+        nodes.cable.mend()
+    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
+    assert nodes.a.client.result(identifier).tree["tree"] == clear_tree(nodes)
+    starts = [entry.fields["depth"] for entry in nodes.a.client.audit(100) if entry.kind == "started"]
+    assert len(starts) == 3
+    assert starts[2] == 0 < starts[1] <= starts[0]
+    assert verified(nodes.a)["ok"]
+    assert verified(nodes.b)["ok"]
+
+
+def test_rows_that_changed_end_the_job_with_a_reason(nodes: Nodes) -> None:
+    """A job that was cut short does not go on with other rows; both sides see that it failed, one sees why."""
+    big, text = _random_table(7, 600)
+    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "8mbit,5ms"')
+    nodes.start()
+    identifier = submit(nodes.a, purpose="research")
+    eventually(lambda: (progress := job(nodes.b, identifier).progress) is not None and progress.depth >= 1)
+    nodes.b.kill()
+    with (nodes.b.directory / "rows.csv").open("a") as rows:
+        rows.write(nodes.b.directory.joinpath("rows.csv").read_text().splitlines()[1] + "\n")
+    nodes.b.start()
+    left, right = nodes.finished(identifier)
+    assert left.state == right.state == "failed"
+    assert "rows have changed" in right.why
+    assert left.why == "b: an error in its own input"
+
+
+def _random_table(seed: int, rows: int) -> tuple[tuple[str, str], str]:
+    """Two parties' CSV files of one random table, and its schema."""
+    chosen = random.Random(seed)
+    names = [f"x{i}" for i in range(5)]
+    lines = [[str(chosen.randrange(3)) for _ in names] + [chosen.choice("pq")] for _ in range(rows)]
+    head = ",".join([*names, "y"])
+    halves = ["\n".join([head, *(",".join(line) for line in lines[part::2])]) + "\n" for part in (0, 1)]
+    text = (
+        'target = "y"\n[attributes]\n' + "".join(f'{name} = ["0", "1", "2"]\n' for name in names) + 'y = ["p", "q"]\n'
+    )
+    return (halves[0], halves[1]), text
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(10, marks=pytest.mark.campaign)])
+def test_killed_at_random_moments(nodes: Nodes, shared: Path, kills: int) -> None:
+    """kill -9 of either node while a job runs: it completes, with the tree of an uninterrupted run, records whole.
+
+    The link is emulated so that the job lasts; the moments are drawn from the system's randomness.
+    """
+    with (shared / "data" / "car.csv").open() as stream:
+        header, *lines = stream.read().splitlines()
+    agreed = schema.propose(shared / "data" / "car.csv", "class").schema
+    agreed.save(nodes.directory / "car.toml")
+    halves = tuple("\n".join([header, *lines[part::2]]) + "\n" for part in (0, 1))
+    nodes.furnish(halves, (nodes.directory / "car.toml").read_text(), ("", RESEARCH), 'emulate = "30mbit,10ms"')
+    nodes.start()
+    identifier = submit(nodes.a, purpose="research", min_rows=0)
+    chosen = random.SystemRandom()
+    done = 0
+    for _ in range(kills):
+        time.sleep(chosen.uniform(0.1, 2.0))
+        if job(nodes.a, identifier).state == "done":
+            break
+        victim = chosen.choice([nodes.a, nodes.b])
+        victim.kill()
+        victim.start()
+        nodes.await_both()
+        done += 1
+    left, right = nodes.finished(identifier)
+    assert left.state == right.state == "done", (left.why, right.why)
+    assert done == kills, "the job was too quick to be killed that often"
+    trees = [node.client.result(identifier).tree["tree"] for node in (nodes.a, nodes.b)]
+    assert trees[0] == trees[1] == clear_tree(nodes)
+    for node in (nodes.a, nodes.b):
+        assert verified(node)["ok"]
+        entries = node.client.audit(1000)
+        assert sum(entry.kind == "node started" for entry in entries) >= 1
+        decided = 0
+        for entry in reversed(entries):  # each level once a session, and no session begins more than one level back
+            if entry.kind == "started":
+                assert entry.fields["depth"] in (decided - 1, decided)
+                decided = entry.fields["depth"]
+            if entry.kind == "opened":
+                assert entry.fields["depth"] == decided
+                decided += 1

@@ -1,0 +1,174 @@
+"""`smc audit`: the commands on real databases, also of a node that is writing to them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from parties.commands.audit import group
+from parties.identity import Identity, create, fingerprint
+from parties.records import AuditLog, connect
+from parties.records.database import TRIGGERS
+from smc.errors import InputError
+from tests.support.logs import Node, two_jobs
+
+
+def run(*words: object) -> Any:
+    result = CliRunner().invoke(group, [str(word) for word in words])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, identities: dict[str, Identity]) -> Iterator[tuple[Node, Node]]:
+    """alice and bob after two jobs."""
+    with two_jobs(tmp_path, identities) as both:
+        yield both
+
+
+@pytest.fixture
+def config(nodes: tuple[Any, Any]) -> Path:
+    """alice's party.toml; her node still has the database open."""
+    alice, bob = nodes
+    path: Path = alice.path.parents[1] / "party.toml"
+    path.write_text(
+        f'[link]\nidentity = "{alice.own.key_path}"\ncertificate = "{alice.own.certificate_path}"\n'
+        f'peer = "{bob.own.certificate_path}"\n[node]\nstate = "{alice.path.parent.name}"\n'
+    )
+    return path
+
+
+def edit(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for name in TRIGGERS:
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute(statement)
+        for trigger in TRIGGERS.values():
+            connection.execute(trigger)
+
+
+def test_verify_a_log_that_is_whole(config: Path, nodes: tuple[Any, Any]) -> None:
+    head = nodes[0].log.head()
+    shown = run("verify", "--config", config).stdout.splitlines()
+    assert shown[0] == "whole: 21 entries, 2 signed by both parties"
+    assert shown[1].startswith(f"head:  entry 21, hash {head.hash}, signed by ")
+    found = json.loads(run("verify", "--config", config, "--json").stdout)
+    assert found == {"entries": 21, "ok": True, "problems": [], "head": head.model_dump(), "statements": 2}
+
+
+def test_verify_tells_each_problem_and_fails(config: Path, nodes: tuple[Any, Any]) -> None:
+    edit(nodes[0].path, "DELETE FROM audit WHERE number = 4 OR number = 21")
+    runner = CliRunner()
+    result = runner.invoke(group, ["verify", "--config", str(config)])
+    assert isinstance(result.exception, InputError)
+    assert str(result.exception) == "the audit log is not whole: entry 4 is missing"
+    assert result.stdout.splitlines() == ["entry 4 is missing", "entry 21 is missing at the end"]
+    result = runner.invoke(group, ["verify", "--config", str(config), "--json"])
+    assert json.loads(result.stdout)["problems"] == ["entry 4 is missing", "entry 21 is missing at the end"]
+    assert isinstance(result.exception, InputError)
+
+
+def test_an_auditor_needs_the_export_and_the_certificates_only(
+    config: Path, nodes: tuple[Any, Any], tmp_path: Path
+) -> None:
+    alice, bob = nodes
+    ours, theirs = tmp_path / "alice.jsonl", tmp_path / "bob.jsonl"
+    run("export", "--config", config, "--out", ours)
+    run("export", "--state", bob.path.parent, "--out", theirs)
+    owner = ["--certificate", alice.own.certificate_path]
+    peer = ["--against", theirs, "--peer-certificate", bob.own.certificate_path]
+    assert run("verify", "--export", ours, *owner).stdout.startswith("whole: 21 entries")
+    assert run("verify", "--export", ours, *owner, *peer).stdout.startswith("whole: 21 entries")
+    assert run("verify", "--config", config, "--against", theirs).stdout.startswith("whole: 21 entries")
+    with pytest.raises(InputError, match="--against needs --peer-certificate"):
+        run("verify", "--export", ours, *owner, "--against", theirs)
+    with pytest.raises(InputError, match="--certificate is missing"):
+        run("verify", "--export", ours)
+    with pytest.raises(InputError, match="names the certificate"):
+        run("verify", "--export", theirs, *owner)
+
+    def change(entries: list[Any]) -> None:
+        entries[:] = [entry for entry in entries if entry[0] != "signed"]
+
+    alice.rewrite(change)
+    assert run("verify", "--config", config).stdout.startswith("whole: 19 entries")
+    with pytest.raises(InputError, match="our entry 8 is not the one that its owner signed for, as entry 9 of"):
+        run("verify", "--config", config, "--against", theirs)
+    theirs.write_text("".join(theirs.read_text().splitlines(keepends=True)[1:]))
+    with pytest.raises(InputError, match=r"bob\.jsonl: entry 1 is missing"):
+        run("verify", "--config", config, "--against", theirs)
+
+
+def test_export_to_standard_output_and_as_csv(config: Path, tmp_path: Path) -> None:
+    lines = run("export", "--config", config).stdout.splitlines()
+    assert len(lines) == 22
+    assert json.loads(lines[0])["kind"] == "node started"
+    out = tmp_path / "audit.csv"
+    run("export", "--config", config, "--format", "csv", "--out", out)
+    assert out.read_text().startswith("number,at,kind,job,fields,previous,hash\n1,")
+    with pytest.raises(InputError, match="is an input of this command"):
+        run("export", "--config", config, "--out", config.parent / "alice" / "node.sqlite")
+
+
+def test_show_the_last_entries(config: Path) -> None:
+    shown = run("show", "--config", config, "--last", "3").stdout
+    assert [line.split()[0] for line in shown.splitlines()] == ["entry", "19", "20", "21"]
+    assert "node stopped" in shown
+    decided = run("show", "--config", config).stdout
+    assert "party: us; verdict: approved; by: rule coarse trees; reason: permitted" in decided
+    assert "columns: age, sex, outcome" in decided
+    entries = json.loads(run("show", "--config", config, "--last", "1", "--json").stdout)
+    assert [(entry["number"], entry["kind"]) for entry in entries] == [(21, "node started")]
+
+
+def test_what_the_peer_wrote_cannot_play_with_the_terminal(config: Path, nodes: tuple[Any, Any]) -> None:
+    nodes[0].add("cancelled", by="peer", why="\x1b[2Jgone [red]x[/red]\nnext")
+    shown = run("show", "--config", config, "--last", "1").stdout
+    assert "\x1b" not in shown
+    assert r"\x1b[2Jgone [red]x[/red]\nnext" in shown
+
+
+def test_a_renewed_certificate(config: Path, nodes: tuple[Any, Any], tmp_path: Path) -> None:
+    alice = nodes[0]
+    alice.connection.close()
+    (tmp_path / "new").mkdir()
+    new = create("alice", [], tmp_path / "new")
+    former = alice.own.certificate_path
+    text = config.read_text().replace(str(alice.own.key_path), str(new.key_path))
+    config.write_text(text.replace(str(former), str(new.certificate_path)))
+    with pytest.raises(InputError, match="names the certificate"):
+        run("verify", "--config", config)
+    assert run("renew", "--config", config, "--former", former).stdout == (
+        f"entry 22: signed with {fingerprint(new.certificate)[:23]} from here on\n"
+    )
+    assert run("verify", "--config", config).stdout.startswith("whole: 22 entries")
+    with closing(connect(alice.path)) as connection, connection:
+        assert AuditLog(connection, new).append("node stopped", None, {}).number == 23
+    with pytest.raises(InputError, match="the audit log is not whole: the head after entry 23 names"):
+        run("renew", "--config", config, "--former", former)
+
+
+@pytest.mark.parametrize("command", ["verify", "show", "export"])
+def test_records_that_are_not_there_are_one_clear_line(command: str, tmp_path: Path, nodes: tuple[Any, Any]) -> None:
+    owner = ["--certificate", nodes[0].own.certificate_path] if command == "verify" else []
+    with pytest.raises(InputError, match="which records"):
+        run(command, *owner)
+    with pytest.raises(InputError, match=r"there are no records: .*node\.sqlite does not exist"):
+        run(command, "--state", tmp_path / "none", *owner)
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "node.sqlite").write_bytes(b"x" * 5000)
+    with pytest.raises(InputError, match="is damaged: file is not a database; put a backup in its place"):
+        run(command, "--state", tmp_path / "damaged", *owner)
+
+
+def test_a_file_that_is_no_certificate(config: Path) -> None:
+    with pytest.raises(InputError, match="holds no readable certificate"):
+        run("verify", "--config", config, "--certificate", config)

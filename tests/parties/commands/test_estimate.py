@@ -1,0 +1,113 @@
+"""`smc estimate`: what it prints, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties import cli
+from parties.jobs import running
+from parties.jobs.running import indexed
+from parties.jobs.settings import Id3Settings
+from parties.tables import schema
+from parties.tables.example import demo
+from parties.tables.rows import load
+from parties.trees.tree import Leaf, TreeFile
+from protocols.counts import RowCounts
+from protocols.id3 import id3
+from smc.engines import Profile, engine_of
+from smc.local import run_local
+from smc.session import Session
+
+DEMO = demo()
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = cli.run([str(word) for word in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def estimates(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[dict[str, Any]]:
+    code, out, _ = run(capsys, "estimate", *arguments, "--json")
+    assert code == 0
+    return json.loads(out)["estimates"]
+
+
+def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    agreed = schema.load(DEMO.schema)
+    target = agreed.choose_target()
+    own = Id3Settings(max_rows=20)
+    problem = running.problem(own, agreed, target)
+    costs: dict[int, Any] = {}
+
+    def program(session: Session) -> Any:
+        costs[session.party] = session.meter.total
+        table = load((DEMO.clinic_a, DEMO.clinic_b)[session.party], agreed, target, own.max_rows)
+        return id3(
+            engine_of(session, Profile("mixed")),
+            problem,
+            RowCounts(problem.domains, problem.classes, table.rows, table.classes),
+        )
+
+    tree, _ = run_local(program)
+    named = running.named(tree, agreed, target)
+    assert indexed(named, agreed, target) == tree
+    TreeFile(agreed.digest(), target, own.delta, named).dump(tmp_path / "tree.json")
+    rows = estimates(capsys, "id3", "--schema", DEMO.schema, "--max-rows", 20, "--tree", tmp_path / "tree.json")
+    (mixed,) = [row for row in rows if (row["engine"], row["ot"], row["garbling"]) == ("mixed", "extension", "half")]
+    assert mixed["party0_sends"] == costs[0].bytes_sent
+    assert mixed["party1_sends"] == costs[1].bytes_sent
+    assert (mixed["party0_rounds"], mixed["party1_rounds"]) == (costs[0].rounds, costs[1].rounds)
+    assert mixed["messages"] == costs[0].messages
+    bound = estimates(capsys, "id3", "--schema", DEMO.schema, "--max-rows", 20)
+    assert all(row["party0_sends"] >= 0 for row in bound)
+    (most,) = [row for row in bound if (row["engine"], row["ot"], row["garbling"]) == ("mixed", "extension", "half")]
+    assert most["party0_sends"] > mixed["party0_sends"]
+
+
+def test_the_quickest_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = estimates(capsys, "millionaires", "--batch", 100_000, "--link", "20mbit,1ms")
+    assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
+    assert rows[0]["engine"] == "gmw"
+    assert estimates(capsys, "millionaires", "--link", "1gbit,200ms")[0]["engine"] == "yao"
+    code, out, _ = run(capsys, "estimate", "millionaires", "--link", "wan")
+    assert code == 0
+    assert "100mbit,40ms" in out
+    assert "three-halves" in out
+
+
+def test_a_circuit_is_estimated(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "and.txt"
+    file.write_text("1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n")
+    assert {row["and_gates"] for row in estimates(capsys, "circuit", file, "--batch", 7)} == {7}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("millionaires", "--link", "fast"), "the link 'fast' must be"),
+        (("millionaires", "--bits", 65), "65 is not in the range"),
+        (("circuit", "nothing.txt"), "nothing.txt"),
+        (("id3", "--schema", "nothing.toml"), "nothing.toml"),
+        (("id3", "--schema", DEMO.schema, "--delta", 2), "--delta: must be <= 1"),
+        (("id3", "--schema", DEMO.schema, "--tree", DEMO.schema), "not valid JSON"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[object, ...], complaint: str
+) -> None:
+    code, _, err = run(capsys, "estimate", *arguments)
+    assert code == 2
+    assert complaint in err
+    assert err.count("\n") == 1
+
+
+def test_a_tree_of_another_schema_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    TreeFile("ab" * 32, "play", 0.001, Leaf("yes")).dump(tmp_path / "tree.json")
+    code, _, err = run(capsys, "estimate", "id3", "--schema", DEMO.schema, "--tree", tmp_path / "tree.json")
+    assert code == 2
+    assert "another schema" in err

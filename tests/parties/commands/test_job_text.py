@@ -1,0 +1,41 @@
+"""A job as text for a terminal."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+
+from parties.commands import job_text
+from tests.support.api_fake import (
+    job_view,
+)
+
+
+def test_identifiers_are_shown_as_long_as_needed() -> None:
+    alike = [job_view("abcdef012345" + digit + "0" * 19) for digit in "12"] + [job_view("f" * 32)]
+    assert [job_text.short(job.id, alike) for job in alike] == ["abcdef0123451", "abcdef0123452", "ffffffff"]
+
+
+A = "a1b2" + "0" * 28
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (7500, "2 h 5 min")],
+)
+def test_durations_are_for_people(seconds: float, text: str) -> None:
+    assert job_text.duration(seconds) == text
+
+
+@pytest.mark.parametrize("width", [20, 50, 80])
+def test_what_does_not_fit_a_line_cannot_look_like_an_entry(width: int) -> None:
+    job = job_view(A, purpose="x " * 40 + "ours approved " + "漢字" * 30 + "y" * 100)
+    lines = list(job_text.sheet(job, width))
+    entries = [line[:14].strip() for line in lines[1:]]
+    whole = [line[:14].strip() for line in list(job_text.sheet(job, None))[1:]]
+    assert [entry for entry in entries if entry] == [entry for entry in whole if entry]
+    assert max(cell_len(line) for line in lines[1:]) <= max(width, 28)
+    start = entries.index("purpose")
+    end = entries.index("computes")
+    folded = "".join(line[14:].strip() for line in lines[1 + start : 1 + end])
+    assert folded.replace(" ", "") == job.purpose.replace(" ", "")

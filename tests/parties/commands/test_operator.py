@@ -1,0 +1,360 @@
+"""The operator's commands, against a real server with a node that only pretends."""
+
+from __future__ import annotations
+
+import json
+import re
+import webbrowser
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties.cli import run
+from parties.commands import job_text
+from parties.operator import client
+from parties.operator.interface import Verdict
+from parties.trees.text import to_dot
+from parties.trees.tree import TreeFile
+from tests.support.api_fake import (
+    APPROVED,
+    LINK,
+    WAITING,
+    FakeNode,
+    application,
+    job_view,
+    progress,
+    serving,
+    write_access,
+)
+
+A, B, C = "a1b2" + "0" * 28, "a1c3" + "1" * 28, "c" * 32
+HOSTILE = "\x1b[2J\x9b31m\r\n  ours  approved\t\u202egood\u2069 [red]:boom:" + " " * 200 + "."
+
+
+@dataclass
+class Party:
+    """A party's directory, the node that runs for it, and how commands there ended."""
+
+    directory: Path
+    node: FakeNode
+    url: str
+    capture: pytest.CaptureFixture[str]
+
+    def __call__(self, *arguments: object, config: bool = True) -> tuple[int, str, str]:
+        """`smc arguments... --config party.toml`: exit code, standard output, standard error."""
+        more = ["--config", str(self.directory / "party.toml")] if config else []
+        self.capture.readouterr()
+        code = run([*map(str, arguments), *more])
+        return code, *self.capture.readouterr()
+
+    def json(self, *arguments: object) -> Any:
+        code, out, _ = self(*arguments, "--json")
+        assert code == 0
+        return json.loads(out)
+
+
+def make_directory(path: Path) -> Path:
+    (path / "var").mkdir()
+    (path / "party.toml").write_text('[node]\nstate = "var"\n')
+    return path
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[FakeNode, str]]:
+    node = FakeNode()
+    with serving(application(node)) as url:
+        yield node, url
+
+
+@pytest.fixture
+def party(
+    server: tuple[FakeNode, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Party:
+    monkeypatch.setattr(client, "POLL_SECONDS", 0.01)
+    monkeypatch.chdir(tmp_path)
+    directory = make_directory(tmp_path)
+    node, url = server
+    node.reset()
+    node.add(A)
+    node.add(B, state="done", ours=APPROVED, ended_at="2026-03-01T12:30:00+00:00")
+    node.add(C, state="queued", proposed_by="us", ours=APPROVED)
+    write_access(directory / "var", url)
+    return Party(directory, node, url, capsys)
+
+
+def test_jobs_lists_those_that_wait_for_us_first(party: Party) -> None:
+    code, out, err = party("jobs")
+    assert (code, err) == (0, "")
+    heading, *lines = [line.split() for line in out.splitlines()]
+    assert heading == ["job", "state", "by", "computes", "table", "purpose", "since", "(UTC)"]
+    assert lines[0] == [
+        "!",
+        "a1b20000",
+        *["for", "our", "consent", "peer", "id3,", "outcome", "patients", "research", "2026-03-01", "12:00"],
+    ]
+    assert [line[0] for line in lines[1:]] == ["cccccccc", "a1c31111"]
+    assert lines[2][-1] == "12:30"
+    assert [job["id"] for job in party.json("jobs")] == [C, B, A]
+
+
+def test_jobs_can_be_filtered(party: Party) -> None:
+    assert [job["id"] for job in party.json("jobs", "--only", "done")] == [B]
+    assert party("jobs", "--only", "failed") == (0, "", "no such job\n")
+    assert party.json("jobs", "--only", "failed") == []
+    assert party("jobs", "--only", "nonsense")[0] == 2
+    party.node.known.clear()
+    assert "smc submit" in party("jobs")[2]
+
+
+def test_show_says_all_that_consent_needs(party: Party) -> None:
+    code, out, err = party("show", "a1b2")
+    assert code == 0
+    assert err == "decide:  smc approve a1b20000   or   smc refuse a1b20000 --why TEXT\n"
+    lines = [re.sub(r"  +", "  ", line.strip()) for line in out.splitlines()]
+    assert lines == [
+        f"job {A}",
+        "state  waiting for our consent",
+        "proposed  by the peer, clinic-b, 2026-03-01 12:00 UTC",
+        "purpose  research",
+        "computes  id3, target outcome",
+        "our table  patients (the peer's: patienten)",
+        "columns  age, sex, outcome",
+        "parameters  delta 0.001, max_depth 4, min_rows 20",
+        "reveals  The tree, to both.",
+        "Nothing else.",
+        "cost  1.4 MB both ways, 220 rounds, 3.2 s on lan",
+        "for a tree of at most 8 splits a level, by mixed, softspoken4",
+        "ours  waiting",
+        "theirs  approved by proposer, 2026-03-01 12:00 UTC",
+        f"digest  {'d' * 64}",
+    ]
+    assert party.json("show", A) == party.node.known[A].model_dump()
+
+
+def test_show_says_how_far_it_is_and_how_it_ended(party: Party) -> None:
+    party.node.add(A, state="running", ours=APPROVED, progress=progress(2, 1200))
+    _, out, err = party("show", A)
+    assert "running, level 2 with 1,200 nodes" in out
+    assert "level 2 with 1,200 nodes, after 1 min 15 s" in out
+    assert "3.0 MB, 10 rounds, about 30 s left; 3.0 MB of it sent, 2.0 KB received" in out
+    assert err == ""
+    refused = Verdict(verdict="refused", by="rule no research", reason="not allowed")
+    ended = {"ended_at": "2026-03-02T00:00:00+00:00", "why": "not allowed"}
+    party.node.add(A, state="refused", ours=refused, cost=None, purpose="", **ended)
+    code, out, _ = party("show", A)
+    assert code == 0
+    assert "refused by us: not allowed" in out
+    assert "refused by rule no research: not allowed" in out
+    assert "(none given)" in out
+    assert "2026-03-02 00:00 UTC" in out
+
+
+def test_nothing_of_the_peer_reaches_the_terminal_but_letters(party: Party) -> None:
+    texts = dict.fromkeys(("peer", "protocol", "purpose", "peer_table", "table", "target", "digest", "why"), HOSTILE)
+    more = {"columns": [HOSTILE], "reveals": [HOSTILE], "parameters": {HOSTILE: HOSTILE}, "state": "refused"}
+    verdict = Verdict(verdict="refused", by=HOSTILE, reason=HOSTILE, at=HOSTILE)
+    party.node.add(A, **texts, **more, ours=verdict, theirs=verdict, proposed_at=HOSTILE, ended_at=HOSTILE)
+    for arguments in (["jobs"], ["show", A], ["show", A, "--watch"], ["show", A, "--json"], ["jobs", "--json"]):
+        _, out, err = party(*arguments)
+        assert all(c == "\n" or c.isprintable() for c in out + err)
+        assert "\\" in out
+        assert not re.search("^ *ours +approved", out, re.MULTILINE)
+    assert job_text.shown("\ufeffan\u200can\U000e0041\xa0\u3000b") == "\\ufeffan\u200can\\U000e0041 b"
+    assert "[red]:boom: ." in party("show", A)[1]  # no markup, no pictures, no gap to push things out of sight
+
+
+def test_submit_proposes_the_content_of_the_file(party: Party) -> None:
+    job = party.directory / "job.toml"
+    job.write_text('table = "patients"\npurpose = "research"\ndelta = 0.01\ncolumns = ["a"]\nsince = 2026-01-01\n')
+    assert party("submit", job) == (0, "job 00000001: waiting for the peer's consent\n", "")
+    wanted = {"table": "patients", "purpose": "research", "delta": 0.01, "columns": ["a"], "since": "2026-01-01"}
+    assert party.node.submitted == [wanted]
+    assert party.json("submit", job)["id"].startswith("00000002")
+
+
+def test_submit_names_the_file_that_is_wrong(party: Party) -> None:
+    job = party.directory / "job.toml"
+    for text, message in (('purpose = "x"\n', "table is missing"), ("table = ", "not valid TOML")):
+        job.write_text(text)
+        code, out, err = party("submit", job)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"smc: {job}: ")
+        assert message in err
+    code, _, err = party("submit", party.directory / "none.toml")
+    assert code == 2
+    assert "there is no such file" in err
+
+
+def test_submit_wait_follows_the_job(party: Party) -> None:
+    job = party.directory / "job.toml"
+    job.write_text('table = "patients"\n')
+    running = {"state": "running", "theirs": APPROVED}
+    party.node.script = [
+        {},
+        {"state": "queued"},
+        running,
+        {"progress": progress(0, 1, None)},
+        {"progress": progress(0, 1)},
+        {"progress": progress(1, 3)},
+        {"state": "interrupted", "why": "the peer is silent", "progress": None},
+        {"state": "done", "why": ""},
+    ]
+    code, out, err = party("submit", job, "--wait")
+    assert (code, out) == (0, "job 00000001: done\n")
+    assert [line.removeprefix("job 00000001: ") for line in err.splitlines()] == [
+        "waiting for the peer's consent",
+        "queued",
+        "running",
+        "running, level 0 with 1 node",
+        "running, level 1 with 3 nodes",
+        "interrupted: the peer is silent",
+    ]
+
+
+ENDINGS: list[tuple[dict[str, Any], int, str]] = [
+    ({"state": "done"}, 0, ""),
+    ({"state": "refused", "theirs": Verdict(verdict="refused"), "why": "no"}, 4, "refused by the peer: no"),
+    ({"state": "refused", "ours": Verdict(verdict="refused"), "why": "no"}, 2, "refused by us: no"),
+    ({"state": "cancelled", "why": "wrong table"}, 4, "cancelled: wrong table"),
+    ({"state": "failed", "why": "the peer has gone"}, 3, "failed: the peer has gone"),
+    ({"state": "failed", "ended_by": "us", "why": "no rows.csv"}, 2, "failed: no rows.csv"),
+]
+
+
+@pytest.mark.parametrize(("ending", "code", "message"), ENDINGS)
+@pytest.mark.parametrize("command", [["show", "--watch"], ["result", "--wait"], ["submit", "--wait"]])
+def test_the_end_of_a_job_decides_the_code(
+    party: Party, command: list[str], ending: dict[str, Any], code: int, message: str
+) -> None:
+    (party.directory / "job.toml").write_text('table = "patients"\n')
+    party.node.add(A, ours=APPROVED, theirs=WAITING)
+    party.node.script = [{}, {}, {"state": "running"}, ending]
+    name, flag = command
+    got, out, err = party(name, party.directory / "job.toml" if name == "submit" else A, flag, "--json")
+    assert got == code
+    last = err.splitlines()[-1]
+    assert last.startswith("smc: job ") == bool(code)
+    assert message in last
+    assert out == "" if name == "result" and code else json.loads(out)
+
+
+def test_a_proposal_refused_by_our_own_rule_is_an_error(party: Party, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = party.directory / "job.toml"
+    job.write_text('table = "patients"\n')
+    refused = job_view(C, state="refused", ours=Verdict(verdict="refused", by="rule x"), why="rule x: no")
+    monkeypatch.setattr(party.node, "submit", lambda _: refused)
+    code, out, err = party("submit", job)
+    assert (code, out, err) == (2, "", "smc: job cccccccc: refused by us: rule x: no\n")
+
+
+def test_decisions(party: Party) -> None:
+    assert party("approve", "a1b2") == (0, "job a1b20000: queued\n", "")
+    assert party("approve", "a1b2") == (2, "", "smc: the job does not wait for consent\n")
+    assert party("cancel", "a1b2", "--why", "wrong table") == (0, "job a1b20000: cancelled: wrong table\n", "")
+    assert party("cancel", "a1b2")[0] == 2
+    assert party.json("cancel", C)["state"] == "cancelled"
+    party.node.add(A)
+    assert party("refuse", "a1b2")[0] == 2  # a reason is needed
+    assert party.node.known[A].state == "waiting"
+    assert party("refuse", "a1b2", "--why", "not covered") == (0, "job a1b20000: refused by us: not covered\n", "")
+
+
+@pytest.mark.parametrize("command", [["show"], ["approve"], ["refuse", "--why", "x"], ["cancel"], ["result"]])
+def test_a_job_is_named_by_an_unambiguous_beginning(party: Party, command: list[str]) -> None:
+    party.node.add("a1b2" + "9" * 28)
+    for identifier, message in (("a1b2", "several jobs"), ("ffff", "no job"), ("a1", "at least 4"), ("wxyz", "digits")):
+        code, out, err = party(*command, identifier)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert err.count("\n") == 1
+
+
+def test_result_prints_the_tree_and_its_cost(party: Party) -> None:
+    code, out, err = party("result", "a1c3")
+    assert code == 0
+    assert out == "├── outlook = sunny: no\n├── outlook = overcast: yes\n└── outlook = rain: yes\n"
+    assert "1.2 KB" in err
+    assert err.endswith("opened to both parties: 4 kinds of nodes, 3 classes\n")
+    assert party.json("result", "a1c3") == dict(party.node.result(B))
+    assert party("result", A) == (2, "", "smc: the job is waiting: there is no result\n")
+
+
+def test_result_writes_what_it_is_asked_for(party: Party, tmp_path: Path) -> None:
+    names = {"--out": "tree.json", "--report": "cost.json", "--dot": "tree.dot", "--svg": "tree.svg"}
+    code, _, err = party("result", B, *[part for flag, name in names.items() for part in (flag, name)])
+    assert code == 0
+    assert "written: tree.json, cost.json, tree.dot, tree.svg" in err
+    found = TreeFile.load(tmp_path / "tree.json")
+    assert found.fields() == party.node.result(B).tree
+    assert json.loads((tmp_path / "cost.json").read_text()) == party.node.result(B).cost
+    assert (tmp_path / "tree.dot").read_text() == to_dot(found.tree, "outcome")
+    assert "<svg" in (tmp_path / "tree.svg").read_text()
+
+
+@pytest.mark.parametrize("output", ["party.toml", "var/api.json", "var/node.sqlite"])
+def test_a_result_overwrites_nothing_of_the_node(party: Party, output: str) -> None:
+    (party.directory / "var/node.sqlite").write_text("records")
+    before = (party.directory / output).read_text()
+    for arguments, config in (([], True), (["--state", "var"], False)):
+        code, _, err = party("result", B, "--out", output, *arguments, config=config)
+        assert code == 2
+        assert "would be overwritten" in err
+        assert (party.directory / output).read_text() == before
+
+
+def test_web_prints_and_opens_a_link(party: Party, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    found = iter([True, False])
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or next(found))
+    assert party("web") == (0, LINK + "\n", "")
+    assert party.json("web") == {"url": LINK}
+    assert opened == []
+    assert party("web", "--open") == (0, LINK + "\n", "")
+    assert party("web", "--open") == (2, LINK + "\n", "smc: no browser could be started here: open the link yourself\n")
+    assert opened == [LINK, LINK]
+
+
+COMMANDS: list[Callable[[Path], list[str]]] = [
+    lambda directory: ["submit", str(directory / "party.toml")],
+    lambda directory: ["jobs"],
+    lambda directory: ["show", A],
+    lambda directory: ["show", A, "--watch"],
+    lambda directory: ["approve", A],
+    lambda directory: ["refuse", A, "--why", "x"],
+    lambda directory: ["cancel", A],
+    lambda directory: ["result", A],
+    lambda directory: ["result", A, "--wait"],
+    lambda directory: ["web", "--open"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_without_a_node_every_command_says_so(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: Callable[[Path], list[str]],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["jobs"]) == 2
+    assert "--config party.toml or --state" in capsys.readouterr().err
+    make_directory(tmp_path)
+    for where in ([], ["--state", "var"], ["--state", "nowhere"], ["--config", "party.toml"]):
+        assert run([*command(tmp_path), *where]) == 3
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("smc: no node is running here: start it with smc node --config party.toml (there is no ")
+        assert err.count("\n") == 1
+
+
+def test_the_node_of_this_directory_is_asked_by_default(party: Party) -> None:
+    with_file = party("jobs", config=False)
+    assert with_file == party("jobs") == party("jobs", "--state", "var", config=False)
+    code, _, err = party("jobs", "--config", "other.toml", config=False)
+    assert (code, err) == (2, "smc: cannot read other.toml: there is no such file\n")

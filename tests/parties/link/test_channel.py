@@ -1,0 +1,150 @@
+"""What the channel does when a party gives up, is silent, floods, does not read, or the stream is over."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+
+from parties.link.channel import GrpcChannel
+from parties.link.frames import FrameReader
+from parties.link.outbox import Outbox
+from parties.link.transport import Stream
+from proto.exchange_pb2 import ABORT, DATA
+from smc.errors import InputError, LinkError, ProtocolError
+
+SECRET = "salary 123456"
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (ProtocolError("frame 7 is odd"), "ProtocolError: frame 7 is odd"),
+        (KeyboardInterrupt(), "interrupted"),
+        (InputError(SECRET), "an error in its own input"),
+        (ValueError(SECRET), "internal error"),
+        (LinkError("two\nlines"), "LinkError: two lines"),
+    ],
+)
+@pytest.mark.parametrize("failing", [0, 1])
+def test_reason_of_giving_up_reaches_the_peer_but_no_secret(parties, failure, reason, failing):
+    def program(link):
+        link.channel.send("first", b"1")
+        link.channel.receive("first", 1)
+        if link.party == failing:
+            raise failure
+        link.channel.receive("next", 1)
+
+    outcome = parties.run(program, program)
+    assert outcome[failing] is failure
+    name = ("alice", "bob")[failing]
+    assert str(outcome[1 - failing]) == f"{name} gave up at step 'first': {reason}"
+    assert type(outcome[1 - failing]) is LinkError
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_giving_up_stops_a_peer_that_only_sends(parties, failing):
+    def program(link):
+        if link.party == failing:
+            raise ValueError
+        for _ in range(500):
+            link.channel.send("flood", bytes(1024 * 1024))
+        link.channel.receive("end", 1)
+
+    error = parties.run(program, program)[1 - failing]
+    assert isinstance(error, LinkError)
+
+
+@pytest.mark.parametrize("waiting", [0, 1])
+def test_silent_peer_is_an_error_that_names_it_step_and_seconds(parties, waiting):
+    ready = threading.Event()
+
+    def program(link):
+        if link.party == waiting:
+            try:
+                link.channel.receive("answer", 1)
+            finally:
+                ready.set()
+        assert ready.wait(10)
+        link.channel.receive("more", 1)
+
+    outcome = parties.run(program, program, timeout=0.4)
+    names = ("alice", "bob")
+    assert str(outcome[waiting]) == f"{names[1 - waiting]} was silent for 0.4 s at step 'answer'"
+    assert isinstance(outcome[1 - waiting], LinkError)
+
+
+def test_sender_to_a_peer_that_does_not_read_blocks_and_then_fails_with_bounded_memory(parties):
+    stop = threading.Event()
+    sent = 0
+    process = psutil.Process()
+
+    def left(link):
+        nonlocal sent
+        before = process.memory_info().rss
+        try:
+            for _ in range(1000):
+                link.channel.send("flood", bytes(1024 * 1024))
+                sent += 1
+        finally:
+            left.grown = process.memory_info().rss - before
+            stop.set()
+
+    def right(link):
+        assert stop.wait(10)
+
+    error = parties.run(left, right, timeout=0.5, buffer=4 * 1024 * 1024, goodbye=0.5)[0]
+    assert str(error) == "bob took nothing for 0.5 s at step 'flood'"
+    assert 4 <= sent < 64
+    assert left.grown < 128 * 1024 * 1024
+
+
+def test_slow_reader_is_waited_for_longer_than_the_timeout_while_it_reads(parties):
+    def left(link):
+        for _ in range(24):
+            link.channel.send("flood", bytes(1024 * 1024))
+
+    def right(link):
+        for _ in range(24):
+            time.sleep(0.05)
+            link.channel.receive("flood", 1024 * 1024)
+
+    assert parties.run(left, right, timeout=0.6, buffer=1024 * 1024) == (None, None)
+
+
+def test_send_after_the_end_is_a_link_error():
+    outbox = Outbox(10)
+    outbox.close()
+    stream = SimpleNamespace(outbox=outbox, cause="the connection ended")
+    channel = GrpcChannel(stream, "bob", 1.0)
+    with pytest.raises(LinkError, match="lost the peer bob at step 's': the connection ended"):
+        channel.send("s", b"")
+    channel.close()
+
+
+def test_a_link_that_is_cut_while_it_sends_ends_with_the_reason(monkeypatch: Any) -> None:
+    """Who cuts a session is another thread than its own: the peer must read an end, not frames in disorder."""
+    outbox = Outbox(1 << 20)
+    channel = GrpcChannel(Stream(iter([]), outbox, lambda: None), "bob", 5.0)
+    cutting = threading.Thread(target=channel.abort, args=("the node is stopping",))
+    cut = channel._writer.cut
+
+    def interrupted(step: str, payload: Any) -> Iterator[bytes]:
+        for frame in cut(step, payload):
+            cutting.start()
+            cutting.join(0.3)  # it may have to wait for the frame to leave
+            yield frame
+
+    monkeypatch.setattr(channel._writer, "cut", interrupted)
+    channel.send("labels", b"x" * 1000)
+    cutting.join(10)
+    channel.close()
+    outbox._discarded.clear()
+    reader = FrameReader()
+    kinds = [reader.read(frame).kind for frame in outbox]
+    assert kinds in ([DATA, ABORT], [ABORT])

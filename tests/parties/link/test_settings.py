@@ -1,0 +1,57 @@
+"""Settings of the link: addresses, and what must not be missing."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from parties.link.settings import LinkSettings, require_link
+from parties.party_file import load
+from parties.settings import merge
+from smc.errors import InputError
+from tests.support.party_files import FULL, write
+
+
+def test_a_connect_flag_displaces_listen_in_the_file(tmp_path: Path) -> None:
+    settings = load(write(tmp_path, FULL)).link
+    merged = merge(settings, {"connect": "example.org:7001", "listen": None})
+    assert (merged.listen, merged.connect) == (None, "example.org:7001")
+    with pytest.raises(InputError, match="listen and connect exclude each other"):
+        merge(settings, {"connect": "example.org:7001", "listen": "0.0.0.0:7001"})
+
+
+@pytest.mark.parametrize("address", ["h:1", "192.0.2.7:65535", "[2001:db8::7]:7001", "a-b.example:0"])
+def test_good_addresses(address: str) -> None:
+    assert merge(LinkSettings(), {"listen": address}).listen == address
+
+
+@pytest.mark.parametrize("address", ["", "h", ":7001", "h:", "h:65536", "::1:70", "http://h:1", "h:-1", "[x]:1"])
+def test_bad_addresses(address: str) -> None:
+    with pytest.raises(InputError, match=r"^--listen: .*address"):
+        merge(LinkSettings(), {"listen": address})
+    with pytest.raises(InputError, match=r"^--connect: .*address"):
+        merge(LinkSettings(), {"connect": address})
+
+
+def test_nobody_can_be_dialled_on_port_0() -> None:
+    with pytest.raises(InputError, match="--connect: the port"):
+        merge(LinkSettings(), {"connect": "example.org:0"})
+
+
+def test_a_complete_link(tmp_path: Path) -> None:
+    link = require_link(load(write(tmp_path, FULL)).link)
+    assert (link.identity, link.listen, link.connect) == (tmp_path / "keys/a.key", "[::1]:7001", None)
+    assert (link.wait, link.timeout) == (5.0, 2.5)
+
+
+@pytest.mark.parametrize("missing", ["identity", "certificate", "peer", "listen"])
+def test_an_incomplete_link_says_what_is_missing(tmp_path: Path, missing: str) -> None:
+    fields = tomllib.loads(FULL)
+    del fields["link"][missing]
+    with pytest.raises(InputError) as caught:
+        require_link(load(write(tmp_path, tomli_w.dumps(fields))).link)
+    assert f"--{missing}" in str(caught.value)
+    assert "[link]" in str(caught.value)

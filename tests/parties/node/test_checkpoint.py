@@ -1,0 +1,109 @@
+"""Going on after a break: a job opens one tree, whatever was lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parties.node import checkpoint, outcome
+from protocols.tree import Leaf, Open, Split, Tree, cut
+from smc.errors import SmcError
+from smc.meter import Cost
+from tests.support.ledgers import OTHER, REPORT, STAGES, TREE, Pair, agreed
+
+COST = Cost(1, 2, 3, 4)
+
+
+def trees(depth: int) -> st.SearchStrategy[Tree]:
+    """Whole trees with at most so many levels of questions."""
+    leaves = st.builds(Leaf, st.integers(0, 3))
+    if depth == 0:
+        return leaves
+    below = st.lists(trees(depth - 1), min_size=1, max_size=3).map(tuple)
+    return st.one_of(leaves, st.builds(Split, st.integers(0, 5), below))
+
+
+@given(trees(3), st.integers(0, 4))
+def test_a_checkpoint_survives_the_disk(tree: Tree, depth: int) -> None:
+    stage = cut(tree, depth)
+    assert checkpoint.from_json(checkpoint.to_json(stage)) == stage
+
+
+@pytest.mark.parametrize(
+    ("tree", "levels"), [(Open(), 0), (Leaf(1), 1), (STAGES[1], 1), (TREE, 3), (Split(0, (Leaf(0), Leaf(1))), 2)]
+)
+def test_the_levels_that_are_decided(tree: Tree, levels: int) -> None:
+    assert checkpoint.decided(tree) == levels
+    assert [checkpoint.decided(cut(tree, depth)) for depth in range(levels + 1)] == list(range(levels + 1))
+
+
+def cut_short(pair: Pair, tree: Tree) -> str:
+    """A job that alice has brought to `tree`; then the link broke."""
+    job = agreed(pair)
+    ledger = pair.parties[0].ledger
+    ledger.begin(job)
+    ledger.met(job, 0, "mixed", "f" * 64)
+    ledger.reached(job, tree, COST)
+    ledger.broke(job, "the link broke", COST)
+    ledger.over(job)
+    ledger.begin(job)
+    return job
+
+
+def test_a_checkpoint_never_goes_back(pair: Pair) -> None:
+    """A session that goes on from an earlier level, since the peer has lost the last one, forgets nothing."""
+    job = cut_short(pair, cut(TREE, 2))
+    alice = pair.parties[0]
+    alice.ledger.met(job, 1, "mixed", "f" * 64)
+    alice.ledger.reached(job, cut(TREE, 1), COST)
+    alice.crash()
+    assert checkpoint.from_json(alice.ledger.find(job).tree) == cut(TREE, 2)
+
+
+def test_the_traffic_of_all_sessions_is_recorded(pair: Pair) -> None:
+    job = cut_short(pair, cut(TREE, 2))
+    ledger = pair.parties[0].ledger
+    ledger.met(job, 2, "mixed", "f" * 64)
+    ledger.computed(job, TREE, Cost(10, 20, 30, 40), REPORT)
+    finished = next(entry for entry in ledger.entries(100, None) if entry.kind == "finished")
+    total = [Cost(1, 2, 3, 4), Cost(10, 20, 30, 40)]
+    for name in ("bytes_sent", "bytes_received", "rounds"):
+        assert finished.fields[name] == sum(getattr(cost, name) for cost in total)
+
+
+@pytest.mark.parametrize("last", ["reached", "computed"])
+def test_another_tree_the_second_time_ends_the_job(pair: Pair, last: str) -> None:
+    """The same rows have one tree: another one means other rows at the peer's, whatever it says of levels it lost."""
+    job = cut_short(pair, TREE)
+    ledger = pair.parties[0].ledger
+    ledger.met(job, 2, "mixed", "f" * 64)
+    steps = {
+        "reached": lambda: ledger.reached(job, Split(1, (Open(), Open(), Open())), COST),
+        "computed": lambda: ledger.computed(job, OTHER, COST, REPORT),
+    }
+    with pytest.raises(SmcError):
+        steps[last]()
+    record = ledger.find(job)
+    assert checkpoint.from_json(record.tree) == TREE
+    assert record.ours.signed is None
+
+
+def test_a_level_that_is_opened_again_is_recorded_again(pair: Pair) -> None:
+    """What the log says was opened is what was opened, in all sessions."""
+    job = cut_short(pair, cut(TREE, 2))
+    ledger = pair.parties[0].ledger
+    ledger.met(job, 1, "mixed", "f" * 64)
+    ledger.reached(job, cut(TREE, 2), COST)
+    depths = [entry.fields["depth"] for entry in ledger.entries(100, None) if entry.kind == "opened"]
+    assert sorted(depths) == [0, 1, 1]
+
+
+def test_what_is_signed_names_the_job_and_its_whole_digest(pair: Pair) -> None:
+    """So a signature for one job is none for another, of the same tree."""
+    first, second = agreed(pair), agreed(pair)
+    jobs = [pair.parties[0].ledger.find(job).ours.proposal for job in (first, second)]
+    results = [outcome.result(job, TREE) for job in jobs]
+    assert [(found["job"], found["digest"]) for found in results] == [(job.id, job.digest) for job in jobs]
+    assert results[0] != results[1]
+    assert results[0]["tree"] == results[1]["tree"]

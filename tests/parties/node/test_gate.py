@@ -1,0 +1,86 @@
+"""Which jobs the gate lets pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from parties.identity import Identity
+from parties.node import gate
+from parties.node.gate import Gate, Judgement, Offer, Surroundings, Who
+from parties.node.proposal import JobFile, Proposal, propose
+from parties.node.settings import NodeFile
+from parties.policy.rules import Rule
+from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
+
+SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
+AROUND = Surroundings(runs_today=0, waiting=0, at=datetime(2026, 3, 2, 12, tzinfo=UTC), address=None)
+
+
+def judged(
+    identities: dict[str, Identity], job: Proposal, by: Any = "peer", rules: tuple[Rule, ...] = (), **around: Any
+) -> Judgement:
+    """What alice (party 0) says of a job for her table `days`."""
+    who = Who(identities["alice"], identities["bob"].certificate, 0)
+    table = TableSettings.model_validate({"source": "days.csv", "schema": "schema.toml", "max_rows": 100})
+    offers = {"days": Offer(table, SCHEMA)}
+    return Gate(who, NodeFile(policy=rules), offers).judge(job, by, replace(AROUND, **around))
+
+
+def job_of(party: int, schema: Schema = SCHEMA, **fields: Any) -> Proposal:
+    return propose(JobFile(**{"table": "days", **fields}), schema, 100, party)
+
+
+def test_what_fits_waits_for_the_operator(identities: dict[str, Identity]) -> None:
+    assert judged(identities, job_of(1)).verdict == "waiting"
+    assert judged(identities, job_of(0), by="us").verdict == "approved"
+
+
+def test_the_peer_cannot_say_that_we_proposed_a_job(identities: dict[str, Identity]) -> None:
+    """A peer that says again what we said before we lost our state, or makes it up, has no consent by that."""
+    found = judged(identities, job_of(0), by="peer")
+    assert (found.verdict, found.by) == ("refused", "node")
+    assert "does not know" in found.public
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"wind": ("weak", "strong"), "hail": ("no", "some")}, "no attribute 'hail'"),
+        ({"wind": ("strong", "weak")}, "'wind' has other values"),
+        ({"wind": ("weak",)}, "'wind' has other values"),
+        ({"wind": ("weak", "strong", "none")}, "'wind' has other values"),
+    ],
+)
+def test_a_job_must_fit_the_table(
+    identities: dict[str, Identity], attributes: dict[str, tuple[str, ...]], message: str
+) -> None:
+    found = judged(identities, job_of(1, Schema({**attributes, "play": ("yes", "no")}, "play")))
+    assert found.verdict == "refused"
+    assert message in found.reason
+
+
+def test_the_table_that_counts_is_ours(identities: dict[str, Identity]) -> None:
+    """Of the two names in a job, ours is looked up, and ours is what the rules ask for."""
+    rules = (Rule.model_validate({"name": "days only", "effect": "permit", "table": "days"}),)
+    ours = job_of(1, table="bobs", peer_table="days")
+    assert judged(identities, ours, rules=rules).verdict == "approved"
+    theirs = judged(identities, job_of(1, table="days", peer_table="bobs"), rules=rules)
+    assert (theirs.verdict, theirs.reason) == ("refused", "there is no table 'bobs' here")
+
+
+def test_no_more_wait_than_somebody_can_look_at(identities: dict[str, Identity]) -> None:
+    assert judged(identities, job_of(1), waiting=gate.MAX_WAITING - 1).verdict == "waiting"
+    assert judged(identities, job_of(1), waiting=gate.MAX_WAITING).verdict == "refused"
+    assert judged(identities, job_of(0), by="us", waiting=gate.MAX_WAITING).verdict == "approved"
+
+
+def test_a_bound_below_the_tables_own_is_refused_without_a_look_at_the_rows(identities: dict[str, Identity]) -> None:
+    """Whether a run fails for too many rows would tell the peer their number, a bit a job."""
+    found = judged(identities, job_of(1, max_rows=50))
+    assert found.verdict == "refused"
+    assert "100" in found.public

@@ -1,0 +1,220 @@
+"""What the ledger writes: each change with its record or neither, and what counts as a run of today."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties.identity import Identity
+from parties.node import ledger as ledgers
+from parties.node.statement import state, why
+from parties.policy.rules import Rule
+from parties.records import AuditLog, connect
+from smc.errors import InputError, ProtocolError
+from smc.meter import Cost
+from tests.support.ledgers import OTHER, REPORT, TREE, Pair, agreed, paired, propose
+from tests.support.statements import says
+
+
+def kinds(pair: Pair, party: int = 0) -> list[str]:
+    return [entry.kind for entry in reversed(pair.parties[party].ledger.entries(100, None))]
+
+
+def test_who_decided_is_recorded_by_both(pair: Pair) -> None:
+    job = propose(pair, purpose="research")
+    pair.deliver()
+    pair.parties[1].ledger.decide(job, "refused", "not covered")
+    pair.deliver()
+    for own, party in enumerate(pair.parties):
+        entries = [entry for entry in party.ledger.entries(100, None) if entry.job == job]
+        decided = [entry.fields for entry in reversed(entries) if entry.kind == "decided"]
+        assert [(d["party"], d["verdict"], d["by"], d["reason"]) for d in decided] == [
+            (("us", "peer")[own], "approved", "proposer", ""),
+            (("peer", "us")[own], "refused", "operator", "not covered"),
+        ]
+        proposed = next(entry.fields for entry in entries if entry.kind == "proposed")
+        assert (proposed["by"], proposed["purpose"]) == (("us", "peer")[own], "research")
+        assert proposed["digest"] == party.ledger.find(job).ours.proposal.digest
+
+
+@pytest.mark.parametrize("call", ["propose", "decide", "cancel", "begin"])
+def test_what_cannot_be_recorded_does_not_happen(pair: Pair, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """A full disk, say: then neither memory nor database know of the change."""
+    alice, bob = pair.parties
+    job = propose(pair)
+    pair.deliver()
+    if call == "begin":
+        bob.ledger.decide(job, "approved")
+        pair.deliver()
+    before = [(record.id, record.ours) for record in bob.ledger.all()]
+    pair.parties[1].said.clear()
+
+    def full(*_: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(AuditLog, "append", full)
+    calls: dict[str, Any] = {
+        "propose": lambda: propose(pair, 1),
+        "decide": lambda: bob.ledger.decide(job, "approved"),
+        "cancel": lambda: bob.ledger.cancel(job),
+        "begin": lambda: (bob.ledger.begin(job), bob.ledger.met(job, 0, "mixed", "f" * 64)),
+    }
+    with pytest.raises(OSError, match="space"):
+        calls[call]()
+    monkeypatch.undo()
+    assert [(record.id, record.ours) for record in bob.ledger.all()] == before
+    assert bob.ledger.find(job).sessions == 0
+    assert not bob.said
+    assert bob.ledger.verify().ok
+    bob.crash()
+    assert [(record.id, record.ours) for record in bob.ledger.all()] == before
+    assert alice.ledger.verify().ok
+
+
+def test_a_store_that_fails_takes_the_entry_back(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    bob = pair.parties[1]
+    job = propose(pair)
+    pair.deliver()
+    before = kinds(pair, 1)
+
+    def full(*_: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(type(bob.ledger._store), "put", full)
+    with pytest.raises(OSError, match="space"):
+        bob.ledger.decide(job, "approved")
+    monkeypatch.undo()
+    assert kinds(pair, 1) == before
+    assert bob.state(job) == "waiting"
+    bob.ledger.decide(job, "approved")
+    assert bob.ledger.verify().ok
+
+
+def test_what_is_computed_after_the_end_is_forgotten(pair: Pair) -> None:
+    """The peer has cancelled meanwhile: no result, no signature, no entry."""
+    alice, bob = pair.parties
+    job = agreed(pair)
+    alice.ledger.begin(job)
+    alice.ledger.met(job, 0, "mixed", "f" * 64)
+    bob.ledger.cancel(job, "enough")
+    pair.deliver()
+    assert alice.state(job) == "cancelled"
+    alice.ledger.computed(job, TREE, Cost(1, 2, 3, 4), REPORT)
+    assert alice.ledger.find(job).ours.signed is None
+    assert not {"finished", "signed"} & set(kinds(pair))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_different_signature_that_came_first_is_noticed(pair: Pair, first: int) -> None:
+    job = agreed(pair)
+    sides = [(pair.parties[0], TREE), (pair.parties[1], OTHER)]
+    for party, tree in sides if first == 0 else sides[::-1]:
+        party.ledger.begin(job)
+        party.ledger.met(job, 0, "mixed", "f" * 64)
+        if party.state(job) == "running":
+            party.ledger.computed(job, tree, Cost(1, 2, 3, 4), REPORT)
+        party.ledger.over(job)
+        pair.deliver()
+    assert [party.state(job) for party in pair.parties] == ["failed", "failed"]
+    for own in (0, 1):
+        assert "signed" not in kinds(pair, own)
+
+
+def test_a_result_without_a_signature_is_none() -> None:
+    done = says(end="computed").model_copy(update={"signed": None})
+    assert state(done, done, False, True) == "interrupted"
+
+
+def test_of_two_reasons_the_peers_is_told() -> None:
+    assert why(says(end="cancelled", why="ours"), says(end="failed", why="theirs"), "bert") == "bert: theirs"
+
+
+@pytest.mark.parametrize(("days", "expected"), [(0, "waiting"), (1, "queued"), (-1, "queued")])
+def test_only_the_runs_of_today_count(
+    tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch, days: int, expected: str
+) -> None:
+    rules = (Rule.model_validate({"name": "one a day", "effect": "permit", "runs_today": {"below": 1}}),)
+    with paired(tmp_path, identities, rules) as pair:
+        then = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
+        with monkeypatch.context() as patched:
+            patched.setattr(ledgers, "_now", lambda: then)
+            propose(pair)
+            pair.deliver()
+        job = propose(pair)
+        pair.deliver()
+        assert pair.parties[1].state(job) == expected
+
+
+def test_only_runs_of_the_table_count(tmp_path: Path, identities: dict[str, Identity]) -> None:
+    rules = (Rule.model_validate({"name": "one a day", "effect": "permit", "runs_today": {"below": 1}}),)
+    with paired(tmp_path, identities, rules) as pair:
+        bob = pair.parties[1].ledger
+        bob._offers["nights"] = bob._offers["days"]
+        jobs = [propose(pair, peer_table=table) for table in ("nights", "days", "nights")]
+        pair.deliver()
+        assert [pair.parties[1].state(job) for job in jobs] == ["queued", "queued", "waiting"]
+
+
+def test_a_job_of_a_denied_purpose_is_not_proposed_and_not_recorded(
+    tmp_path: Path, identities: dict[str, Identity]
+) -> None:
+    rules = (Rule.model_validate({"name": "never", "effect": "deny"}),)
+    with paired(tmp_path, identities, rules) as pair:
+        with pytest.raises(InputError, match="never"):
+            propose(pair, 1)
+        assert not pair.parties[1].ledger.all()
+        assert not pair.parties[1].said
+        assert kinds(pair, 1) == ["node started"]
+
+
+def test_a_peer_that_keeps_changing_its_mind_does_not_fill_the_log(pair: Pair) -> None:
+    """Once it has signed, or ended a job, there is nothing more of it to record."""
+    alice, bob = pair.parties
+    job = agreed(pair)
+    pair.session(job)
+    bob.said.clear()
+    signed = bob.ledger.find(job).ours
+    before = len(kinds(pair))
+    for number in range(10):
+        change = {"end": "", "why": f"reason {number}"}
+        with suppress(ProtocolError):
+            alice.ledger.hear(signed.model_copy(update=change).to_bytes())
+    assert len(kinds(pair)) <= before + 2
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602])
+def test_records_that_others_may_read_or_write_are_not_used(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "node.sqlite"
+    connect(path).close()
+    path.chmod(mode)
+    with pytest.raises(InputError, match="chmod 600"):
+        connect(path)
+
+
+def test_half_a_change_is_not_kept_in_memory(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checkpoint was put, then the next entry failed: memory goes back to what the disk has."""
+    alice = pair.parties[0]
+    job = agreed(pair)
+    alice.ledger.begin(job)
+    alice.ledger.met(job, 0, "mixed", "f" * 64)
+    before = alice.ledger.find(job)
+    append = AuditLog.append
+
+    def full(log: AuditLog, kind: Any, *rest: Any) -> Any:
+        if kind == "finished":
+            raise OSError("no space left")
+        return append(log, kind, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(AuditLog, "append", full)
+        with pytest.raises(OSError, match="space"):
+            alice.ledger.computed(job, TREE, Cost(1, 2, 3, 4), REPORT)
+    assert alice.ledger.find(job) == before
+    assert "opened" not in kinds(pair)
+    alice.ledger.computed(job, TREE, Cost(1, 2, 3, 4), REPORT)
+    assert kinds(pair).count("opened") == 3
+    assert alice.ledger.verify().ok

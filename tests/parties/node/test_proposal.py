@@ -1,0 +1,159 @@
+"""Proposals from a peer that may say anything: what is not exactly a job is refused, before it costs anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from parties.link.handshake import MAX_JOB_BYTES
+from parties.node.proposal import JobFile, propose, read_job
+from parties.node.statement import Statement
+from parties.tables.schema import Schema
+from parties.web import words
+from smc.errors import InputError, ProtocolError
+
+SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
+JOB = propose(JobFile(table="days", max_depth=1), SCHEMA, 100, 1)
+
+
+def heard(change: Callable[[dict[str, Any]], object]) -> Statement:
+    """The peer's statement about a job that was changed on its way."""
+    fields = json.loads(Statement(proposal=JOB, verdict="approved", by="proposer", at="2026-03-02").to_bytes())
+    change(fields)
+    return Statement.from_bytes(json.dumps(fields).encode())
+
+
+def specification(**changes: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda fields: fields["proposal"]["specification"].update(changes)
+
+
+def attributes(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[dict[str, Any]], object]:
+    return lambda fields: change(fields["proposal"]["specification"]["schema"]["attributes"])
+
+
+def test_the_same_statement_is_heard() -> None:
+    assert heard(lambda fields: None).proposal == JOB
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"delta": value} for value in (1, 0.0, -0.0, -1.0, 1.5, True, "0.001", None, [0.1], 5e-324, 1e-18)),
+        *({"delta": value} for value in (float("nan"), float("inf"), float("-inf"))),
+        *({"min_rows": value} for value in (-1, 0.0, -0.0, False, "0", None)),
+        *({"max_depth": value} for value in (-1, 1.0, True, "1", 201, 10**100)),
+        *({"max_rows": value} for value in (0, -1, 100.0, True, 2**31 + 1, None)),
+        *({"engine": value} for value in ("clear", "auto", "MIXED", None, ["mixed"], 1)),
+        *({"ot": value} for value in (None, "none", True)),
+        {"garbling": "none"},
+        {"form": "any"},
+        {"table_gates": True},
+        {"data": "rows.csv"},
+        {"out": "tree.json"},
+        {"protocol": "millionaires"},
+        {"target": "hail"},
+        {"target": None},
+        {"target": ["play"]},
+        {"schema": None},
+        {"schema": {"attributes": []}},
+        {"schema": []},
+    ],
+    ids=str,
+)
+def test_a_parameter_that_no_job_file_could_have(changes: dict[str, Any]) -> None:
+    with pytest.raises(ProtocolError):
+        heard(specification(**changes))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda listed: listed.append(listed[0]),
+        lambda listed: listed[0]["values"].append(listed[0]["values"][0]),
+        lambda listed: listed[0].update(values=[]),
+        lambda listed: listed[0].update(values="weak"),
+        lambda listed: listed[0].update(values=[1, 2]),
+        lambda listed: listed[0].update(name=""),
+        lambda listed: listed[0].update(name=" wind"),
+        lambda listed: listed[0].update(name="wi\x1b[2Jnd"),
+        lambda listed: listed[0].update(more=1),
+        lambda listed: listed.append(1),
+    ],
+)
+def test_a_schema_that_is_none(change: Callable[[list[dict[str, Any]]], object]) -> None:
+    with pytest.raises(ProtocolError):
+        heard(attributes(change))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": JOB.id.upper()},
+        {"id": JOB.id + "\n"},
+        {"id": "../" + JOB.id[3:]},
+        {"proposer": 2},
+        {"proposer": True},
+        {"proposer": 1.0},
+        {"tables": ["days"]},
+        {"tables": ["days", "days", "days"]},
+        {"tables": ["", "days"]},
+        {"purpose": "x" * 401},
+        {"proposed_at": "2026-03-02T00:00:00"},
+        {"proposed_at": "yesterday"},
+        {"approved": True},
+    ],
+    ids=str,
+)
+def test_a_proposal_that_is_none(changes: dict[str, Any]) -> None:
+    with pytest.raises(ProtocolError):
+        heard(lambda fields: fields["proposal"].update(changes))
+
+
+def test_another_order_is_another_job() -> None:
+    """Ties go to the first attribute and class: the order is part of what is consented to."""
+    for change in (lambda listed: listed.reverse(), lambda listed: listed[0]["values"].reverse()):
+        other = heard(attributes(change)).proposal
+        assert other != JOB
+        assert other.digest != JOB.digest
+
+
+def test_equal_proposals_have_equal_digests() -> None:
+    """What is compared when a statement is heard must be what the sessions compare."""
+    again = JOB.proposed_at.astimezone(UTC).isoformat()
+    assert heard(lambda fields: fields["proposal"].update(proposed_at=again)).proposal.digest == JOB.digest
+    elsewhere = JOB.proposed_at.astimezone(timezone(timedelta(hours=5))).isoformat()
+    try:
+        other = heard(lambda fields: fields["proposal"].update(proposed_at=elsewhere)).proposal
+    except ProtocolError:
+        return
+    assert (other == JOB) == (other.digest == JOB.digest)
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00Z"])
+def test_a_date_at_the_edge_of_time_breaks_no_page(at: str) -> None:
+    """It comes from the peer, and one job that cannot be shown would hide all others."""
+    words.when(at)
+    words.ago(at)
+    try:
+        job = heard(lambda fields: fields["proposal"].update(proposed_at=at)).proposal
+    except ProtocolError:
+        return
+    words.when(job.proposed_at.isoformat())
+
+
+def test_a_job_too_large_for_a_session_is_not_proposed() -> None:
+    """Its statement would be refused by the peer, with all others after it; a session could not name it."""
+    values = tuple(f"category {i:06d}" for i in range(MAX_JOB_BYTES // 18))
+    schema = Schema({"code": values, "play": ("yes", "no")}, "play")
+    with pytest.raises((InputError, ValueError)):
+        propose(JobFile(table="days", max_depth=1), schema, 100, 0)
+
+
+@pytest.mark.parametrize("key", ["data", "schema", "out", "report", "dot", "svg"])
+def test_a_job_file_names_no_files(key: str) -> None:
+    with pytest.raises(InputError, match=key):
+        read_job({"table": "days", key: "x"})

@@ -1,0 +1,208 @@
+"""Sessions of a node over real gRPC: how many at once, what an error becomes, and that none is left behind."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties.identity import Identity
+from parties.link.address import Address
+from parties.link.listening import Port, RefusedError
+from parties.node import runner, sessions
+from parties.node.events import Events
+from parties.node.sessions import Sessions
+from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
+from tests.support.ledgers import TREE, Pair, agreed, paired, propose
+from tests.support.waiting import eventually
+
+
+class Nodes:
+    """Two ledgers with their sessions: alice's listen, bob's dial once `start` is called."""
+
+    def __init__(self, pair: Pair, parties: Any, identities: dict[str, Identity], limit: int) -> None:
+        self.pair = pair
+        alice, bob = pair.parties
+        self.alice = self._sessions(0, parties.options("alice", "bob", listen="127.0.0.1:0"), identities, limit)
+        self.port = Port(
+            Address("127.0.0.1", 0),
+            identities["alice"],
+            identities["bob"].certificate,
+            10.0,
+            lambda label: self.alice.admit(label.removeprefix(sessions.LABEL)),
+        )
+        self.bob = self._sessions(1, parties.options("bob", "alice", connect=str(self.port.address)), identities, limit)
+        alice.ledger._changed = lambda _: self.alice.wake()
+        bob.ledger._changed = lambda _: self.bob.wake()
+
+    def _sessions(self, party: int, options: Any, identities: dict[str, Identity], limit: int) -> Sessions:
+        ledger = self.pair.parties[party].ledger
+        identity = identities[("alice", "bob")[party]]
+        events = Events(io.StringIO())
+        return Sessions(ledger, options, identity, ledger._offers, party, limit, lambda: True, events)
+
+    def states(self, job: str) -> list[str]:
+        return [party.state(job) for party in self.pair.parties]
+
+    def close(self) -> None:
+        for part in (self.bob, self.alice):
+            part.stop(0.1)
+        self.port.close()
+
+
+@contextmanager
+def running(
+    directory: Path, parties: Any, identities: dict[str, Identity], limit: int = 2
+) -> Iterator[tuple[Pair, Nodes]]:
+    with paired(directory, identities) as pair:
+        nodes = Nodes(pair, parties, identities, limit)
+        try:
+            yield pair, nodes
+        finally:
+            nodes.close()
+
+
+def finds(what: Any) -> Callable[..., runner.Finished]:
+    """In place of `runner.run`: says goodbye and has found a tree, or fails."""
+
+    def run(link: Any, job: Any, own: Any, known: Any, rows: Any, watcher: Any) -> runner.Finished:
+        watcher.met(0, "mixed", "f" * 64)
+        if isinstance(what, BaseException):
+            raise what
+        link.finish()
+        return runner.Finished(what, link.session().meter.total, {"total": {}, "phases": {}})
+
+    return run
+
+
+def test_a_job_from_begin_to_signatures(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "run", finds(TREE))
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        nodes.bob.start()
+        eventually(lambda: all(party.ledger.find(job).ours.signed for party in pair.parties))
+        pair.deliver()
+        assert nodes.states(job) == ["done", "done"]
+        eventually(lambda: not nodes.alice._running and not nodes.bob._running)
+
+
+def test_no_more_than_there_is_room_for(tmp_path: Path, parties: Any, identities: dict[str, Identity]) -> None:
+    with running(tmp_path, parties, identities, limit=1) as (pair, nodes):
+        first, second = agreed(pair), agreed(pair)
+        nodes.alice.admit(first)
+        with pytest.raises(RefusedError, match="no room"):
+            nodes.alice.admit(second)
+        assert pair.parties[0].state(second) == "queued"
+        nodes.alice._running.clear()  # nobody dials: nothing to wait for
+
+
+@pytest.mark.parametrize("state", ["waiting", "refused", "unknown"])
+def test_the_peer_cannot_begin_what_we_have_not_approved(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], state: str
+) -> None:
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = propose(pair, 1)
+        pair.deliver()
+        if state == "refused":
+            pair.parties[0].ledger.decide(job, "refused", "no")
+        with pytest.raises(RefusedError):
+            nodes.alice.admit(job if state != "unknown" else "0" * 32)
+        with pytest.raises(RefusedError):
+            nodes.alice.admit(job[:8])
+        assert not nodes.alice._running
+
+
+SECRET = "row 17 says 4711"
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "expected"),
+    [
+        (InputError(SECRET), "an error in its own input", "failed"),
+        (ValueError(SECRET), "internal error", "failed"),
+        (KeyError(SECRET), "internal error", "failed"),
+        (ProtocolError("the peer sent nonsense"), "the peer sent nonsense", "failed"),
+        (JobMismatchError("another job"), "another job", "failed"),
+        (LinkError("lost the peer"), "", "interrupted"),
+        (sqlite3.OperationalError("database or disk is full"), "", "interrupted"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_becomes_of_an_error(
+    tmp_path: Path,
+    parties: Any,
+    identities: dict[str, Identity],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    told: str,
+    expected: str,
+) -> None:
+    """Whether the job goes on, and what the peer and the records are told; an error's text may quote a row."""
+    monkeypatch.setattr(runner, "run", finds(error))
+    monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 60.0)
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        nodes.bob.start()
+        eventually(lambda: pair.parties[1].state(job) == expected)
+        eventually(lambda: not nodes.alice._running and not nodes.bob._running)
+        record = pair.parties[1].ledger.find(job)
+        assert record.ours.why == told
+        said = b"".join(pair.parties[0].said + pair.parties[1].said)
+        entries = str([entry.fields for party in pair.parties for entry in party.ledger.entries(100, None)])
+        assert SECRET not in said.decode() + entries
+        assert SECRET not in nodes.bob._events._logger._logger._file.getvalue()
+
+
+def test_a_session_that_cannot_even_greet_leaves_nothing_behind(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever goes wrong between `begin` and the thread of the session: the job can be tried again."""
+    with running(tmp_path, parties, identities, limit=1) as (pair, nodes):
+        job = agreed(pair)
+
+        def too_large(*_: object) -> None:
+            raise InputError("the job is too large")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(sessions, "make_hello", too_large)
+            with pytest.raises((RefusedError, InputError)):
+                nodes.alice.admit(job)
+        assert pair.parties[0].state(job) != "running"
+        nodes.alice.admit(job)
+        nodes.alice._running.clear()  # nobody dials: nothing to wait for
+
+
+def test_cancelled_while_the_peer_is_dialled(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator's word counts from the first moment of a session, even if the peer has not heard of it."""
+    dialled, go = threading.Event(), threading.Event()
+    dial = sessions.open_link
+
+    @contextmanager
+    def slow(*arguments: Any) -> Iterator[Any]:
+        dialled.set()
+        go.wait(15)
+        with dial(*arguments) as link:
+            yield link
+
+    monkeypatch.setattr(sessions, "open_link", slow)
+    monkeypatch.setattr(runner, "run", finds(TREE))
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        nodes.bob.start()
+        assert dialled.wait(15)
+        pair.parties[1].ledger.cancel(job, "stop")
+        go.set()
+        eventually(lambda: not nodes.bob._running)
+        kinds = {entry.kind for entry in pair.parties[1].ledger.entries(100, None)}
+        assert not kinds & {"started", "opened", "finished"}
+        assert pair.parties[1].state(job) == "cancelled"

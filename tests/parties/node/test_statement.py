@@ -1,0 +1,97 @@
+"""The state of a job as a function of what the two parties have said: a table."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from parties.node.statement import Statement, state, why
+from parties.operator.interface import ENDED
+from smc.errors import ProtocolError
+from tests.support.statements import says
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "running", "begun", "expected"),
+    [
+        (says(), None, False, False, "waiting"),  # the peer has not heard of it
+        (says(), says("waiting"), False, False, "waiting"),
+        (says("waiting"), says(), False, False, "waiting"),
+        (says(), says(), False, False, "queued"),
+        (says(), says(), True, False, "running"),
+        (says(), says(), True, True, "running"),
+        (says(), says(), False, True, "interrupted"),
+        (says("refused"), says(), False, False, "refused"),
+        (says(), says("refused"), False, False, "refused"),
+        (says(), says("refused"), True, True, "refused"),
+        (says(end="cancelled"), says("waiting"), False, False, "cancelled"),
+        (says(), says(end="cancelled"), True, True, "cancelled"),
+        (says(end="cancelled"), says("refused"), False, False, "cancelled"),
+        (says(end="failed"), says(end="cancelled"), False, True, "failed"),
+        (says(), says(end="failed"), False, True, "failed"),
+        (says(end="computed"), says(), False, True, "interrupted"),  # the peer lacks the last level
+        (says(end="computed"), says(), True, True, "running"),
+        (says(end="computed"), says(end="failed"), False, True, "failed"),
+        (says(end="computed"), says(end="computed"), False, True, "done"),
+        (says(end="computed"), says(end="computed"), True, True, "done"),
+    ],
+)
+def test_the_state_follows_from_both_statements(
+    ours: Statement, theirs: Statement | None, running: bool, begun: bool, expected: str
+) -> None:
+    assert state(ours, theirs, running, begun) == expected
+
+
+def test_both_parties_see_the_same_end() -> None:
+    """Whatever the two say: if one of them sees a job ended, so does the other, in the same way."""
+    every = [
+        says(v, e) for v, e in product(("waiting", "approved", "refused"), ("", "cancelled", "failed", "computed"))
+    ]
+    for ours, theirs in product(every, every):
+        left, right = state(ours, theirs, False, True), state(theirs, ours, True, True)
+        assert left == right or not {left, right} & set(ENDED)
+
+
+def test_no_session_without_both_consents() -> None:
+    for verdict in ("waiting", "refused"):
+        for begun, running in product((False, True), (False, True)):
+            if not running:
+                assert state(says(), says(verdict), running, begun) not in ("queued", "interrupted")
+                assert state(says(verdict), says(), running, begun) not in ("queued", "interrupted")
+
+
+def test_the_reason_names_who_gave_it() -> None:
+    assert why(says(), says("refused", why="not now"), "bert") == "bert: not now"
+    assert why(says("refused", why="not now"), says(), "bert") == "not now"
+    assert why(says(), says(), "bert") == ""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"verdict": "perhaps"},
+        {"end": "won"},
+        {"why": "x" * 501},
+        {"more": 1},
+        {"signed": {"result": {}, "head": {"number": -1, "hash": "0" * 64}, "signature": "0" * 128}},
+        {"proposal": {}},
+    ],
+)
+def test_an_unreadable_statement_is_refused(change: dict[str, Any]) -> None:
+    fields = says().model_dump(mode="json")
+    assert Statement.model_validate(fields) == says()
+    with pytest.raises(ProtocolError, match="unreadable"):
+        Statement.from_bytes(__import__("json").dumps(fields | change).encode())
+
+
+def test_statements_survive_the_wire() -> None:
+    for statement in (says(), says("refused", why='"<é'), says(end="computed")):
+        assert Statement.from_bytes(statement.to_bytes()) == statement
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[" * 100_000, b"\xff", b"null"])
+def test_bytes_that_are_no_statement_are_refused(data: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        Statement.from_bytes(data)

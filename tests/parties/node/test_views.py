@@ -1,0 +1,49 @@
+"""Jobs as the operator sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parties.identity import Identity
+from parties.node import prediction, views
+from parties.node.gate import Who
+from parties.node.proposal import JobFile, Proposal, propose
+from parties.node.statement import Statement
+from parties.node.store import Record
+from parties.tables.schema import Schema
+
+SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
+JOB = propose(JobFile(table="days", max_depth=1), SCHEMA, 100, 1)
+
+
+def view_of(job: Proposal, identities: dict[str, Identity]) -> Any:
+    record = Record(proposed_by="peer", ours=Statement(proposal=job))
+    who = Who(identities["alice"], identities["bob"].certificate, 0)
+    return views.job_view(record, "waiting", who, None, "lan")
+
+
+def test_what_the_operator_sees_of_a_job(identities: dict[str, Identity]) -> None:
+    view = view_of(JOB, identities)
+    assert (view.table, view.peer_table) == ("days", "days")
+    assert view.columns == ["wind", "rain", "play"]
+    assert view.digest == JOB.digest
+    assert view.parameters["max_depth"] == 1
+    assert view.cost is not None
+    assert view.cost.bytes > 0
+    assert [("100" in line, "tree" in line) for line in view.reveals] == [(False, True), (True, False), (True, False)]
+
+
+def test_a_job_of_absurd_size_is_not_counted_through(
+    identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All views are asked for every second: one proposal of the peer must not keep them, or the memory, busy."""
+
+    def endless(*_: object) -> None:
+        raise AssertionError("it would take minutes")
+
+    monkeypatch.setattr(prediction, "forecast", endless)
+    wide = {f"a{i}": tuple(map(str, range(10))) for i in range(190)}
+    view = view_of(propose(JobFile(table="days"), Schema({**wide, "play": ("yes", "no")}, "play"), 100, 1), identities)
+    assert view.cost is None

@@ -1,0 +1,66 @@
+"""What a command loads before it has called its peer, and that nothing is lost by leaving quickly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from parties.cli import COMMANDS, cli, run
+from tests.support.places import ENVIRONMENT
+
+SLOW = {"numpy", "numba", "llvmlite", "rich", "matplotlib", "smc.engines", "smc.session"}
+
+
+def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def loaded_by(code: str) -> set[str]:
+    done = python(f"{code}\nimport sys\nprint(*sys.modules, file=sys.stderr)")
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+def test_help_loads_no_command() -> None:
+    loaded = loaded_by("from parties.cli import run\nrun(['--help'])")
+    assert not loaded & (SLOW | {"grpc", "pydantic", "cryptography"})
+    assert "click" in loaded
+
+
+def test_what_the_protocol_needs_is_loaded_after_the_peer_is_called() -> None:
+    loaded = loaded_by("import parties.commands.questions, parties.link.opening")
+    assert not loaded & SLOW
+    assert {"grpc", "pydantic"} <= loaded
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_of_the_list_is_there(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert isinstance(cli.get_command(click.Context(cli), name), click.Command)
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"  {name} " in shown
+    assert COMMANDS[name][1] in " ".join(shown.split())
+    assert run([name, "--help"]) == 0
+
+
+def test_all_output_is_written_and_the_code_is_kept() -> None:
+    script = (
+        "import sys\nfrom parties import cli\ncli.run = lambda _: print('x' * 200_000) or 7\ncli.main(sys.argv[1:])"
+    )
+    done = python(script)
+    assert (done.returncode, done.stdout, done.stderr) == (7, "x" * 200_000 + "\n", "")
+
+
+def test_missing_streams_are_no_reason_to_fail() -> None:
+    script = "import sys\nfrom parties import cli\nsys.stdout = sys.stderr = None\ncli.run = lambda _: 5\ncli.main()"
+    assert python(script).returncode == 5

@@ -1,0 +1,43 @@
+"""Settings from a file and from flags, merged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from parties.jobs.settings import Id3Settings
+from parties.party_file import load
+from parties.settings import merge, required
+from smc.errors import InputError
+from tests.support.party_files import FULL, write
+
+ENGINES = "'auto', 'yao', 'gmw', 'mixed' or 'lean'"
+
+
+def test_flags_win_over_the_file_and_absent_flags_do_not(tmp_path: Path) -> None:
+    settings = load(write(tmp_path, FULL)).id3
+    merged = merge(settings, {"delta": 0.5, "engine": None, "schema": Path("here.toml"), "max_depth": 0})
+    assert (merged.delta, merged.engine, merged.max_depth) == (0.5, "gmw", 0)
+    assert merged.schema_file == Path("here.toml")  # a flag is relative to where the command runs
+    assert merged.data == tmp_path / "mine.csv"
+    assert merge(settings, {}) == settings
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"max_rows": 0}, "--max-rows: must be >= 1, not 0"),
+        ({"engine": "yoa"}, f"--engine: must be {ENGINES}, not 'yoa' (did you mean 'yao'?)"),
+    ],
+)
+def test_a_bad_flag_is_named_as_a_flag(flags: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        merge(Id3Settings(), flags)
+    assert str(caught.value) == message
+
+
+def test_required_returns_the_value_or_names_flag_and_key() -> None:
+    assert required(0, "id3.min_rows") == 0
+    with pytest.raises(InputError, match=r"--min-rows is missing: .*min_rows under \[id3\]"):
+        required(None, "id3.min_rows")

@@ -1,0 +1,327 @@
+"""The page in a real browser: nothing it does may leave the address it was served at, or end up as an error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from parties.link.address import Address
+from parties.operator.interface import Verdict
+from parties.trees.tree import Leaf, Split
+from parties.web.app import make_app
+from parties.web.login import Logins
+from parties.web.server import WebServer
+from tests.support.chromium import chromium
+from tests.support.fake_node import FakeNode, wide_tree
+
+MARKUP = "<b>x</b> & <script>y</script> %{z} $1$"
+
+
+class Site:
+    """A node with its page, and a browser that records what goes wrong on it.
+
+    All tests share one window, whose cache has plotly: that alone makes them several times as fast.
+    """
+
+    def __init__(self, chromium: Any) -> None:
+        self.node, self.logins = FakeNode(), Logins()
+        self.server = WebServer(Address("127.0.0.1", 0), make_app(self.node, self.logins))
+        self.server.start()
+        self.origin = f"http://{self.server.address}"
+        self._chromium = chromium
+        self._window = self._open({})
+        self._others: list[Any] = []
+        self.begin()
+
+    def begin(self) -> None:
+        self.node.clear()
+        self._window.clear_cookies()
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.expected: list[str] = []  # parts of errors that a test provokes
+
+    def page(self, **options: Any) -> Any:
+        """A page in the window, or in another one with these options."""
+        if options:
+            self._others.append(self._open(options))
+        page = (self._others[-1] if options else self._window).new_page()
+        page.on("console", lambda message: message.type in ("error", "warning") and self.errors.append(message.text))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+        return page
+
+    def signed_in(self, **options: Any) -> Any:
+        page = self.page(**options)
+        page.goto(self.logins.link(self.origin))
+        return page
+
+    def end(self) -> None:
+        for page in self._window.pages:
+            page.close()
+        while self._others:
+            self._others.pop().close()
+        assert [error for error in self.errors if not any(part in error for part in self.expected)] == []
+        assert [url for url in self.requests if not url.startswith(self.origin)] == []
+
+    def _open(self, options: dict[str, Any]) -> Any:
+        window = self._chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+        window.set_default_timeout(8000)
+        return window
+
+
+@pytest.fixture(scope="module")
+def shared_site() -> Iterator[Site]:
+    with chromium() as browser:
+        site = Site(browser)
+        yield site
+        site.server.stop()
+
+
+@pytest.fixture
+def site(shared_site: Site) -> Iterator[Site]:
+    shared_site.begin()
+    yield shared_site
+    shared_site.end()
+
+
+def drawn(page: Any) -> Any:
+    """The tree's chart, when all charts are there."""
+    for name in ("tree", "bytes", "seconds"):
+        page.wait_for_selector(f"#{name}-chart[data-drawn=done]")
+    return page.locator("#tree-chart")
+
+
+def texts(chart: Any) -> list[str]:
+    return list(chart.locator(".scatterlayer .textpoint").all_text_contents())
+
+
+def until(true: Callable[[], bool], seconds: float = 8.0) -> None:
+    """Wait for something in the page; its policy does not let playwright's own way of waiting in."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def middle(page: Any, chart: Any, text: str) -> tuple[float, float]:
+    box = chart.locator(".scatterlayer .textpoint", has_text=text).first.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_link_signs_in_once(site: Site) -> None:
+    link = site.logins.link(site.origin)
+    page = site.page()
+    page.goto(link)
+    assert page.url == site.origin + "/"
+    assert page.get_by_text("No job has been proposed yet").is_visible()
+    site.expected.append("401")
+    other = site.page(locale="en")
+    other.goto(link)
+    assert "smc web" in other.content()
+    assert other.get_by_role("alert").inner_text().startswith("This link has been used")
+    page.get_by_role("button", name="Sign out").click()
+    assert page.get_by_role("heading", name="Sign in").is_visible()
+
+
+def test_a_link_from_another_site_finds_the_session(site: Site) -> None:
+    page = site.signed_in()
+    elsewhere = site.origin.replace("127.0.0.1", "localhost")
+    site.expected.append("401")
+    page.goto(elsewhere)
+    page.evaluate(f"document.body.innerHTML = '<a href=\"{site.origin}/audit\">there</a>'")
+    page.get_by_text("there").click()
+    page.get_by_role("heading", name="Audit log").wait_for()
+    site.requests = [url.replace(elsewhere, site.origin) for url in site.requests]
+
+
+def test_approving_and_refusing(site: Site) -> None:
+    first, second = site.node.add(purpose="first"), site.node.add(purpose="second")
+    page = site.signed_in()
+    page.locator(f"#job-{first.id}").get_by_role("button", name="Approve").click()
+    page.locator("#under-way").get_by_text("both agree").wait_for()
+    assert site.node.job(first.id).state == "queued"
+    page.get_by_role("link", name="Decision tree for readmitted").first.click()
+    assert page.url.endswith(second.id)
+    page.get_by_text("Refuse …").click()
+    page.get_by_label("Why? The proposer will read it.").fill("no ethics vote <yet>")
+    page.get_by_role("button", name="Refuse", exact=True).click()
+    page.locator("#consent").get_by_text("no ethics vote <yet>").wait_for()
+    assert site.node.job(second.id).ours.reason == "no ethics vote <yet>"
+    assert page.get_by_role("button", name="Approve").count() == 0
+
+
+def test_what_the_node_says_stays_on_the_page_with_what_was_typed(site: Site) -> None:
+    job = site.node.add()
+    page = site.signed_in()
+    site.expected.append("400")
+    page.get_by_text("Refuse …").click()
+    page.get_by_label("Why?").fill("typed")
+    site.node.trouble = "the peer is gone"
+    page.get_by_role("button", name="Refuse", exact=True).click()
+    page.get_by_role("alert").get_by_text("the peer is gone").wait_for()
+    site.node.add(purpose="one more")
+    page.get_by_text("one more").wait_for()  # the page still keeps itself up to date
+    assert page.get_by_role("alert").inner_text() == "the peer is gone"
+    assert page.locator(f"#refuse-{job.id}").input_value() == "typed"
+
+
+def test_progress_comes_by_itself_and_disturbs_nobody(site: Site) -> None:
+    waiting = site.node.add()
+    job = site.node.add(purpose="slow one")
+    site.node.run(job.id, 3.0, None, depth=0)
+    page = site.signed_in()
+    page.evaluate("window.untouched = true")
+    progress = page.locator(f"#progress-{job.id}")
+    assert "not known yet" in progress.inner_text()
+    page.get_by_text("Refuse …").first.click()
+    field = page.locator(f"#refuse-{waiting.id}")
+    field.type("still typ")
+    site.node.run(job.id, 12.0, 36.0, depth=3)
+    progress.get_by_text("36 s").wait_for()
+    assert progress.locator("progress").evaluate("bar => bar.position") == pytest.approx(0.25)
+    page.keyboard.type("ing")
+    site.node.add(purpose="a new one")
+    page.get_by_text("a new one").wait_for()
+    assert page.title().startswith("(2)")
+    assert field.input_value() == "still typing"
+    assert field.evaluate("area => document.activeElement === area")
+    site.node.change(job.id, state="failed", why="the peer fell silent", progress=None)
+    page.locator("#over").get_by_text("the peer fell silent").wait_for()
+    assert progress.count() == 0
+    assert page.evaluate("window.untouched")
+
+
+def test_a_running_job_turns_into_its_result(site: Site) -> None:
+    job = site.node.add()
+    site.node.run(job.id, 5.0, 1.0)
+    page = site.signed_in()
+    page.goto(f"{site.origin}/jobs/{job.id}")
+    page.evaluate("window.untouched = true")
+    site.node.finish(job.id)
+    assert "smoker" in texts(drawn(page))
+    assert page.evaluate("window.untouched")
+    assert not page.evaluate("document.body.hasAttribute('data-live')")
+
+
+def test_a_page_says_that_it_is_out_of_date(site: Site) -> None:
+    page = site.signed_in()
+    site.expected += ["ERR_FAILED", "401"]
+    page.route("**/*", lambda route: route.abort())
+    page.get_by_text("The node does not answer").wait_for()
+    page.unroute("**/*")
+    page.locator("#stale").wait_for(state="hidden")
+    page.context.clear_cookies()
+    page.get_by_text("You are signed out").wait_for()
+
+
+def test_the_tree_can_be_explored(site: Site) -> None:
+    job = site.node.add()
+    site.node.finish(job.id)
+    page = site.signed_in()
+    page.goto(f"{site.origin}/jobs/{job.id}")
+    chart = drawn(page)
+    shown = texts(chart)
+    assert {"age", "sex", "blood_pressure", "smoker", "yes", "no", "maybe", "over 60"} <= set(shown)
+    for name in ("bytes", "seconds"):
+        assert page.locator(f"#{name}-chart .bars .point").count() >= 6
+
+    page.mouse.move(*middle(page, chart, "maybe"))
+    hover = chart.locator(".hoverlayer .hovertext")
+    hover.wait_for()
+    lines = hover.locator("tspan.line").all_text_contents()
+    assert lines == ["age = 40 to 60", "sex = male", "→ class maybe"]
+
+    before = middle(page, chart, "maybe")
+    page.get_by_role("button", name="Larger").click()
+    last_text = "[...document.querySelectorAll('#tree-chart .textpoint text')].at(-1)"
+    grown = f"parseFloat(getComputedStyle({last_text}).fontSize) > 14"
+    until(lambda: page.evaluate(grown))
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("0")
+    until(lambda: middle(page, chart, "maybe") == pytest.approx(before, abs=2))
+
+    page.mouse.move(*before)
+    page.mouse.down()
+    page.mouse.move(before[0] + 80, before[1] + 30, steps=4)
+    page.mouse.up()
+    until(lambda: middle(page, chart, "maybe") == pytest.approx((before[0] + 80, before[1] + 30), abs=3))
+    assert not page.evaluate(grown)
+    page.mouse.wheel(0, -300)
+    until(lambda: page.evaluate(grown))
+
+
+def test_names_are_not_taken_for_markup_by_the_picture(site: Site) -> None:
+    site.node.finish(site.node.add().id, Split(MARKUP, {MARKUP: Leaf(MARKUP), "plain": Leaf("other")}))
+    page = site.signed_in()
+    page.goto(f"{site.origin}/jobs/{site.node.jobs()[0].id}")
+    chart = drawn(page)
+    assert texts(chart).count(MARKUP) == 3
+    page.mouse.move(*middle(page, chart, "other"))
+    chart.locator(".hoverlayer .hovertext").wait_for()
+    assert chart.locator(".hoverlayer tspan.line").all_text_contents()[0] == f"{MARKUP} = plain"[:48]
+    page.get_by_text("The tree as a list").click()
+    assert page.locator(".outline summary").get_by_text(MARKUP + "?").is_visible()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1600, "light")])
+def test_pages_fit_small_and_large_windows(site: Site, width: int, scheme: str) -> None:
+    long = "a_very_long_column_name_without_any_space_" * 6
+    job = site.node.add(purpose="x" * 3000, target=long, columns=[long, "age"], peer="p" * 300)
+    site.node.add(ours=Verdict(verdict="approved", by="b" * 300, reason="r" * 500))
+    site.node.finish(site.node.add().id, wide_tree(3, 3))
+    done = site.node.jobs()[0]
+    page = site.signed_in()
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    for path in ("/", f"/jobs/{job.id}", f"/jobs/{done.id}", "/audit", "/propose"):
+        page.goto(site.origin + path)
+        if path.endswith(done.id):
+            drawn(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, ground[4:-1].split(","))) < 200) == (scheme == "dark")
+
+
+def test_without_scripts_all_is_there(site: Site) -> None:
+    job, waiting = site.node.add(), site.node.add()
+    site.node.finish(job.id)
+    page = site.signed_in(java_script_enabled=False)
+    page.goto(f"{site.origin}/jobs/{job.id}")
+    picture = page.get_by_alt_text("The tree")
+    assert picture.is_visible()
+    assert picture.bounding_box()["width"] > 200
+    page.goto(f"{site.origin}/jobs/{waiting.id}")
+    page.get_by_text("Refuse …").click()
+    page.get_by_label("Why?").fill("by hand")
+    page.get_by_role("button", name="Refuse", exact=True).click()
+    assert site.node.job(waiting.id).ours.reason == "by hand"
+
+
+def test_proposing_by_keyboard(site: Site) -> None:
+    page = site.signed_in()
+    page.get_by_role("link", name="Propose", exact=True).click()
+    site.expected.append("400")
+    page.get_by_label("Purpose").focus()
+    page.keyboard.type("quality of care")
+    page.get_by_label("Delta").fill("a little")
+    page.keyboard.press("Enter")
+    page.get_by_role("alert").get_by_text("delta: must be a number").wait_for()
+    assert page.get_by_label("Purpose").input_value() == "quality of care"
+    page.get_by_label("Delta").fill("0.01")
+    page.keyboard.press("Enter")
+    page.get_by_text("waits for the peer’s consent").wait_for()
+    assert site.node.submitted == [{"table": "patients", "purpose": "quality of care", "delta": 0.01}]
+
+
+def test_a_changed_log_is_seen(site: Site) -> None:
+    site.node.add()
+    page = site.signed_in()
+    page.goto(f"{site.origin}/audit")
+    assert page.locator("#state.good").inner_text().startswith("The log is whole: 1 entry")
+    site.node.tamper(1, by="somebody else")
+    page.reload()
+    assert "entry 1 was changed" in page.get_by_role("alert").inner_text()

@@ -1,0 +1,299 @@
+"""What the pages say: jobs, results, the log, the form; and that nobody's text is taken for markup."""
+
+from __future__ import annotations
+
+import html
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from parties.operator.interface import Verdict
+from parties.trees.text import to_dot, to_text
+from parties.trees.tree import TreeFile, size
+from parties.web import results, words
+from tests.support.fake_node import ORIGIN, Browser, FakeNode, tree, wide_tree
+from tests.support.hostile import HOSTILE
+
+APPROVED = Verdict(verdict="approved", by="proposer", at="2026-03-01T12:00:00+00:00")
+WAITING = Verdict(verdict="waiting")
+
+
+class Elements(HTMLParser):
+    """All start tags with their attributes, and the text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture
+def node() -> FakeNode:
+    return FakeNode()
+
+
+@pytest.fixture
+def browser(node: FakeNode) -> Browser:
+    return Browser(node)
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "long " * 20_000])
+def test_what_others_wrote_is_text(node: FakeNode, browser: Browser, text: str) -> None:
+    fields: dict[str, Any] = {
+        "purpose": text, "peer": text, "target": text, "table": text, "peer_table": text, "why": text,
+        "columns": [text, "other"], "reveals": [text], "protocol": "id3", "parameters": {text: text, "delta": 0.1},
+        "theirs": Verdict(verdict="approved", by=f"rule {text}", reason=text, at=text),
+    }  # fmt: skip
+    waiting = node.add(**fields)
+    running = node.add(**fields)
+    node.run(running.id, 1.0, None)
+    over = node.add(**fields)
+    node.refuse(over.id, text)
+    done = node.add(**{**fields, "target": "readmitted"})
+    node.finish(done.id)
+    node.note(text, text, **{"field": text, text: [text]})
+    pages = ["/", "/audit", "/propose", *(f"/jobs/{job.id}" for job in (waiting, running, over, done))]
+    for path in [*pages, f"/propose?like={waiting.id}"]:
+        answer = browser.get(path)
+        assert answer.status_code == 200
+        elements = Elements(answer.text)
+        assert {tag for tag, _ in elements.tags} & {"script", "img", "b", "svg"} <= {"script", "svg", "img"}
+        for tag, attributes in elements.tags:
+            assert not any(name.startswith("on") or name == "style" for name in attributes)
+            assert tag != "script" or (attributes["src"] or "").startswith("/static/")
+            assert tag != "img" or (attributes["src"] or "").startswith("/jobs/")
+            assert tag != "svg" or set(attributes) == {"width", "height", "aria-hidden"}
+        if path != f"/propose?like={waiting.id}":  # fields must hold what was written
+            assert not re.search("[\u200f\u202e\u2066\0\x1b]", answer.text)
+        assert len(answer.text) < 400_000
+
+
+def test_short_hostile_texts_are_still_readable(node: FakeNode, browser: Browser) -> None:
+    node.add(purpose=HOSTILE[0])
+    assert HOSTILE[0] in Elements(browser.get("/").text).text
+    assert "safe\\u202eevil" in words.shown(HOSTILE[3])
+    assert words.shown("אבג \u200c ü 漢") == "אבג \u200c ü 漢"
+
+
+def test_the_overview_puts_what_waits_for_us_first(node: FakeNode, browser: Browser) -> None:
+    node.finish(node.add(purpose="purpose-done").id)
+    node.add(purpose="purpose-theirs", ours=APPROVED, theirs=WAITING)
+    node.run(node.add(purpose="purpose-running").id, 10.0, 5.0)
+    node.add(purpose="purpose-ours")
+    page = browser.get("/").text
+    order = [page.index(f"purpose-{which}") for which in ("ours", "running", "theirs", "done")]
+    assert order == sorted(order)
+    assert page.count("/approve") == 1
+    assert "<title>(1) Jobs" in page
+
+
+def test_empty_pages_say_what_to_do(node: FakeNode, browser: Browser) -> None:
+    assert "Propose one" in browser.get("/").text
+    assert "Nothing has happened yet" in browser.get("/audit").text
+    node.tables = []
+    assert "[tables.NAME]" in browser.get("/propose").text
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "said"),
+    [(WAITING, APPROVED, "your"), (APPROVED, WAITING, "the peer’s"), (WAITING, WAITING, "both")],
+)
+def test_whose_consent_is_missing(node: FakeNode, browser: Browser, ours: Any, theirs: Any, said: str) -> None:
+    job = node.add(ours=ours, theirs=theirs)
+    assert f"waits for {said} consent" in browser.get(f"/jobs/{job.id}").text
+
+
+def test_a_job_shows_all_that_is_to_be_agreed_on(node: FakeNode, browser: Browser) -> None:
+    job = node.add(purpose="quality of care")
+    text = " ".join(Elements(browser.get(f"/jobs/{job.id[:6]}").text).text.split())
+    facts = ["predicts readmitted", "age, sex, smoker, blood_pressure", "patients", "patienten", "quality of care",
+             "0.001", "65,535", job.digest, job.id, "9.4 MB", "172", "100 Mbit/s, 20 ms", *job.reveals]  # fmt: skip
+    assert [fact for fact in facts if fact not in text] == []
+
+
+@pytest.mark.parametrize("page", ["overview", "job"])
+def test_decisions_lead_back_to_their_page(node: FakeNode, browser: Browser, page: str) -> None:
+    yes, no, stop = (node.add() for _ in range(3))
+    node.change(stop.id, state="queued", ours=APPROVED)
+
+    def place(job: Any) -> str:
+        return "/" if page == "overview" else f"/jobs/{job.id}"
+
+    answer = browser.send_form(f"/jobs/{yes.id}/approve", page=page)
+    assert (answer.status_code, answer.headers["location"]) == (303, place(yes))
+    answer = browser.send_form(f"/jobs/{no.id}/refuse", page=page, why="  too early ")
+    assert (answer.status_code, answer.headers["location"]) == (303, place(no))
+    answer = browser.send_form(f"/jobs/{stop.id}/cancel", page=page, why="")
+    assert (answer.status_code, answer.headers["location"]) == (303, place(stop))
+    assert [node.job(job.id).state for job in (yes, no, stop)] == ["queued", "refused", "cancelled"]
+    assert node.job(no.id).ours.reason == "too early"
+
+
+@pytest.mark.parametrize("page", ["overview", "job"])
+def test_what_the_node_refuses_is_said_where_one_is(node: FakeNode, browser: Browser, page: str) -> None:
+    job = node.add(purpose="the only purpose")
+    node.trouble = "the peer has just <withdrawn> this job"
+    answer = browser.send_form(f"/jobs/{job.id}/refuse", page=page, why="typed text")
+    assert answer.status_code == 400
+    assert "the peer has just &lt;withdrawn&gt; this job" in answer.text
+    assert ">typed text</textarea>" in answer.text
+    assert "the only purpose" in answer.text
+    assert f'data-live="{"/" if page == "overview" else f"/jobs/{job.id}"}"' in answer.text
+
+
+def test_a_refusal_needs_a_reason(node: FakeNode, browser: Browser) -> None:
+    job = node.add()
+    answer = browser.send_form(f"/jobs/{job.id}/refuse", page="job", why="  ")
+    assert answer.status_code == 400
+    assert "say why you refuse" in answer.text
+    assert node.job(job.id).state == "waiting"
+
+
+def test_a_decision_on_a_job_that_is_gone_is_a_404(browser: Browser) -> None:
+    assert browser.send_form("/jobs/ffffffff/approve", page="job").status_code == 404
+
+
+def test_a_proposal_becomes_a_job_file(node: FakeNode, browser: Browser) -> None:
+    answer = browser.send_form(
+        "/propose", table="visits", peer_table="besuche", purpose=" audit ", target="outcome",
+        columns="age, sex,\nsmoker ,", delta="0.01", min_rows="5", max_depth="", max_rows="1000",
+    )  # fmt: skip
+    assert answer.status_code == 303
+    assert answer.headers["location"] == f"/jobs/{node.jobs()[0].id}"
+    assert node.submitted == [
+        {
+            "table": "visits", "peer_table": "besuche", "purpose": "audit", "target": "outcome",
+            "columns": ["age", "sex", "smoker"], "delta": 0.01, "min_rows": 5, "max_rows": 1000,
+        }
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("delta", "a bit", "delta: must be a number"),
+        ("max_depth", "4.5", "max_depth: must be a whole number"),
+        ("max_rows", "9" * 5000, "max_rows: must be a whole number"),
+        ("min_rows", "<b>", "&lt;b&gt;"),
+        ("table", "nowhere", "there is no table"),
+    ],
+)
+def test_a_bad_proposal_comes_back_as_typed(node: FakeNode, browser: Browser, name: str, text: str, said: str) -> None:
+    typed = {"table": "visits", "purpose": 'a "quoted" purpose', "columns": "age, sex", name: text}
+    answer = browser.send_form("/propose", **typed)
+    assert answer.status_code == 400
+    assert said in answer.text
+    assert "a &#34;quoted&#34; purpose" in answer.text
+    assert ">age, sex</textarea>" in answer.text
+    if name != "table":
+        assert f'value="{html.escape(text)}"' in answer.text
+        assert '<option value="visits" selected>' in answer.text
+    assert node.submitted == []
+
+
+def test_a_proposal_like_another(node: FakeNode, browser: Browser) -> None:
+    job = node.add(table="visits", purpose="again")
+    page = browser.get(f"/propose?like={job.id}").text
+    assert '<option value="visits" selected>' in page
+    assert 'value="again"' in page
+    assert ">age, sex, smoker, blood_pressure</textarea>" in page
+    assert re.search(r'id="delta"[^>]*value="0.001"', page)
+    assert browser.get("/propose?like=ffffffff").status_code == 400
+
+
+def test_a_result_in_words_and_files(node: FakeNode, browser: Browser) -> None:
+    job = node.add()
+    node.finish(job.id)
+    text = " ".join(Elements(browser.get(f"/jobs/{job.id}").text).text.split())
+    for fact in ("6 questions, 12 leaves, depth 4", "chosen attribute5", "Both have signed", "5.1 MB", "as agreed"):
+        assert fact in text
+    file = browser.get(f"/jobs/{job.id}/tree.json")
+    assert TreeFile.parse(file.json()).tree == tree()
+    assert file.headers["content-disposition"] == f'attachment; filename="tree-{job.id[:8]}.json"'
+    assert browser.get(f"/jobs/{job.id}/tree.txt").text == to_text(tree())
+    assert browser.get(f"/jobs/{job.id}/tree.dot").text == to_dot(tree(), "readmitted")
+    assert "<title>Decision tree for readmitted</title>" in browser.get(f"/jobs/{job.id}/tree.svg").text
+    assert browser.get(f"/jobs/{job.id}/result.json").json()["opened"] == node.result(job.id).opened
+
+
+@pytest.mark.parametrize("name", ["tree.json", "tree.svg", "figures/tree", "figures/bytes"])
+def test_there_is_no_result_before_the_end(node: FakeNode, browser: Browser, name: str) -> None:
+    job = node.add()
+    assert browser.get(f"/jobs/{job.id}/{name}").status_code == 404
+
+
+def test_the_outline_is_well_nested(node: FakeNode, browser: Browser) -> None:
+    job = node.add()
+    node.finish(job.id)
+    page = browser.get(f"/jobs/{job.id}").text
+    outline = page[page.index('<details class="outline"') : page.index('<p class="downloads"')]
+    open_tags: list[str] = []
+    for closing, tag in re.findall(r"<(/?)(ul|li|details|summary|strong|bdi)\b", outline):
+        if closing:
+            assert open_tags.pop() == tag
+        else:
+            open_tags.append(tag)
+    assert open_tags == []
+    assert outline.count("<li>") == size(tree()).nodes
+    lines = results.brought(node.result(job.id)).outline
+    assert lines is not None
+    assert lines[-1].ends == 2
+
+
+def test_large_trees_are_files_only(node: FakeNode, browser: Browser) -> None:
+    job = node.add()
+    node.finish(job.id, wide_tree(6, 4))
+    page = browser.get(f"/jobs/{job.id}").text
+    assert "too large to draw" in page
+    assert 'data-figure="/jobs/' + job.id + "/figures/tree" not in page
+    assert browser.get(f"/jobs/{job.id}/figures/tree").status_code == 404
+    assert browser.get(f"/jobs/{job.id}/tree.json").status_code == 200
+
+
+def test_a_tree_that_cannot_be_read_is_said(node: FakeNode, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = node.add()
+    node.finish(job.id)
+    result = node.result(job.id).model_copy(update={"tree": {"class": "yes"}})
+    monkeypatch.setattr(node, "result", lambda identifier: result)
+    answer = browser.get(f"/jobs/{job.id}")
+    assert answer.status_code == 200
+    assert "the tree of this job cannot be read" in answer.text
+
+
+def test_the_audit_log_in_pages(node: FakeNode, browser: Browser) -> None:
+    for i in range(120):
+        node.note("tick", None, count=i)
+    first = browser.get("/audit").text
+    assert "The log is whole: 120 entries" in first
+    assert re.findall(r'id="entry-(\d+)"', first) == [str(i) for i in range(120, 70, -1)]
+    second = browser.get("/audit?before=71").text
+    assert re.findall(r'id="entry-(\d+)"', second) == [str(i) for i in range(70, 20, -1)]
+    last = browser.get("/audit?before=21").text
+    assert "?before=" not in last
+    assert "Newest" in last
+    assert browser.get("/audit?before=nonsense").text.count("<tr id=") == 50
+    node.tamper(100, count="<i>x</i>")
+    page = browser.get("/audit").text
+    assert "not whole" in page
+    assert "entry 100 was changed" in page
+
+
+def test_a_lost_peer_is_said(node: FakeNode, browser: Browser) -> None:
+    node.connected = False
+    page = browser.get("/").text
+    assert "not connected" in page
+    assert "192.0.2.7:7000 does not answer" in page
+
+
+def test_the_browser_needs_the_login_for_the_live_page_only(node: FakeNode) -> None:
+    assert Browser(node, signed_in=False).get("/static/plotly.min.js").status_code == 200
+    assert Browser(node).get(f"{ORIGIN}/static/../app.py").status_code == 404

@@ -1,0 +1,126 @@
+"""Two ledgers of one test that hear each other when they are told to, and may crash."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from parties.identity import Identity
+from parties.node.gate import Gate, Offer, Who
+from parties.node.ledger import Ledger
+from parties.node.settings import NodeFile
+from parties.policy.rules import Rule
+from parties.records import connect
+from parties.tables.schema import Schema
+from protocols.tree import Leaf, Open, Split, Tree
+from smc.errors import InputError
+from smc.meter import Cost
+
+SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some", "much"), "play": ("yes", "no")}, "play")
+REPORT = {"total": {}, "phases": {}}
+TREE = Split(0, (Leaf(0), Split(1, (Leaf(0), Leaf(1), Leaf(1)))))
+OTHER = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1), Leaf(1)))))
+PRINT = ":".join(["AB"] * 32)
+STAGES: list[Tree] = [Open(), Split(0, (Open(), Open()))]
+
+
+class Party:
+    """A ledger that can be closed and opened anew, and what it has said that the peer has not heard."""
+
+    def __init__(self, path: Path, who: Who, rules: tuple[Rule, ...] = ()) -> None:
+        self.path, self.who, self.rules = path, who, rules
+        self.said: list[bytes] = []
+        self.connection: sqlite3.Connection
+        self.open()
+
+    def open(self) -> None:
+        self.connection = connect(self.path)
+        table = cast("Any", SimpleNamespace(max_rows=100))
+        offers = {"days": Offer(table, SCHEMA)}
+        file = NodeFile(policy=self.rules)
+
+        def say(identifier: str) -> None:
+            self.said.append(self.ledger.statement(identifier))
+
+        gate = Gate(self.who, file, offers)
+        self.ledger = Ledger(self.connection, self.who, gate, offers, say, lambda _: None)
+        self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT)
+
+    def crash(self) -> None:
+        """What was not said is lost; what was written is not."""
+        self.connection.close()
+        self.said.clear()
+        self.open()
+
+    def state(self, identifier: str) -> str:
+        return self.ledger.state(self.ledger.find(identifier))
+
+
+class Pair:
+    """Two parties and the link between them."""
+
+    def __init__(self, directory: Path, identities: dict[str, Identity], rules: tuple[Rule, ...] = ()) -> None:
+        alice, bob = identities["alice"], identities["bob"]
+        self.parties = (
+            Party(directory / "0" / "node.sqlite", Who(alice, bob.certificate, 0)),
+            Party(directory / "1" / "node.sqlite", Who(bob, alice.certificate, 1), rules),
+        )
+
+    def deliver(self) -> None:
+        """All that was said is heard, until nothing more is said."""
+        for _ in range(100):
+            if not any(party.said for party in self.parties):
+                return
+            for party in (0, 1):
+                waiting, self.parties[party].said[:] = list(self.parties[party].said), []
+                for data in waiting:
+                    self.parties[1 - party].ledger.hear(data)
+        raise AssertionError("the two ledgers never stop talking")
+
+    def meet(self) -> None:
+        """A new link: each says what is open, then all is heard."""
+        for party in self.parties:
+            party.said[:] = [party.ledger.statement(job) for job in party.ledger.to_greet()]
+        self.deliver()
+
+    def session(
+        self, identifier: str, trees: tuple[Tree, Tree] = (TREE, TREE), until: tuple[int, int] = (9, 9)
+    ) -> None:
+        """A session of the job, which each party leaves after so many steps."""
+        for party, tree, last in zip(self.parties, trees, until, strict=True):
+            ledger = party.ledger
+            with suppress(InputError):
+                ledger.begin(identifier)
+                steps = [lambda ledger=ledger: ledger.met(identifier, 0, "mixed", "f" * 64)]
+                steps += [lambda t=t, ledger=ledger: ledger.reached(identifier, t, Cost(1, 2, 3, 4)) for t in STAGES]
+                steps += [lambda t=tree, ledger=ledger: ledger.computed(identifier, t, Cost(5, 6, 7, 8), REPORT)]
+                for step in steps[:last]:
+                    step()
+                ledger.over(identifier)
+
+
+@contextmanager
+def paired(directory: Path, identities: dict[str, Identity], rules: tuple[Rule, ...] = ()) -> Iterator[Pair]:
+    made = Pair(directory, identities, rules)
+    try:
+        yield made
+    finally:
+        for party in made.parties:
+            party.connection.close()
+
+
+def propose(pair: Pair, party: int = 0, **fields: Any) -> str:
+    return pair.parties[party].ledger.propose({"table": "days", **fields}).id
+
+
+def agreed(pair: Pair) -> str:
+    """A job of alice's that both have approved."""
+    job = propose(pair)
+    pair.deliver()
+    pair.parties[1].ledger.decide(job, "approved")
+    pair.deliver()
+    return job

@@ -1,0 +1,95 @@
+"""Real `smc` processes in a directory of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from parties.identity import create
+from tests.support.places import ENVIRONMENT
+
+DEADLINE = 60.0
+
+
+@dataclass
+class Done:
+    """How a process ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def message(self) -> str:
+        """The last line of standard error."""
+        lines = self.err.strip().splitlines()
+        return lines[-1] if lines else ""
+
+
+class Processes:
+    """Starts `smc` processes and makes sure that none outlives the test."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        for name in ("a", "b", "stranger"):
+            create(name, ["127.0.0.1"], directory)
+        self._running: list[subprocess.Popen[str]] = []
+
+    def start(self, *arguments: object, stdin: str | None = None) -> subprocess.Popen[str]:
+        """`smc arguments...` in the test's directory."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "parties.cli", *map(str, arguments)],
+            cwd=self.directory,
+            env=ENVIRONMENT,
+            stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._running.append(process)
+        if stdin is not None and process.stdin is not None:
+            process.stdin.write(stdin)
+            process.stdin.close()
+            process.stdin = None
+        return process
+
+    def wait(self, process: subprocess.Popen[str], deadline: float = DEADLINE) -> Done:
+        """Its end, which must come before the deadline."""
+        out, err = process.communicate(timeout=deadline)
+        assert "Traceback" not in err, err
+        return Done(process.returncode, out, err)
+
+    def run(self, *arguments: object, stdin: str | None = None) -> Done:
+        """Start and wait."""
+        return self.wait(self.start(*arguments, stdin=stdin))
+
+    def link(self, own: str, peer: str) -> list[str]:
+        """The identity part of LINK."""
+        return ["--identity", f"{own}.key", "--certificate", f"{own}.crt", "--peer", f"{peer}.crt"]
+
+    def listen(self, *arguments: object, peer: str = "b") -> tuple[subprocess.Popen[str], str]:
+        """Start party 0; the process and the address it listens on."""
+        process = self.start(*arguments, *self.link("a", peer), "--listen", "127.0.0.1:0")
+        assert process.stderr is not None
+        line = process.stderr.readline().strip()
+        assert line.startswith("listening on "), line
+        return process, line.removeprefix("listening on ")
+
+    def pair(self, first: list[object], second: list[object]) -> tuple[Done, Done]:
+        """Party 0 and party 1 with these arguments, to their ends."""
+        zero, address = self.listen(*first)
+        one = self.start(*second, *self.link("b", "a"), "--connect", address)
+        return self.wait(zero), self.wait(one)
+
+    def running(self) -> list[subprocess.Popen[str]]:
+        """Those that were started and have not been seen to end."""
+        return [process for process in self._running if process.returncode is None]
+
+    def stop(self) -> None:
+        """Kill what still runs."""
+        for process in self._running:
+            if process.poll() is None:
+                process.kill()
+                process.wait()

@@ -1,0 +1,19 @@
+"""What a party says of one job, by its verdict and its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parties.node.proposal import JobFile, propose
+from parties.node.statement import Statement
+from parties.records import Head, Signed
+from parties.tables.schema import Schema
+
+SCHEMA = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
+PROPOSAL = propose(JobFile(table="days"), SCHEMA, 100, 0)
+SIGNED = Signed(result={"tree": "x"}, head=Head(number=1, hash="0" * 64), signature="0" * 128)
+
+
+def says(verdict: Any = "approved", end: Any = "", why: str = "") -> Statement:
+    signed = SIGNED if end == "computed" else None
+    return Statement(proposal=PROPOSAL, verdict=verdict, end=end, why=why, signed=signed)
