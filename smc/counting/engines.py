@@ -19,7 +19,7 @@ from smc.counting.session import CountingSession
 from smc.engines import ArithmeticWords, CircuitWords, Profile, YaoEngine
 from smc.engines.bits import Bits
 from smc.engines.gmw import GmwEngine
-from smc.engines.interface import Engine
+from smc.engines.interface import XorSharedEngine
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import Rows, State
 from smc.ot import Transfers
@@ -30,7 +30,7 @@ from smc.yao.walk import chunks, pieces
 Answers = Iterator[list[BitMatrix]]
 
 
-class CountingEngine(Engine):
+class CountingEngine(XorSharedEngine):
     """Opens what it is told to, or zeros."""
 
     answers: Answers | None = None
@@ -78,7 +78,7 @@ class CountingYao(CountingEngine):
         return np.zeros((len(netlist.outputs), batch), dtype=np.uint8)
 
     def shares(self, bits: Bits) -> BitMatrix:
-        """See `Engine.shares`."""
+        """See `XorSharedEngine.shares`."""
         return bits.data
 
 

@@ -8,7 +8,7 @@ from smc.engines.bits import Bits
 from smc.engines.circuit_words import CircuitWords
 from smc.engines.clear import ClearEngine
 from smc.engines.gmw import GmwEngine
-from smc.engines.interface import Engine
+from smc.engines.interface import Engine, XorSharedEngine
 from smc.engines.profile import Name, Profile
 from smc.engines.words import GARBLED, Choice, Prices, Word, Words
 from smc.engines.yao import YaoEngine
@@ -45,11 +45,12 @@ def engine_of(session: Session, profile: Profile) -> Engine:
     """`make_engine` for a profile."""
     session.take("engine")
     if profile.engine == "clear":
-        engine: Engine = ClearEngine(session)
-        engine.form = profile.form or engine.form
-        engine.words = CircuitWords(engine)
-        return engine
+        clear = ClearEngine(session)
+        clear.form = profile.form or clear.form
+        clear.words = CircuitWords(clear)
+        return clear
     transfers = Transfers(session, profile.ot)
+    engine: XorSharedEngine
     if profile.garbles:
         engine = YaoEngine(session, transfers, profile.garbling)
     else:
@@ -75,6 +76,7 @@ __all__ = [
     "Profile",
     "Word",
     "Words",
+    "XorSharedEngine",
     "YaoEngine",
     "engine_of",
     "make_engine",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from smc.circuit import Form, Netlist
 from smc.circuit.netlist import FIRST_INPUT
 from smc.engines.bits import Bits
-from smc.engines.interface import Engine
+from smc.engines.interface import XorSharedEngine
 from smc.gmw.gates import AndGates
 from smc.gmw.rows import PACKED, Rows
 from smc.primitives.bits import BitMatrix
@@ -25,7 +25,7 @@ LIVE_BYTES = 1 << 26  # of the state worked on at once
 LIVE_TRIPLES = 1 << 25  # in store at once: 12 MiB
 
 
-class GmwEngine(Engine):
+class GmwEngine(XorSharedEngine):
     """Cells are XOR shares, uint8 0 or 1."""
 
     form: Form = "depth"
@@ -71,7 +71,7 @@ class GmwEngine(Engine):
         return rows.get(state, netlist.outputs)
 
     def shares(self, bits: Bits) -> BitMatrix:
-        """See `Engine.shares`."""
+        """See `XorSharedEngine.shares`."""
         shares: BitMatrix = bits.data
         return shares
 

@@ -71,10 +71,6 @@ class Engine(ABC):
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         """The inputs, [width, batch, ...] each, to all outputs [sum of widths, batch, ...]."""
 
-    @abstractmethod
-    def shares(self, bits: Bits) -> BitMatrix:
-        """This party's XOR share of each bit, uint8[width, batch]. Local."""
-
     def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
         """Evaluate the netlist on every instance of the batch."""
         widths = tuple(part.width for part in inputs)
@@ -89,8 +85,20 @@ class Engine(ABC):
         bounds = np.cumsum((0, *netlist.output_widths))
         return [Bits(outputs[low:high]) for low, high in pairwise(bounds)]
 
+    @abstractmethod
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
-        """Open bits to both parties: one message each way, one bit each."""
+        """Open bits to both parties."""
+
+
+class XorSharedEngine(Engine):
+    """An engine that can show each cell as an XOR share: what additive shares are made from, and how it opens bits."""
+
+    @abstractmethod
+    def shares(self, bits: Bits) -> BitMatrix:
+        """This party's XOR share of each bit, uint8[width, batch]. Local."""
+
+    def reveal(self, *secrets: Bits) -> list[BitMatrix]:
+        """See `Engine.reveal`: one message each way, one bit each."""
         own = [self.shares(secret) for secret in secrets]
         flat = np.concatenate([share.reshape(-1) for share in own]) if own else np.zeros(0, np.uint8)
         if flat.size:
