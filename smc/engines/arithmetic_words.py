@@ -13,10 +13,11 @@ from smc.arithmetic.shares import Shares
 from smc.circuit import Builder, Form, Netlist
 from smc.engines.bits import Bits
 from smc.engines.interface import XorSharedEngine
-from smc.engines.words import Choice, Groups, Prices, Word, Words
+from smc.engines.words import Choice, Groups, Word, Words
 from smc.ot import Transfers
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
+from smc.recipes import Prices
 
 MODULUS = 1 << 64
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Form, Netlist
+from smc.circuit import Netlist
 from smc.circuit.netlist import FIRST_INPUT
 from smc.engines.bits import Bits
 from smc.engines.interface import XorSharedEngine
@@ -27,8 +27,6 @@ LIVE_TRIPLES = 1 << 25  # in store at once: 12 MiB
 
 class GmwEngine(XorSharedEngine):
     """Cells are XOR shares, uint8 0 or 1."""
-
-    form: Form = "depth"
 
     def __init__(self, session: Session, gates: AndGates) -> None:
         super().__init__(session)

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Form, Netlist
+from smc.circuit import Netlist
 from smc.engines.bits import Bits
 from smc.engines.words import Words
 from smc.primitives.bits import BitMatrix, pack, unpack
+from smc.recipes import Form
 from smc.session import Session
 
 
@@ -26,7 +27,7 @@ class Engine(ABC):
     """Secret bits in, secret bits out; see the module's first lines."""
 
     words: Words
-    form: Form = "size"  # the form of circuits that suits: "depth" where every level of AND gates is a round
+    form: Form  # of the circuits that protocols build for it
     comfortable = 1 << 24  # bits in a batch that take no more than some hundred MB: what has more is better cut
 
     def __init__(self, session: Session) -> None:

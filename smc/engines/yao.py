@@ -20,10 +20,10 @@ from smc.hashing import Blocks
 from smc.ot import Transfers
 from smc.primitives.bits import BitMatrix
 from smc.primitives.prg import Prg
+from smc.recipes import Garbling
 from smc.session import Session
 from smc.yao.evaluator import Evaluator
 from smc.yao.garbler import Garbler
-from smc.yao.schemes import Name
 
 
 class YaoEngine(XorSharedEngine):
@@ -31,7 +31,7 @@ class YaoEngine(XorSharedEngine):
 
     comfortable = 1 << 19  # 8 MiB of labels: memory that is used again, not fetched anew
 
-    def __init__(self, session: Session, transfers: Transfers, scheme: Name = "half") -> None:
+    def __init__(self, session: Session, transfers: Transfers, scheme: Garbling = "half") -> None:
         super().__init__(session)
         self._transfers = transfers
         # One delta for garbling and correlated OT: the evaluator's input labels are then the OT outputs themselves.

@@ -9,9 +9,9 @@ import tomli_w
 
 from parties import config
 from smc.circuit import Form
-from smc.engines import Garbling, Name
 from smc.errors import InputError
 from smc.ot import Kind
+from smc.recipes import EngineName, Garbling
 
 FULL = """
 [link]
@@ -209,4 +209,4 @@ def test_the_settings_know_every_choice_of_the_engine() -> None:
     assert set(get_args(config.Ot)) == set(get_args(Kind))
     assert set(get_args(config.Garbling)) == set(get_args(Garbling))
     assert set(get_args(config.Form)) == set(get_args(Form))
-    assert set(get_args(config.AnyEngine)) == {"auto", *get_args(Name)} - {"clear"}
+    assert set(get_args(config.AnyEngine)) == {"auto", *get_args(EngineName)} - {"clear"}
