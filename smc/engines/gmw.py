@@ -6,7 +6,7 @@ batch size, both public.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,11 +47,14 @@ class GmwEngine(XorSharedEngine):
         """See `Engine.constant`: party 0 holds the bit."""
         return Bits(bits if self.party == 0 else np.zeros_like(bits))
 
+    def prepare(self, netlist: Netlist, batch: int) -> None:
+        """See `Engine.prepare`."""
+        for part in _chunks(netlist, batch):
+            self._gates.stock(netlist, Rows(part.stop - part.start))
+
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         outputs = np.empty((len(netlist.outputs), batch), dtype=np.uint8)
-        size = _chunk_size(netlist)
-        for start in range(0, batch, size):
-            part = slice(start, min(start + size, batch))
+        for part in _chunks(netlist, batch):
             outputs[:, part] = self._chunk(netlist, [shares[:, part] for shares in inputs], part.stop - part.start)
         return outputs
 
@@ -74,8 +77,10 @@ class GmwEngine(XorSharedEngine):
         return shares
 
 
-def _chunk_size(netlist: Netlist) -> int:
+def _chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
     """Instances worked on at once: whole vectors, so that cutting the batch costs nothing on the wire."""
     by_state = 8 * LIVE_BYTES // netlist.slots
     by_triples = LIVE_TRIPLES // max(1, netlist.and_count)
-    return max(PACKED, min(by_state, by_triples) // PACKED * PACKED)
+    size = max(PACKED, min(by_state, by_triples) // PACKED * PACKED)
+    for start in range(0, batch, size):
+        yield slice(start, min(start + size, batch))

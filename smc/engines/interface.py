@@ -60,6 +60,15 @@ class Engine(ABC):
         left, right = self.both(self.session.contributions.bits(width, batch))
         return left ^ right
 
+    def prepare(self, netlist: Netlist, batch: int) -> None:
+        """Exchange now what a later run of the netlist on so many instances needs; both parties call it alike.
+
+        For the time before the inputs are known: the run itself then sends what depends on them. Several calls add up.
+        On XOR shares these are the triples, which are kept until they are used, 3 bits a gate; elsewhere nothing can be
+        done ahead. A run that nothing was prepared for does it itself, for the same bytes.
+        """
+        del netlist, batch
+
     @abstractmethod
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `input`, which has checked the arguments."""
