@@ -38,8 +38,9 @@ from protocols.openings import Decisions, index_width, read_choices
 from protocols.precision import Precision, count_width, derive
 from protocols.tree import Leaf, Open, Split, Tree, open_depth
 from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, argmin, maximum, select, total
-from smc.engines import GARBLED, Bits, Engine, Prices, Word
+from smc.engines import Bits, Engine, Word
 from smc.errors import InputError
+from smc.recipes import GARBLED, Prices
 
 __all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "id3"]
 

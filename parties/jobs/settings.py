@@ -10,19 +10,21 @@ import types
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from pydantic import Field, model_validator
 from pydantic.fields import FieldInfo
 
 from parties.settings import LocalPath, Settings
+from smc.recipes import BOOLEAN_ENGINES, ENGINES, Form, Garbling, Kind
 
 Role: TypeAlias = Literal["public", "private", "file", "output"]
-BooleanEngine: TypeAlias = Literal["auto", "yao", "gmw"]
-AnyEngine: TypeAlias = Literal["auto", "yao", "gmw", "mixed", "lean"]
-Ot: TypeAlias = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
-Garbling: TypeAlias = Literal["half", "three-halves"]
-Form: TypeAlias = Literal["size", "depth"]
+if TYPE_CHECKING:
+    AnyEngine: TypeAlias = str
+    BooleanEngine: TypeAlias = str
+else:  # the names that the recipes have
+    AnyEngine = Literal[("auto", *ENGINES)]
+    BooleanEngine = Literal[("auto", *BOOLEAN_ENGINES)]
 
 MAX_ROWS = 65535  # no party has more rows than that, unless another bound is agreed on
 AnyField: TypeAlias = Any  # what stands to the right of a field's type
@@ -59,7 +61,7 @@ class EngineSettings(Settings):
     """How circuits and integers are computed; `auto` measures the link and chooses all of it."""
 
     engine: AnyEngine = public("mixed", "Engine", "How it is computed; auto measures the link and chooses")
-    ot: Ot = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
+    ot: Kind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
     garbling: Garbling = public("half", "Garbling", "Garbled AND gates")
     form: Form | None = public(
         None, "Circuits", "Circuits with few gates (size) or few levels (depth)", none="the engine's own"
