@@ -42,8 +42,8 @@ class CommandTables(BaseModel):
 
     def of_kind(self, name: str) -> KindSettings:
         """What the file says of a kind of job."""
-        settings: KindSettings | None = getattr(self, name, None)
-        return kinds.find(name).Settings.model_construct() if settings is None else settings
+        settings: KindSettings = getattr(self, name, None) or kinds.find(name).Settings.model_construct()
+        return settings
 
 
 class PartyFile(CommandTables):
@@ -64,7 +64,9 @@ def load(path: Path | None) -> PartyFile:
 
     Relative paths become relative to the directory of the file.
     """
-    return PartyFile.model_construct() if path is None else read(PartyFile, path)
+    if path is None:
+        return cast("PartyFile", _with_kinds(PartyFile, frozenset()).model_construct())
+    return read(PartyFile, path)
 
 
 def read(model: type[AnyTables], path: Path) -> AnyTables:
@@ -81,7 +83,8 @@ def read(model: type[AnyTables], path: Path) -> AnyTables:
 def _with_kinds(model: type[BaseModel], tables: Collection[str]) -> type[BaseModel]:
     """The model with the tables of the built-in kinds, and of those other ones that a file has."""
     named = [name for name in kinds.names() if name in kinds.BUILT_IN or name in tables]
-    found = {name: (kinds.find(name).Settings, Field(default=None)) for name in named if name not in model.model_fields}
+    fields = {name: kinds.find(name).Settings for name in named if name not in model.model_fields}
+    found = {name: (fields[name], Field(default_factory=fields[name].model_construct)) for name in fields}
     return create_model(model.__name__, __base__=model, **found)  # type: ignore[call-overload]
 
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from parties.cli import COMMANDS, cli
+from parties.jobs import kinds
 
 
 def commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -28,9 +29,10 @@ ALL = dict(commands())
 
 
 def test_all_are_listed() -> None:
-    assert set(COMMANDS) == {words[0] for words in ALL}
+    names = {*COMMANDS, *kinds.names()}
+    assert names == {words[0] for words in ALL}
     shown = CliRunner().invoke(cli, ["--help"]).output
-    assert all(f"  {name} " in shown for name in COMMANDS)
+    assert all(f"  {name} " in shown for name in names)
 
 
 @pytest.mark.parametrize("words", ALL, ids=" ".join)

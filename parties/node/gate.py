@@ -13,7 +13,7 @@ from parties.node.offers import Offers
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
 from parties.policy.request import Request, request_for
-from parties.policy.rules import Decision, decide
+from parties.policy.rules import Decision, decide, unlimited
 
 MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 
@@ -114,6 +114,7 @@ def request(
         columns=job.task.columns,
         protocol=job.task.name,
         parameters=job.task.parameters(),
+        unlimited=unlimited(),
         purpose=job.purpose,
         runs_today=around.runs_today,
         at=around.at,

@@ -7,7 +7,7 @@ obeys. The decision sees nothing else: no clock, no network, no database.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -51,6 +51,7 @@ def request_for(
     columns: Iterable[str] | None,
     protocol: str,
     parameters: Mapping[str, object],
+    unlimited: Collection[str],
     purpose: str,
     runs_today: int | None,
     at: datetime,
@@ -58,9 +59,11 @@ def request_for(
 ) -> Request:
     """The request from what the node has at hand: the job's parameters as they are, the address as text.
 
+    `unlimited` names the parameters of which None means that there is no limit.
+
     What cannot be an answer is not known: no column at all, no stated purpose, a number that is none, no IP address.
     """
-    numbers = {name: _number(value) for name, value in parameters.items()}
+    numbers = {name: _number(value, name in unlimited) for name, value in parameters.items()}
     return Request(
         peer=peer,
         fingerprint=fingerprint,
@@ -77,9 +80,9 @@ def request_for(
     )
 
 
-def _number(value: object) -> float | None:
-    """The number; None of a parameter stands for no limit."""
-    if value is None:
+def _number(value: object, unlimited: bool) -> float | None:
+    """The number; of an `unlimited` parameter None stands for infinity."""
+    if value is None and unlimited:
         return math.inf
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

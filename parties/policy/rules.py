@@ -39,6 +39,7 @@ Effect: TypeAlias = Literal["permit", "deny", "ask"]
 Weekday: TypeAlias = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MAX_NAME = 80  # characters
+NO_LIMIT = "no limit"  # as parameters of jobs say it
 
 _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24:00)")
 _FINGERPRINT = re.compile(r"(?:[0-9A-F]{2}:?){31}[0-9A-F]{2}", re.IGNORECASE)
@@ -198,6 +199,11 @@ def bounded() -> dict[str, str]:
     for kind in kinds.every():
         found |= {one.key: one.none for one in public_parameters(kind.Settings) if one.is_number}
     return {name: none for name, none in found.items() if name not in Conditions.model_fields}
+
+
+def unlimited() -> frozenset[str]:
+    """Those of which None means that there is no limit."""
+    return frozenset(name for name, none in bounded().items() if none == NO_LIMIT)
 
 
 if TYPE_CHECKING:

@@ -62,6 +62,7 @@ class Proposals:
             "line": kinds.line(protocol),
             "what": [one for one in found if not one.is_engine],
             "how": [one for one in found if one.is_engine],
+            "how_given": any(values[one.key] for one in found if one.is_engine),
         }
         return self._renderer.page(visit, "propose.html", context, 400 if problem else 200)
 

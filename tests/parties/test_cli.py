@@ -38,7 +38,9 @@ def test_help_loads_no_command() -> None:
 
 
 def test_what_the_protocol_needs_is_loaded_after_the_peer_is_called() -> None:
-    loaded = loaded_by("import parties.commands.questions, parties.link.opening")
+    loaded = loaded_by(
+        "import parties.commands.kinds, parties.jobs.millionaires, parties.jobs.id3, parties.link.opening"
+    )
     assert not loaded & SLOW
     assert {"grpc", "pydantic"} <= loaded
 

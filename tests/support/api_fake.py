@@ -57,6 +57,9 @@ def job_view(identifier: str, **changes: Any) -> JobView:
         "ended_at": None,
         "peer": "clinic-b",
         "protocol": "id3",
+        "title": "Decision tree",
+        "question": "a decision tree",
+        "asked": [],
         "purpose": "research",
         "table": "patients",
         "peer_table": "patienten",
@@ -65,7 +68,12 @@ def job_view(identifier: str, **changes: Any) -> JobView:
         "parameters": {"delta": 0.001, "max_depth": 4, "min_rows": 20, "form": None},
         "reveals": ["The tree, to both.", "Nothing else."],
         "cost": PredictedCost(
-            splits=8, profile="mixed, softspoken4", bytes=1_400_000, rounds=220, seconds=3.25, link="lan"
+            assumed="a tree of at most 8 splits a level",
+            profile="mixed, softspoken4",
+            bytes=1_400_000,
+            rounds=220,
+            seconds=3.25,
+            link="lan",
         ),
         "digest": "d" * 64,
         "ours": WAITING,
@@ -80,6 +88,7 @@ def progress(depth: int, nodes: int, seconds_left: float | None = 30.0) -> Progr
     return Progress(
         depth=depth,
         nodes=nodes,
+        doing=f"level {depth} with {nodes:,} {'node' if nodes == 1 else 'nodes'}",
         bytes_sent=1_000_000 * (depth + 1),
         bytes_received=2000,
         rounds=10,
@@ -153,7 +162,7 @@ class FakeNode:
         self.add(identifier, proposed_by="us", table=job["table"], ours=APPROVED, theirs=WAITING)
         return self.known[identifier]
 
-    def approve(self, identifier: str) -> JobView:
+    def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
         if self._find(identifier).state != "waiting":
             raise InputError("the job does not wait for consent")
         return self._change(identifier, state="queued", ours=APPROVED)
@@ -174,7 +183,9 @@ class FakeNode:
         tree = {"schema_digest": "0" * 64, "target": "outcome", "delta": 0.001, "tree": self.tree}
         return JobResult(
             id=job.id,
-            tree=tree,
+            protocol="id3",
+            noun="tree",
+            document=tree,
             cost={"profile": "mixed", "total": COST, "phases": {"id3": COST, "id3/level 0": COST}},
             opened={"kinds of nodes": 4, "classes": 3},
             summary={"digest": "d" * 64},

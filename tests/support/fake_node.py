@@ -88,6 +88,7 @@ class FakeNode:
         self.tables = ["patients", "visits"]
         self.trouble = ""
         self.submitted: list[dict[str, Any]] = []
+        self.typed: dict[str, Any] | None = None
 
     def add(self, **fields: Any) -> JobView:
         """A job, proposed by the peer and waiting for us unless said otherwise."""
@@ -102,6 +103,9 @@ class FakeNode:
                 "ended_at": None,
                 "peer": "university",
                 "protocol": "id3",
+                "title": "Decision tree",
+                "question": "a decision tree that predicts readmitted",
+                "asked": [],
                 "purpose": "research on readmissions",
                 "table": "patients",
                 "peer_table": "patienten",
@@ -110,7 +114,7 @@ class FakeNode:
                 "parameters": {"delta": 0.001, "min_rows": 20, "max_depth": 4, "max_rows": 65535, "engine": "mixed"},
                 "reveals": REVEALS,
                 "cost": PredictedCost(
-                    splits=16,
+                    assumed="a tree of at most 16 splits a level",
                     profile="mixed extension half",
                     bytes=9_400_000,
                     rounds=172,
@@ -140,7 +144,8 @@ class FakeNode:
         sent, received = int(410_000 * seconds), int(190_000 * seconds)
         rounds = int(44 * seconds)
         progress = Progress(
-            depth=depth, nodes=7, bytes_sent=sent, bytes_received=received, rounds=rounds, seconds=seconds,
+            depth=depth, nodes=7, doing=f"level {depth} with 7 nodes",
+            bytes_sent=sent, bytes_received=received, rounds=rounds, seconds=seconds,
             seconds_left=left,
         )  # fmt: skip
         consent = Verdict(verdict="approved", by="rule coarse trees for research", at=self._time(-60))
@@ -204,7 +209,8 @@ class FakeNode:
         fields = {"table": job["table"], "purpose": job.get("purpose", "")}
         return self.add(proposed_by="us", ours=ours, theirs=Verdict(verdict="waiting"), **fields)
 
-    def approve(self, identifier: str) -> JobView:
+    def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
+        self.typed = typed
         return self._decide(identifier, "approved", "", "queued")
 
     def refuse(self, identifier: str, why: str) -> JobView:
@@ -224,7 +230,9 @@ class FakeNode:
         file = TreeFile("5" * 64, job.target, 0.001, self._trees[job.id])
         return JobResult(
             id=job.id,
-            tree=file.fields(),
+            protocol="id3",
+            noun="tree",
+            document=file.fields(),
             cost=cost(),
             opened={"leaf or split": 12, "class of a leaf": 9, "chosen attribute": 5},
             summary={"job": job.digest, "tree": "9" * 64},

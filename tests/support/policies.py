@@ -30,8 +30,13 @@ BASE: dict[str, Any] = {
 }
 
 
+NUMBERS = ("max_depth", "min_rows", "delta", "max_rows")  # of the job; None: not known
+
+
 def request(**changes: Any) -> Request:
-    return Request(**(BASE | changes))
+    fields = BASE | changes
+    numbers = {name: fields.pop(name) for name in NUMBERS}
+    return Request(**fields, numbers={name: value for name, value in numbers.items() if value is not None})
 
 
 def rule(effect: str = "permit", name: str = "a rule", **given: Any) -> Rule:

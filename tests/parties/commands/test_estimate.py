@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from parties import cli
-from parties.jobs import running
-from parties.jobs.running import indexed
-from parties.jobs.settings import Id3Settings
+from parties.jobs.id3 import Id3, Id3Settings
 from parties.tables import schema
 from parties.tables.example import demo
 from parties.tables.rows import load
@@ -41,7 +39,8 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
     agreed = schema.load(DEMO.schema)
     target = agreed.choose_target()
     own = Id3Settings(max_rows=20)
-    problem = running.problem(own, agreed, target)
+    task = Id3(own, agreed, target)
+    problem = task.problem
     costs: dict[int, Any] = {}
 
     def program(session: Session) -> Any:
@@ -54,9 +53,8 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
         )
 
     tree, _ = run_local(program)
-    named = running.named(tree, agreed, target)
-    assert indexed(named, agreed, target) == tree
-    TreeFile(agreed.digest(), target, own.delta, named).dump(tmp_path / "tree.json")
+    assert task.indexed(task.named(tree)) == tree
+    task.tree_file(tree).dump(tmp_path / "tree.json")
     rows = estimates(capsys, "id3", "--schema", DEMO.schema, "--max-rows", 20, "--tree", tmp_path / "tree.json")
     (mixed,) = [row for row in rows if (row["engine"], row["ot"], row["garbling"]) == ("mixed", "extension", "half")]
     assert mixed["party0_sends"] == costs[0].bytes_sent
@@ -90,7 +88,7 @@ def test_a_circuit_is_estimated(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     ("arguments", "complaint"),
     [
         (("millionaires", "--link", "fast"), "the link 'fast' must be"),
-        (("millionaires", "--bits", 65), "65 is not in the range"),
+        (("millionaires", "--bits", 65), "--bits: must be <= 64, not 65"),
         (("circuit", "nothing.txt"), "nothing.txt"),
         (("id3", "--schema", "nothing.toml"), "nothing.toml"),
         (("id3", "--schema", DEMO.schema, "--delta", 2), "--delta: must be <= 1"),

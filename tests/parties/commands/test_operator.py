@@ -123,6 +123,7 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         "proposed  by the peer, clinic-b, 2026-03-01 12:00 UTC",
         "purpose  research",
         "computes  id3, target outcome",
+        "a decision tree",
         "our table  patients (the peer's: patienten)",
         "columns  age, sex, outcome",
         "parameters  delta 0.001, max_depth 4, min_rows 20",
@@ -281,7 +282,8 @@ def test_result_prints_the_tree_and_its_cost(party: Party) -> None:
     assert out == "├── outlook = sunny: no\n├── outlook = overcast: yes\n└── outlook = rain: yes\n"
     assert "1.2 KB" in err
     assert err.endswith("opened to both parties: 4 kinds of nodes, 3 classes\n")
-    assert party.json("result", "a1c3") == dict(party.node.result(B))
+    printed, found = party.json("result", "a1c3"), party.node.result(B)
+    assert printed == {**found.model_dump(exclude={"noun", "document"}), "tree": found.document}
     assert party("result", A) == (2, "", "smc: the job is waiting: there is no result\n")
 
 

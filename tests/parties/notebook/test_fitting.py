@@ -157,7 +157,8 @@ class FakeNode:
         verdict = Verdict(verdict="waiting")
         return JobView(
             id="0123456789abcdef0123456789abcdef", state=state, proposed_by="us", proposed_at="", ended_at=None,
-            peer="bob", protocol="id3", purpose="", table="patients", peer_table="patients", target="play",
+            peer="bob", protocol="id3", title="Decision tree", question="a tree", asked=[], purpose="",
+            table="patients", peer_table="patients", target="play",
             columns=["outlook", "wind", "play"], parameters={}, reveals=[], cost=None, digest="", ours=verdict,
             theirs=verdict, progress=None, why=self.why,
         )  # fmt: skip
@@ -167,7 +168,8 @@ class FakeNode:
         digest = schema.load(DEMO.schema).only(["outlook", "wind", "play"]).digest()
         tree = {"schema_digest": digest, "target": "play", "delta": 0.01, "tree": TREE}
         return JobResult(
-            id=identifier, tree=tree, cost={"total": {"bytes_sent": 7}}, opened={}, summary={}, our_signature="",
+            id=identifier, protocol="id3", noun="tree", document=tree,
+            cost={"total": {"bytes_sent": 7}}, opened={}, summary={}, our_signature="",
             their_signature="",
         )  # fmt: skip
 

@@ -22,6 +22,7 @@ JOB: dict[str, Any] = {
     "columns": ["age", "outcome"],
     "protocol": "id3",
     "parameters": {"delta": 0.001, "min_rows": 20, "max_depth": None, "max_rows": 100, "engine": "mixed"},
+    "unlimited": {"max_depth"},
     "purpose": "research",
     "runs_today": 0,
     "at": datetime(2026, 1, 30, tzinfo=UTC),
@@ -31,8 +32,7 @@ JOB: dict[str, Any] = {
 
 def test_a_request_from_what_a_node_has() -> None:
     made = request_for(**JOB)
-    assert made.max_depth == math.inf
-    assert (made.min_rows, made.delta, made.max_rows) == (20, 0.001, 100)
+    assert made.numbers == {"max_depth": math.inf, "min_rows": 20, "delta": 0.001, "max_rows": 100}
     assert made.address == ip_address("192.0.2.7")
     assert made.columns == frozenset({"age", "outcome"})
     assert decide([rule(**HOME)], made).effect == "permit"
@@ -56,7 +56,9 @@ def test_a_request_from_what_a_node_has() -> None:
     ],
 )
 def test_what_is_no_answer_is_not_known(changes: dict[str, Any], attribute: str) -> None:
-    assert getattr(request_for(**(JOB | changes)), attribute) is None
+    made = request_for(**(JOB | changes))
+    assert attribute not in made.numbers
+    assert getattr(made, attribute, None) is None
 
 
 def test_numbers_of_any_size_compare() -> None:

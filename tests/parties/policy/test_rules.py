@@ -69,7 +69,7 @@ def test_a_rule_with_everything() -> None:
         ('table = ["x", ""]', "policy.0.table: must not be empty: leave the condition out if it does not matter"),
         ("role = 5", "policy.0.role: must be text in quotes, or a list of such"),
         ('role = ["x", 5]', "policy.0.role: must be text in quotes, or a list of such"),
-        ('protocol = "id4"', "policy.0.protocol.0: must be 'id3', 'millionaires' or 'circuit', not 'id4'"),
+        ('protocol = "id4"', "policy.0.protocol.0: there is no kind of job 'id4' (did you mean 'id3'?)"),
         ('proposed_by = "them"', "policy.0.proposed_by: must be 'us' or 'peer', not 'them'"),
         ('time = "8-18"', 'policy.0.time: must be a time from and to, such as "08:00-18:00"'),
         ('time = "08:00-08:00"', "policy.0.time: must be a time from and to"),

@@ -186,7 +186,7 @@ def test_the_deepest_tree_is_told(client: TestClient, node: FakeNode) -> None:
     for depth in range(MAX_DEPTH):
         tree = {"attribute": f"a{depth}", "branches": {"no": {"class": "no"}, "yes": tree}}
     node.tree = tree
-    assert client.get("/api/jobs/bbbb/result").json()["tree"]["tree"] == tree
+    assert client.get("/api/jobs/bbbb/result").json()["document"]["tree"] == tree
 
 
 def test_an_error_is_one_line(client: TestClient, node: FakeNode) -> None:

@@ -314,7 +314,8 @@ def test_proposing_by_keyboard(site: Site) -> None:
     page.get_by_label("Delta").fill("0.01")
     page.keyboard.press("Enter")
     page.get_by_text("waits for the peer’s consent").wait_for()
-    assert site.node.submitted == [{"table": "patients", "purpose": "quality of care", "delta": 0.01}]
+    job = {"protocol": "id3", "table": "patients", "purpose": "quality of care", "delta": 0.01}
+    assert site.node.submitted == [job]
 
 
 def test_a_changed_log_is_seen(site: Site) -> None:

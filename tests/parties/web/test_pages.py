@@ -171,7 +171,7 @@ def test_a_proposal_becomes_a_job_file(node: FakeNode, browser: Browser) -> None
     assert answer.headers["location"] == f"/jobs/{node.jobs()[0].id}"
     assert node.submitted == [
         {
-            "table": "visits", "peer_table": "besuche", "purpose": "audit", "target": "outcome",
+            "protocol": "id3", "table": "visits", "peer_table": "besuche", "purpose": "audit", "target": "outcome",
             "columns": ["age", "sex", "smoker"], "delta": 0.01, "min_rows": 5, "max_rows": 1000,
         }
     ]  # fmt: skip
@@ -244,7 +244,7 @@ def test_the_outline_is_well_nested(node: FakeNode, browser: Browser) -> None:
             open_tags.append(tag)
     assert open_tags == []
     assert outline.count("<li>") == size(tree()).nodes
-    lines = results.brought(node.result(job.id)).outline
+    lines = results.brought(node.result(job.id)).shown.outline
     assert lines is not None
     assert lines[-1].ends == 2
 
@@ -262,7 +262,7 @@ def test_large_trees_are_files_only(node: FakeNode, browser: Browser) -> None:
 def test_a_tree_that_cannot_be_read_is_said(node: FakeNode, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     job = node.add()
     node.finish(job.id)
-    result = node.result(job.id).model_copy(update={"tree": {"class": "yes"}})
+    result = node.result(job.id).model_copy(update={"document": {"class": "yes"}})
     monkeypatch.setattr(node, "result", lambda identifier: result)
     answer = browser.get(f"/jobs/{job.id}")
     assert answer.status_code == 200
