@@ -153,7 +153,7 @@ def test_only_runs_of_the_table_count(tmp_path: Path, identities: dict[str, Iden
     rules = (Rule.model_validate({"name": "one a day", "effect": "permit", "runs_today": {"below": 1}}),)
     with paired(tmp_path, identities, rules) as pair:
         bob = pair.parties[1].ledger
-        bob._offers["nights"] = bob._offers["days"]
+        bob._offers.tables["nights"] = bob._offers.tables["days"]
         jobs = [propose(pair, peer_table=table) for table in ("nights", "days", "nights")]
         pair.deliver()
         assert [pair.parties[1].state(job) for job in jobs] == ["queued", "queued", "waiting"]
