@@ -1,12 +1,12 @@
 """Engines that count: the same programs, the same messages, no cryptography and no peer.
 
-Where a real engine garbles, opens or transfers, these count the messages of the same sizes in the same order; all
+Each inherits from a real engine all that sends and receives, and replaces what computes by how long that takes; all
 values are zeros. What a program does depends on what it opens, so the answers to `reveal` can be given from outside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,17 @@ from smc.engines.interface import XorSharedEngine
 from smc.engines.making import furnish
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import Rows, State
-from smc.ot import Transfers
+from smc.hashing import Blocks
 from smc.primitives.bits import BitMatrix
-from smc.yao.schemes import SCHEMES
-from smc.yao.walk import chunks, pieces
+from smc.recipes import Garbling
+from smc.session import Session
+from smc.yao.evaluator import Evaluator
+from smc.yao.garbler import Garbler
+from smc.yao.schemes import Octets
+from smc.yao.walk import Piece, schedule
 
 Answers = Iterator[list[BitMatrix]]
+Gates = NDArray[np.int32]
 
 
 class CountingEngine(XorSharedEngine):
@@ -42,41 +47,65 @@ class CountingEngine(XorSharedEngine):
         return zeros if self.answers is None else next(self.answers)
 
 
-class CountingYao(CountingEngine):
-    """Counts garbled circuits."""
+class _CountingGarbler(Garbler):
+    """Sends tables that it has not made."""
 
-    comfortable = YaoEngine.comfortable
+    def __init__(self, session: Session, delta: Blocks, scheme: Garbling = "half") -> None:
+        super().__init__(session, delta, scheme)
+        self._row_seconds = GARBLE_SECONDS[scheme]
 
-    def __init__(self, session: CountingSession, transfers: Transfers, profile: Profile) -> None:
-        super().__init__(session)
-        self._counter = session
-        self._transfers = transfers
-        self._row_bytes = SCHEMES[profile.garbling].row_bytes
-        self._row_seconds = (GARBLE_SECONDS, EVALUATE_SECONDS)[session.party][profile.garbling]
+    def garble(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
+        """The messages of `Garbler.garble`."""
+        return _walk(netlist, batch, self.piece)
 
-    def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
-        if owner == 1:
-            if self.party == 0:
-                self._transfers.sender.correlated(width * batch)
-            else:
-                self._transfers.receiver.correlated(np.zeros(width * batch, dtype=np.uint8))
-        return _zeros(width, batch)
+    def _garble(self, state: Blocks, piece: Piece, tables: Octets) -> None:
+        _work(self._session, piece.rows * self._row_seconds)
+
+
+class _CountingEvaluator(Evaluator):
+    """Receives tables and does not use them."""
+
+    def __init__(self, session: Session, scheme: Garbling = "half") -> None:
+        super().__init__(session, scheme)
+        self._row_seconds = EVALUATE_SECONDS[scheme]
+
+    def evaluate(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
+        """The messages of `Evaluator.evaluate`."""
+        return _walk(netlist, batch, self.piece)
+
+    def _evaluate(self, state: Blocks, piece: Piece, tables: Octets) -> None:
+        _work(self._session, piece.rows * self._row_seconds)
+
+
+def _walk(netlist: Netlist, batch: int, run: Callable[[Blocks, Piece], None]) -> NDArray[Any]:
+    """`smc.yao.walk.walk` without labels."""
+    nothing = np.zeros((0, 0), dtype=np.uint64)
+    for _, pieces in schedule(netlist, batch):
+        for piece in pieces:
+            run(nothing, piece)
+    return np.zeros((len(netlist.outputs), batch), dtype=np.uint8)
+
+
+def _work(session: Session, seconds: float) -> None:
+    assert isinstance(session, CountingSession)
+    session.work(seconds)
+
+
+class CountingYao(CountingEngine, YaoEngine):
+    """Counts garbled circuits. Cells are zeros of one byte: labels would only take memory."""
+
+    garbler = _CountingGarbler
+    evaluator = _CountingEvaluator
+
+    def _garblers_labels(self, bits: BitMatrix | None, count: int) -> Blocks:
+        return np.zeros((0, 2), dtype=np.uint64)
+
+    def _cells(self, labels: Blocks, width: int, batch: int) -> Bits:
+        return Bits(np.zeros((width, batch), dtype=np.uint8))
 
     def constant(self, bits: BitMatrix) -> Bits:
         """See `Engine.constant`."""
-        return _zeros(*bits.shape)
-
-    def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
-        for part in chunks(netlist, batch):
-            for piece in pieces(netlist, part.stop - part.start):
-                if self.party == 0:
-                    self._counter.work(piece.rows * self._row_seconds)
-                if piece.rows and self.party == 0:
-                    self._counter.sent(piece.rows * self._row_bytes)
-                elif piece.rows:
-                    self._counter.received(piece.rows * self._row_bytes)
-                    self._counter.work(piece.rows * self._row_seconds)
-        return np.zeros((len(netlist.outputs), batch), dtype=np.uint8)
+        return Bits(np.zeros(bits.shape, dtype=np.uint8))
 
     def shares(self, bits: Bits) -> BitMatrix:
         """See `XorSharedEngine.shares`."""
@@ -86,17 +115,8 @@ class CountingYao(CountingEngine):
 class _CountingTripleGates(TripleGates):
     """Opens nothing, counts what would be opened."""
 
-    def run(self, netlist: Netlist, state: State, rows: Rows) -> None:
-        """See `AndGates.run`."""
-        session = self._session
-        assert isinstance(session, CountingSession)
-        for layer in netlist.layers:
-            gates = len(layer.ands)
-            self._source.take(rows.triple_bytes(gates))
-            if gates:
-                session.work(gates * rows.batch * AND_SECONDS)
-                session.sent(rows.message_bytes(gates))
-                session.received(rows.message_bytes(gates))
+    def _step(self, state: State, closing: Gates, xors: Gates, ands: Gates, width: int, *_: Any) -> None:
+        _work(self._session, len(ands) * width * AND_SECONDS)
 
 
 class CountingGmw(CountingEngine, GmwEngine):
@@ -117,13 +137,9 @@ def make_counting_engine(session: CountingSession, profile: Profile) -> Counting
     transfers = counting_transfers(session, profile.ot)
     engine: CountingEngine
     if profile.garbles:
-        engine = CountingYao(session, transfers, profile)
+        engine = CountingYao(session, transfers, profile.garbling)
     else:
         gates: AndGates = (TableGates if profile.uses_table_gates else _CountingTripleGates)(session, transfers)
         engine = CountingGmw(session, gates)
     furnish(engine, transfers, profile)
     return engine
-
-
-def _zeros(width: int, batch: int) -> Bits:
-    return Bits(np.zeros((width, batch), dtype=np.uint8))

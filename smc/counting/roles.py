@@ -1,297 +1,177 @@
-"""Oblivious transfer that counts: each role's messages, in its order, from the formulas in the modules of `smc.ot`."""
+"""Oblivious transfer that counts: the real roles, whose messages it sends, without what they compute on secrets.
+
+Each class here stands for one of `smc.ot`. It inherits all that says which messages there are, and replaces the methods
+that compute (their names begin with "_") by how long they take. Blocks and keys are zeros that take no memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smc.counting.rates import BASE_OT_SECONDS, COT_SECONDS, TRAPDOOR_SECONDS, TREE_SECONDS
 from smc.counting.session import CountingSession
-from smc.hashing import GATES_PER_KEY, Blocks
-from smc.ot import Kind, Receiver, Sender, Transfers, ferret, softspoken, trapdoor
+from smc.hashing import Blocks
+from smc.ot import (
+    EllipticReceiver,
+    EllipticSender,
+    IknpReceiver,
+    IknpSender,
+    Kind,
+    SoftSpokenReceiver,
+    SoftSpokenSender,
+    Transfers,
+    TrapdoorReceiver,
+    TrapdoorSender,
+)
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
-from smc.ot.elliptic import POINT
-from smc.ot.interface import Choices, Packed
+from smc.ot.ferret import FerretReceiver, FerretSender
+from smc.ot.interface import Choices, Role
 from smc.ot.lpn import Parameters
 
-KAPPA = softspoken.KAPPA
+Octets = NDArray[np.uint8]
 
 
 def counting_transfers(session: CountingSession, kind: Kind) -> Transfers:
     """The counting twin of `Transfers(session, kind)`."""
-    return _CountingTransfers(session, kind)
-
-
-class _CountingTransfers(Transfers):
-    def __init__(self, session: CountingSession, kind: Kind) -> None:
-        self.kind = kind
-        self.session = session
-        self.sender, self.receiver = _roles(session, kind)
-        self._ready = False
-
-
-def _roles(session: CountingSession, kind: Kind) -> tuple[Sender, Receiver]:
-    match kind:
-        case "trapdoor":
-            return _TrapdoorSender(session), _TrapdoorReceiver(session)
-        case "ferret":
-            return _FerretSender(session), _FerretReceiver(session)
-        case "iknp":
-            return _ExtensionSender(session, 1), _ExtensionReceiver(session, 1)
-        case "extension":
-            return _ExtensionSender(session), _ExtensionReceiver(session)
-        case _:
-            k = int(kind.removeprefix("softspoken"))
-            return _ExtensionSender(session, k), _ExtensionReceiver(session, k)
+    return Transfers(session, kind, twin=TWINS.__getitem__)
 
 
 def _zeros(*shape: int) -> NDArray[np.uint64]:
     return np.broadcast_to(np.uint64(0), shape)
 
 
-class _CorrelatedSender(CorrelatedSender):
-    """Keys that are zeros, for the price of the correlated OTs they are made from."""
+class _Counted(Role):
+    """Counts the time of what it does not do."""
 
-    def __init__(self, session: CountingSession) -> None:
-        super().__init__(session, "counting")
-        self.counter = session
+    def work(self, seconds: float) -> None:
+        """So much computing."""
+        assert isinstance(self.session, CountingSession)
+        self.session.work(seconds)
 
-    def random(self, count: int, choices: int = 2) -> Blocks:
-        for part in _parts(count) if choices == 2 else [(choices.bit_length() - 1) * count]:
-            self.correlated(part)
-        return _zeros(choices, count, 2)
-
-    def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        for part in _parts(64 * words):
-            self.random_correlated(part)
-        return _zeros(words), _zeros(words)
+    def _room(self, *shape: int) -> Blocks:
+        return _zeros(*shape)
 
 
-class _CorrelatedReceiver(CorrelatedReceiver):
-    def __init__(self, session: CountingSession) -> None:
-        super().__init__(session, "counting")
-        self.counter = session
+class _EllipticSender(_Counted, EllipticSender):
+    def _publish(self, *_: Any) -> None: ...
 
-    def random(self, choice: Choices, choices: int = 2) -> Blocks:
-        for part in _parts(len(choice)) if choices == 2 else [(choices.bit_length() - 1) * len(choice)]:
-            self.correlated(_choices(part))
-        return _zeros(len(choice), 2)
-
-    def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        for part in _parts(64 * words):
-            self.random_correlated(part)
-        return _zeros(words), _zeros(words)
+    def _derive(self, points: Octets, keys: Blocks) -> None:
+        self.work(len(points) * BASE_OT_SECONDS)
 
 
-def _parts(count: int) -> list[int]:
-    """How many OTs are made and hashed at a time."""
-    return [min(GATES_PER_KEY, count - start) for start in range(0, count, GATES_PER_KEY)]
+class _EllipticReceiver(_Counted, EllipticReceiver):
+    def _accept(self, *_: Any) -> None: ...
+
+    def _pairs(self, count: int) -> list[tuple[bytes, bytes]]:
+        self.work(count * BASE_OT_SECONDS)
+        return [(b"", b"")] * count
+
+    def _choose(self, *_: Any) -> None: ...
+
+    def _derive(self, *_: Any) -> None: ...
 
 
-def _choices(count: int) -> Choices:
-    return np.broadcast_to(np.uint8(0), (count,))
+class _Correlated(_Counted):
+    """Hashing takes little beside the correlated OTs that are hashed."""
+
+    def _seed(self, *_: Any) -> None: ...
+
+    def _hash(self, *_: Any) -> None: ...
+
+    def _hash_bits(self, *_: Any) -> None: ...
 
 
-# IKNP (k = 1) and SoftSpoken: 128 base OTs, trees, then 128 / k bits an OT from the receiver.
+class _CorrelatedSender(_Correlated, CorrelatedSender):
+    def _hash_many(self, blocks: Blocks, choices: int, levels: int) -> Blocks:
+        return _zeros(choices, len(blocks) // levels, 2)
 
 
-def _tree_bytes(k: int) -> int:
-    return KAPPA // k * (k - 1) * 32
-
-
-def _matrix_bytes(count: int, k: int) -> list[int]:
-    batches = range(0, count, softspoken.BATCH)
-    return [KAPPA // k * ((min(softspoken.BATCH, count - start) + 7) // 8) for start in batches]
-
-
-def _seconds(count: int, k: int) -> float:
-    return count * (COT_SECONDS[f"softspoken{k}"] if k > 1 else COT_SECONDS["iknp"])
-
-
-class _ExtensionSender(_CorrelatedSender):
-    def __init__(self, session: CountingSession, k: int = softspoken.DEFAULT) -> None:
-        super().__init__(session)
-        self._k = k
-
-    def steps(self) -> Iterator[None]:
-        if self.ready:
-            return
-        self.ready = True
-        self.counter.work(KAPPA * BASE_OT_SECONDS)
-        yield
-        self.counter.received(POINT)
-        self.counter.sent(KAPPA * POINT)
-        if self._k > 1:
-            yield
-            self.counter.received(_tree_bytes(self._k))
-
-    def correlated(self, count: int) -> Blocks:
-        for size in _matrix_bytes(count, self._k):
-            self.setup()
-            self.counter.received(size)
-        self.counter.work(_seconds(count, self._k))
-        return _zeros(count, 2)
-
-
-class _ExtensionReceiver(_CorrelatedReceiver):
-    batch = softspoken.SoftSpokenReceiver.batch
-
-    def __init__(self, session: CountingSession, k: int = softspoken.DEFAULT) -> None:
-        super().__init__(session)
-        self._k = k
-
-    def steps(self) -> Iterator[None]:
-        if self.ready:
-            return
-        self.ready = True
-        self.counter.sent(POINT)
-        yield
-        self.counter.received(KAPPA * POINT)
-        self.counter.work(KAPPA * BASE_OT_SECONDS)
-        if self._k > 1:
-            self.counter.sent(_tree_bytes(self._k))
-
-    def correlated(self, choice: Choices) -> Blocks:
-        self.counter.work(_seconds(len(choice), self._k))
-        for size in _matrix_bytes(len(choice), self._k):
-            self.setup()
-            self.counter.sent(size)
+class _CorrelatedReceiver(_Correlated, CorrelatedReceiver):
+    def _hash_many(self, choice: Choices, blocks: Blocks, choices: int, levels: int) -> Blocks:
         return _zeros(len(choice), 2)
 
 
-# Ferret: an extension to begin with, then one message an iteration from the sender.
+class _IknpSender(_CorrelatedSender, IknpSender):
+    base_ot = _EllipticReceiver
+
+    def _extend(self, received: Octets, out: Blocks) -> None:
+        self.work(len(out) * COT_SECONDS["iknp"])
 
 
-class _Supply:
-    """How many outputs are left, and which iteration is next."""
+class _IknpReceiver(_CorrelatedReceiver, IknpReceiver):
+    base_ot = _EllipticSender
 
-    def __init__(self) -> None:
-        self.number = 0
-        self.left = 0
-
-    def reserve(self, count: int) -> Iterator[tuple[int, Parameters]]:
-        """The iterations to run now so that `count` outputs are there: their numbers and parameters."""
-        while self.left < count:
-            here = ferret.parameters(self.number)
-            yield self.number, here
-            self.left += (here.trees - ferret.kept_trees(self.number)) * here.leaves
-            self.number += 1
+    def _extend(self, choice: Choices, matrix: Octets, out: Blocks) -> None:
+        self.work(len(out) * COT_SECONDS["iknp"])
 
 
-def _flip_bytes(count: int) -> list[int]:
-    return [(min(ferret.BATCH, count - start) + 7) // 8 for start in range(0, count, ferret.BATCH)]
+class _SoftSpokenSender(_CorrelatedSender, SoftSpokenSender):
+    base_ot = _EllipticReceiver
+
+    def _extend(self, received: Octets, out: Blocks) -> None:
+        self.work(len(out) * COT_SECONDS[f"softspoken{self._k}"])
 
 
-class _FerretSender(_CorrelatedSender):
-    def __init__(self, session: CountingSession) -> None:
-        super().__init__(session)
-        self._base = _ExtensionSender(session)
-        self._supply = _Supply()
+class _SoftSpokenReceiver(_CorrelatedReceiver, SoftSpokenReceiver):
+    base_ot = _EllipticSender
 
-    def steps(self) -> Iterator[None]:
-        yield from self._base.steps()
-        self.ready = True
+    def _extend(self, choice: Choices, corrections: Blocks, out: Blocks) -> None:
+        self.work(len(out) * COT_SECONDS[f"softspoken{self._k}"])
 
-    def reserve(self, count: int) -> None:
-        for number, here in self._supply.reserve(count):
-            if number == 0:
-                self._base.random_correlated(here.base)
-            self.counter.work(here.outputs * TREE_SECONDS)
-            self.counter.sent(here.message_bytes)
 
-    def random_correlated(self, count: int) -> Blocks:
-        self.reserve(count)
-        self._supply.left -= count
-        self.counter.work(count * COT_SECONDS["ferret"])
+class _FerretSender(_CorrelatedSender, FerretSender):
+    extension = _SoftSpokenSender
+
+    def _start(self, number: int, here: Parameters, *_: Any) -> None:
+        self.work(here.outputs * TREE_SECONDS)
+
+    def _take(self, count: int) -> Blocks:
+        self.work(count * COT_SECONDS["ferret"])
         return _zeros(count, 2)
 
-    def correlated(self, count: int) -> Blocks:
-        self.random_correlated(count)
-        for size in _flip_bytes(count):
-            self.counter.received(size)
-        return _zeros(count, 2)
+    def _flip(self, *_: Any) -> None: ...
 
 
-class _FerretReceiver(_CorrelatedReceiver):
-    batch = ferret.FerretReceiver.batch
+class _FerretReceiver(_CorrelatedReceiver, FerretReceiver):
+    extension = _SoftSpokenReceiver
 
-    def __init__(self, session: CountingSession) -> None:
-        super().__init__(session)
-        self._base = _ExtensionReceiver(session)
-        self._supply = _Supply()
+    def _start(self, number: int, here: Parameters, *_: Any) -> None:
+        self.work(here.outputs * TREE_SECONDS)
 
-    def steps(self) -> Iterator[None]:
-        yield from self._base.steps()
-        self.ready = True
+    def _take(self, count: int) -> tuple[Choices, Blocks]:
+        self.work(count * COT_SECONDS["ferret"])
+        return np.broadcast_to(np.uint8(0), (count,)), _zeros(count, 2)
 
-    def reserve(self, count: int) -> None:
-        for number, here in self._supply.reserve(count):
-            if number == 0:
-                self._base.random_correlated(here.base)
-            self.counter.received(here.message_bytes)
-            self.counter.work(here.outputs * TREE_SECONDS)
-
-    def random_correlated(self, count: int) -> tuple[Choices, Blocks]:
-        self.reserve(count)
-        self._supply.left -= count
-        self.counter.work(count * COT_SECONDS["ferret"])
-        return _choices(count), _zeros(count, 2)
-
-    def correlated(self, choice: Choices) -> Blocks:
-        self.random_correlated(len(choice))
-        for size in _flip_bytes(len(choice)):
-            self.counter.sent(size)
-        return _zeros(len(choice), 2)
+    def _flip(self, *_: Any) -> None: ...
 
 
-# The trapdoor permutation: a modulus once, then a value of its size for every message of every OT.
+class _TrapdoorSender(_Counted, TrapdoorSender):
+    def _publish(self, *_: Any) -> None: ...
+
+    def _invert(self, values: Octets, keys: Blocks) -> None:
+        self.work(values.shape[0] * values.shape[1] * TRAPDOOR_SECONDS["sender"])
 
 
-def _value_bytes(count: int, choices: int) -> list[int]:
-    batches = range(0, count, trapdoor.BATCH)
-    return [choices * min(trapdoor.BATCH, count - start) * trapdoor.MODULUS_BYTES for start in batches]
+class _TrapdoorReceiver(_Counted, TrapdoorReceiver):
+    def _accept(self, *_: Any) -> None: ...
+
+    def _choose(self, choice: Choices, values: Octets) -> list[Any]:
+        self.work(values.shape[0] * values.shape[1] * TRAPDOOR_SECONDS["receiver"])
+        return []
+
+    def _derive(self, *_: Any) -> None: ...
 
 
-class _TrapdoorSender(Sender):
-    def __init__(self, session: CountingSession) -> None:
-        super().__init__(session, "counting")
-        self.counter = session
-        self.ready = False
-
-    def setup(self) -> None:
-        if not self.ready:
-            self.counter.sent(trapdoor.MODULUS_BYTES)
-            self.ready = True
-
-    def random(self, count: int, choices: int = 2) -> Blocks:
-        if count:
-            self.setup()
-        for size in _value_bytes(count, choices):
-            self.counter.received(size)
-        self.counter.work(count * choices * TRAPDOOR_SECONDS["sender"])
-        return _zeros(choices, count, 2)
-
-
-class _TrapdoorReceiver(Receiver):
-    batch = trapdoor.TrapdoorReceiver.batch
-
-    def __init__(self, session: CountingSession) -> None:
-        super().__init__(session, "counting")
-        self.counter = session
-        self.ready = False
-
-    def setup(self) -> None:
-        if not self.ready:
-            self.counter.received(trapdoor.MODULUS_BYTES)
-            self.ready = True
-
-    def random(self, choice: Choices, choices: int = 2) -> Blocks:
-        count = len(choice)
-        if count:
-            self.setup()
-        self.counter.work(count * choices * TRAPDOOR_SECONDS["receiver"])
-        for size in _value_bytes(count, choices):
-            self.counter.sent(size)
-        return _zeros(count, 2)
+TWINS: dict[type[Role], type[Role]] = {
+    IknpSender: _IknpSender,
+    IknpReceiver: _IknpReceiver,
+    SoftSpokenSender: _SoftSpokenSender,
+    SoftSpokenReceiver: _SoftSpokenReceiver,
+    FerretSender: _FerretSender,
+    FerretReceiver: _FerretReceiver,
+    TrapdoorSender: _TrapdoorSender,
+    TrapdoorReceiver: _TrapdoorReceiver,
+}

@@ -30,6 +30,8 @@ class YaoEngine(XorSharedEngine):
     """Cells are labels: the garbler's zero label, the evaluator's active label, uint64[2]."""
 
     comfortable = 1 << 19  # 8 MiB of labels: memory that is used again, not fetched anew
+    garbler = Garbler
+    evaluator = Evaluator
 
     def __init__(self, session: Session, transfers: Transfers, scheme: Garbling = "half") -> None:
         super().__init__(session)
@@ -37,7 +39,9 @@ class YaoEngine(XorSharedEngine):
         # One delta for garbling and correlated OT: the evaluator's input labels are then the OT outputs themselves.
         garbling = session.party == 0
         self._work = (
-            Garbler(session, transfers.sender.delta, scheme).garble if garbling else Evaluator(session, scheme).evaluate
+            self.garbler(session, transfers.sender.delta, scheme).garble
+            if garbling
+            else self.evaluator(session, scheme).evaluate
         )
         # The active labels of the garbler's inputs are public and pseudo-random, so nothing is sent for them: the
         # garbler alone knows which value they stand for (zero label = active label xor value delta).
@@ -45,16 +49,22 @@ class YaoEngine(XorSharedEngine):
 
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `Engine.input`. Party 1's bits go through one correlated OT each."""
-        count = width * batch
         if owner == 0:
-            labels = self._public_labels.words(count, 2)
-            if bits is not None:
-                self._add_delta(labels, bits)
+            labels = self._garblers_labels(bits, width * batch)
         elif self.party == 0:
-            labels = self._transfers.sender.correlated(count)
+            labels = self._transfers.sender.correlated(width * batch)
         else:
             assert bits is not None
             labels = self._transfers.receiver.correlated(bits.reshape(-1))
+        return self._cells(labels, width, batch)
+
+    def _garblers_labels(self, bits: BitMatrix | None, count: int) -> Blocks:
+        labels = self._public_labels.words(count, 2)
+        if bits is not None:
+            self._add_delta(labels, bits)
+        return labels
+
+    def _cells(self, labels: Blocks, width: int, batch: int) -> Bits:
         return Bits(labels.reshape(width, batch, 2))
 
     def constant(self, bits: BitMatrix) -> Bits:

@@ -11,7 +11,7 @@ opening m bits to both costs ceil(m / 8) bytes and one message each way.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class TripleGates:
         message = np.empty(max(rows.message_bytes(len(layer.ands)) for layer in (_END, *netlist.layers)), np.uint8)
         peer, closing = message[:0], _END.ands
         for layer in (*netlist.layers, _END):
-            kernels.gmw_step(
+            self._step(
                 state, closing, layer.xors, layer.ands,
                 rows.bits(1), rows.packed, triples, first, message, peer, session.party,
             )  # fmt: skip
@@ -75,6 +75,10 @@ class TripleGates:
                 own = message[: rows.message_bytes(len(closing))]
                 session.send("gmw.open", own)
                 peer = session.receive("gmw.open", np.uint8, own.shape)
+
+    def _step(self, *arguments: Any) -> None:
+        """Finish the AND gates that were opened, do a layer's XOR gates and begin its AND gates."""
+        kernels.gmw_step(*arguments)
 
 
 def _triple_bytes(netlist: Netlist, rows: Rows) -> int:

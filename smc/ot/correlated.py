@@ -69,16 +69,19 @@ class CorrelatedSender(Sender):
         """See `Sender.random`."""
         levels = _levels(choices)
         if choices > 2:
-            return self._random_many(count, choices, levels)
-        out = np.empty((2, count, 2), dtype=np.uint64)
+            return self._hash_many(self.correlated(levels * count), choices, levels)
+        out = self._room(2, count, 2)
         for part in _batches(count):
-            keys, first = self._keys.take(part.stop - part.start)
-            blocks = self.correlated(part.stop - part.start)
-            kernels.ot_hash_both(keys, first, self.delta, blocks, out[0, part], out[1, part])
+            self._hash(self.correlated(part.stop - part.start), out[:, part])
         return out
 
-    def _random_many(self, count: int, choices: int, levels: int) -> Blocks:
-        blocks = self.correlated(levels * count)
+    def _hash(self, blocks: Blocks, out: Blocks) -> None:
+        """Both keys of each OT."""
+        keys, first = self._keys.take(len(blocks))
+        kernels.ot_hash_both(keys, first, self.delta, blocks, out[0], out[1])
+
+    def _hash_many(self, blocks: Blocks, choices: int, levels: int) -> Blocks:
+        count = len(blocks) // levels
         keys = np.zeros((choices, count, 2), dtype=np.uint64)
         for level in range(levels):
             part = blocks[level * count : (level + 1) * count]
@@ -89,13 +92,15 @@ class CorrelatedSender(Sender):
 
     def random_bits(self, words: int) -> tuple[Packed, Packed]:
         """See `Sender.random_bits`."""
-        zero, one = np.empty((2, words), dtype=np.uint64)
+        zero, one = self._room(2, words)
         for part in _batches(64 * words):
-            keys, first = self._bit_keys.take(part.stop - part.start)
-            blocks = self.random_correlated(part.stop - part.start)
             place = slice(part.start // 64, part.stop // 64)
-            kernels.ot_bits_of_both(keys, first, self.delta, blocks, zero[place], one[place])
+            self._hash_bits(self.random_correlated(part.stop - part.start), zero[place], one[place])
         return zero, one
+
+    def _hash_bits(self, blocks: Blocks, zero: Packed, one: Packed) -> None:
+        keys, first = self._bit_keys.take(len(blocks))
+        kernels.ot_bits_of_both(keys, first, self.delta, blocks, zero, one)
 
 
 class CorrelatedReceiver(Receiver):
@@ -115,16 +120,20 @@ class CorrelatedReceiver(Receiver):
         """See `Receiver.random`."""
         levels = _levels(choices)
         if choices > 2:
-            return self._random_many(choice, choices, levels)
-        out = np.empty((len(choice), 2), dtype=np.uint64)
+            blocks = self.correlated(np.concatenate([choice >> level & 1 for level in range(levels)]))
+            return self._hash_many(choice, blocks, choices, levels)
+        out = self._room(len(choice), 2)
         for part in _batches(len(choice)):
-            keys, first = self._keys.take(part.stop - part.start)
-            kernels.hash_blocks(keys, first, self.correlated(choice[part]), out[part])
+            self._hash(self.correlated(choice[part]), out[part])
         return out
 
-    def _random_many(self, choice: Choices, choices: int, levels: int) -> Blocks:
+    def _hash(self, blocks: Blocks, out: Blocks) -> None:
+        """The chosen key of each OT."""
+        keys, first = self._keys.take(len(blocks))
+        kernels.hash_blocks(keys, first, blocks, out)
+
+    def _hash_many(self, choice: Choices, blocks: Blocks, choices: int, levels: int) -> Blocks:
         count = len(choice)
-        blocks = self.correlated(np.concatenate([choice >> level & 1 for level in range(levels)]))
         keys = np.zeros((choices, count, 2), dtype=np.uint64)
         for level in range(levels):
             part = blocks[level * count : (level + 1) * count]
@@ -135,11 +144,14 @@ class CorrelatedReceiver(Receiver):
 
     def random_bits(self, words: int) -> tuple[Packed, Packed]:
         """See `Receiver.random_bits`."""
-        choice, chosen = np.empty((2, words), dtype=np.uint64)
+        choice, chosen = self._room(2, words)
         for part in _batches(64 * words):
-            keys, first = self._bit_keys.take(part.stop - part.start)
-            drawn, blocks = self.random_correlated(part.stop - part.start)
             place = slice(part.start // 64, part.stop // 64)
-            choice[place] = pack_words(drawn)
-            kernels.ot_bits_of_one(keys, first, blocks, chosen[place])
+            drawn, blocks = self.random_correlated(part.stop - part.start)
+            self._hash_bits(drawn, blocks, choice[place], chosen[place])
         return choice, chosen
+
+    def _hash_bits(self, drawn: Choices, blocks: Blocks, choice: Packed, chosen: Packed) -> None:
+        choice[:] = pack_words(drawn)
+        keys, first = self._bit_keys.take(len(blocks))
+        kernels.ot_bits_of_one(keys, first, blocks, chosen)

@@ -31,6 +31,7 @@ from smc.session import Session
 
 POINT = 32
 BATCH = 1 << 10  # OTs a message
+Octets = NDArray[np.uint8]
 WIDE_SCALAR = 64  # random bytes that are reduced to a uniform scalar
 
 
@@ -74,10 +75,16 @@ class EllipticSender(Sender):
 
     def setup(self) -> None:
         """Send A."""
-        if not self._public:
-            self._public = bytes(sodium.crypto_scalarmult_ed25519_base_noclamp(self._secret))
-            self.session.send(f"{self.name}.base.public", np.frombuffer(self._public, dtype=np.uint8))
-            self._square = _multiply(self._secret, self._public)
+        if not self.ready:
+            public = np.empty(POINT, dtype=np.uint8)
+            self._publish(public)
+            self.session.send(f"{self.name}.base.public", public)
+            self.ready = True
+
+    def _publish(self, public: Octets) -> None:
+        self._public = bytes(sodium.crypto_scalarmult_ed25519_base_noclamp(self._secret))
+        self._square = _multiply(self._secret, self._public)
+        public[:] = np.frombuffer(self._public, dtype=np.uint8)
 
     def steps(self) -> Iterator[None]:
         """See `Role.steps`: a sender waits for nothing."""
@@ -90,16 +97,18 @@ class EllipticSender(Sender):
         if count == 0:
             return keys
         self.setup()
-        points = self.session.receive(f"{self.name}.base.points", np.uint8, (count, POINT))
-        for j in range(count):
+        self._derive(self.session.receive(f"{self.name}.base.points", np.uint8, (count, POINT)), keys)
+        return keys
+
+    def _derive(self, points: Octets, keys: Blocks) -> None:
+        for j in range(len(points)):
             point = points[j].tobytes()
             shared = _multiply(self._secret, point)
-            for i in range(choices):
+            for i in range(len(keys)):
                 if i:
                     shared = bytes(sodium.crypto_core_ed25519_sub(shared, self._square))
                 keys[i, j] = self._keys.derive(shared, self._public, point)
             self._keys.index += 1
-        return keys
 
 
 class EllipticReceiver(Receiver):
@@ -115,16 +124,21 @@ class EllipticReceiver(Receiver):
 
     def setup(self) -> None:
         """Receive A."""
-        if not self._public:
-            public = self.session.receive(f"{self.name}.base.public", np.uint8, (POINT,)).tobytes()
-            if not sodium.crypto_core_ed25519_is_valid_point(public):
-                raise ProtocolError("the peer sent an invalid curve point in oblivious transfer")
-            self._public = public
+        if not self.ready:
+            self._accept(self.session.receive(f"{self.name}.base.public", np.uint8, (POINT,)))
+            self.ready = True
+
+    def _accept(self, public: Octets) -> None:
+        if not sodium.crypto_core_ed25519_is_valid_point(public.tobytes()):
+            raise ProtocolError("the peer sent an invalid curve point in oblivious transfer")
+        self._public = public.tobytes()
 
     def prepare(self, count: int) -> None:
         """Do now what the next `count` OTs need before A is here. Sends and receives nothing."""
-        secrets = _scalars(self.session, max(0, count - len(self._ahead)))
-        self._ahead += [(b, bytes(sodium.crypto_scalarmult_ed25519_base_noclamp(b))) for b in secrets]
+        self._ahead += self._pairs(max(0, count - len(self._ahead)))
+
+    def _pairs(self, count: int) -> list[tuple[bytes, bytes]]:
+        return [(b, bytes(sodium.crypto_scalarmult_ed25519_base_noclamp(b))) for b in _scalars(self.session, count)]
 
     def steps(self) -> Iterator[None]:
         """See `Role.steps`."""
@@ -140,15 +154,22 @@ class EllipticReceiver(Receiver):
         self.prepare(count)
         self.setup()
         pairs, self._ahead = self._ahead[:count], self._ahead[count:]
-        candidates = np.empty((choices, count, POINT), dtype=np.uint8)
+        points = np.empty((count, POINT), dtype=np.uint8)
+        self._choose(pairs, choice, choices, points)
+        self.session.send(f"{self.name}.base.points", points)
+        self._derive(pairs, points, keys)
+        return keys
+
+    def _choose(self, pairs: list[tuple[bytes, bytes]], choice: Choices, choices: int, points: Octets) -> None:
+        candidates = np.empty((choices, *points.shape), dtype=np.uint8)
         for j, (_, point) in enumerate(pairs):
             for i in range(choices):
                 if i:
                     point = sodium.crypto_core_ed25519_add(point, self._public)
                 candidates[i, j] = np.frombuffer(point, dtype=np.uint8)
-        points = select(choice, candidates)
-        self.session.send(f"{self.name}.base.points", points)
+        points[:] = select(choice, candidates)
+
+    def _derive(self, pairs: list[tuple[bytes, bytes]], points: Octets, keys: Blocks) -> None:
         for j, (secret, _) in enumerate(pairs):
             keys[j] = self._keys.derive(_multiply(secret, self._public), self._public, points[j].tobytes())
             self._keys.index += 1
-        return keys

@@ -24,9 +24,10 @@ Blocks are made when they are asked for, in place, a few trees at a time: a role
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smc import kernels
 from smc.hashing import Blocks
@@ -53,14 +54,30 @@ def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
     return -(-parameters(number + 1, sets).base // parameters(number, sets).leaves)
 
 
+class Plan:
+    """Which iterations are run when: that depends only on how many OTs were asked for."""
+
+    def __init__(self, sets: Sequence[Parameters] = SETS) -> None:
+        self._sets = sets
+        self._number = 0
+        self._left = 0
+
+    def due(self, count: int) -> Iterator[tuple[int, Parameters, int]]:
+        """The iterations to run now so that `count` OTs can be made: number, parameters, trees kept for the next."""
+        while self._left < count:
+            here, kept = parameters(self._number, self._sets), kept_trees(self._number, self._sets)
+            yield self._number, here, kept
+            self._left += (here.trees - kept) * here.leaves
+            self._number += 1
+
+    def take(self, count: int) -> None:
+        """So many OTs are made."""
+        self._left -= count
+
+
 def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
     """How many iterations a sender and receiver have run when they have been asked for `count` OTs in all."""
-    number = 0
-    while count > 0:
-        here = parameters(number, sets)
-        count -= (here.trees - kept_trees(number, sets)) * here.leaves
-        number += 1
-    return number
+    return sum(1 for _ in Plan(sets).due(count))
 
 
 class _Iteration:
@@ -111,42 +128,21 @@ class _Iteration:
 
 
 class _Supply:
-    """The iterations of one role.
+    """The running iterations of one role, in the order of use."""
 
-    `first(count)` gives the base blocks of iteration 0, uint64[count, 2], `plant(key, blocks)` trees from a base block
-    for each level, uint64[trees, depth, 2]; lowest bits as smc.ot.half_tree wants them.
-    """
+    def __init__(self) -> None:
+        self._running: list[_Iteration] = []
 
-    def __init__(
-        self,
-        session: Session,
-        name: str,
-        sets: Sequence[Parameters],
-        first: Callable[[int], Blocks],
-        plant: Callable[[bytes, Blocks], Trees],
-    ) -> None:
-        self._session = session
-        self._name = name
-        self._sets = sets
-        self._first = first
-        self._plant = plant
-        self._number = 0
-        self._running: list[_Iteration] = []  # in the order of use; the next one starts from the last
+    def add(self, iteration: _Iteration) -> None:
+        """One more iteration, started from what the last one kept."""
+        self._running.append(iteration)
 
-    def reserve(self, count: int) -> None:
-        """Run iterations until `count` blocks can be taken without a message."""
-        while sum(iteration.left for iteration in self._running) < count:
-            here = parameters(self._number, self._sets)
-            base = self._running[-1].kept(here.base) if self._running else self._first(here.base)
-            pairs = base[here.secret :].reshape(here.trees, here.depth, 2)
-            trees = self._plant(self._session.derive(self._name, "trees", self._number), pairs)
-            code = LinearCode(self._session.derive(self._name, "code", self._number), base[: here.secret])
-            self._running.append(_Iteration(trees, code, here, kept_trees(self._number, self._sets)))
-            self._number += 1
+    def kept(self, count: int) -> Blocks:
+        """The blocks that the next iteration starts from."""
+        return self._running[-1].kept(count)
 
     def take(self, count: int) -> Blocks:
         """The next blocks, uint64[count, 2]."""
-        self.reserve(count)
         out = np.empty((count, 2), dtype=np.uint64)
         done = 0
         while done < count:
@@ -159,14 +155,22 @@ class _Supply:
         return out
 
 
+def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
+    """What an iteration has of its own: the key of its trees, and its code, applied to a secret."""
+    return session.derive(name, "trees", number), LinearCode(session.derive(name, "code", number), secret)
+
+
 class FerretSender(CorrelatedSender):
     """Sender of Ferret."""
 
+    extension = ExtensionSender
+
     def __init__(self, session: Session, name: str, sets: Sequence[Parameters] = SETS) -> None:
         super().__init__(session, name)
-        self._base = ExtensionSender(session, f"{name}.first")
+        self._base = self.extension(session, f"{name}.first")
         self.delta = self._base.delta
-        self._supply = _Supply(session, name, sets, self._first, self._plant)
+        self._plan = Plan(sets)
+        self._supply = _Supply()
 
     def steps(self) -> Iterator[None]:
         """See `Role.steps`: those of the extension."""
@@ -175,41 +179,57 @@ class FerretSender(CorrelatedSender):
 
     def reserve(self, count: int) -> None:
         """See `Role.reserve`."""
-        self._supply.reserve(count)
+        for number, here, kept in self._plan.due(count):
+            first = self._base.random_correlated(here.base) if number == 0 else None
+            masked = np.empty((here.trees, here.depth, 2), dtype=np.uint64)
+            self._start(number, here, kept, first, masked)
+            self.session.send(f"{self.name}.trees", masked)
 
-    def _first(self, count: int) -> Blocks:
-        blocks = self._base.random_correlated(count)
-        blocks[:, 0] &= ~np.uint64(1)
-        return blocks
-
-    def _plant(self, key: bytes, base: Blocks) -> Trees:
-        trees = SenderTrees(key, self.delta, self.session.prg.words(len(base), 2), base.shape[1])
-        self.session.send(f"{self.name}.trees", base ^ trees.sums)
-        return trees
+    def _start(self, number: int, here: Parameters, kept: int, first: Blocks | None, masked: Blocks) -> None:
+        """Start an iteration from the blocks `first`, or what the last one kept; fill in the message."""
+        if first is None:
+            base = self._supply.kept(here.base)
+        else:
+            base = first
+            base[:, 0] &= ~np.uint64(1)
+        pairs = base[here.secret :].reshape(masked.shape)
+        key, code = _public(self.session, self.name, number, base[: here.secret])
+        trees = SenderTrees(key, self.delta, self.session.prg.words(here.trees, 2), here.depth)
+        np.bitwise_xor(pairs, trees.sums, out=masked)
+        self._supply.add(_Iteration(trees, code, here, kept))
 
     def random_correlated(self, count: int) -> Blocks:
         """See `Sender.random_correlated`; all lowest bits are 0."""
+        self.reserve(count)
+        self._plan.take(count)
+        return self._take(count)
+
+    def _take(self, count: int) -> Blocks:
         return self._supply.take(count)
 
     def correlated(self, count: int) -> Blocks:
         """See `Sender.correlated`."""
-        blocks = self._supply.take(count)
+        blocks = self.random_correlated(count)
         for start in range(0, count, BATCH):
             part = blocks[start : start + BATCH]
-            flips = self.session.receive(f"{self.name}.flips", np.uint8, ((len(part) + 7) // 8,))
-            kernels.lpn_flip(part, flips, self.delta)
+            self._flip(part, self.session.receive(f"{self.name}.flips", np.uint8, ((len(part) + 7) // 8,)))
         return blocks
+
+    def _flip(self, blocks: Blocks, flips: NDArray[np.uint8]) -> None:
+        kernels.lpn_flip(blocks, flips, self.delta)
 
 
 class FerretReceiver(CorrelatedReceiver):
     """Receiver of Ferret."""
 
     batch = BATCH
+    extension = ExtensionReceiver
 
     def __init__(self, session: Session, name: str, sets: Sequence[Parameters] = SETS) -> None:
         super().__init__(session, name)
-        self._base = ExtensionReceiver(session, f"{name}.first")
-        self._supply = _Supply(session, name, sets, self._first, self._plant)
+        self._base = self.extension(session, f"{name}.first")
+        self._plan = Plan(sets)
+        self._supply = _Supply()
 
     def steps(self) -> Iterator[None]:
         """See `Role.steps`: those of the extension."""
@@ -218,19 +238,32 @@ class FerretReceiver(CorrelatedReceiver):
 
     def reserve(self, count: int) -> None:
         """See `Role.reserve`."""
-        self._supply.reserve(count)
+        for number, here, kept in self._plan.due(count):
+            first = self._base.random_correlated(here.base) if number == 0 else None
+            masked = self.session.receive(f"{self.name}.trees", np.uint64, (here.trees, here.depth, 2))
+            self._start(number, here, kept, first, masked)
 
-    def _first(self, count: int) -> Blocks:
-        choice, blocks = self._base.random_correlated(count)
-        blocks[:, 0] = (blocks[:, 0] & ~np.uint64(1)) | choice
-        return blocks
-
-    def _plant(self, key: bytes, base: Blocks) -> Trees:
-        sums = self.session.receive(f"{self.name}.trees", np.uint64, base.shape)
-        return ReceiverTrees(key, base ^ sums, (base[..., 0] & np.uint64(1)).astype(np.uint8))
+    def _start(
+        self, number: int, here: Parameters, kept: int, first: tuple[Choices, Blocks] | None, masked: Blocks
+    ) -> None:
+        """Start an iteration from `first`, choices and blocks, or what the last one kept, and from the message."""
+        if first is None:
+            base = self._supply.kept(here.base)
+        else:
+            choice, base = first
+            base[:, 0] = (base[:, 0] & ~np.uint64(1)) | choice
+        pairs = base[here.secret :].reshape(masked.shape)
+        key, code = _public(self.session, self.name, number, base[: here.secret])
+        trees = ReceiverTrees(key, pairs ^ masked, (pairs[..., 0] & np.uint64(1)).astype(np.uint8))
+        self._supply.add(_Iteration(trees, code, here, kept))
 
     def random_correlated(self, count: int) -> tuple[Choices, Blocks]:
         """See `Receiver.random_correlated`; the lowest bits are the choices."""
+        self.reserve(count)
+        self._plan.take(count)
+        return self._take(count)
+
+    def _take(self, count: int) -> tuple[Choices, Blocks]:
         blocks = self._supply.take(count)
         choice = np.empty(count, dtype=np.uint8)
         kernels.lpn_low_bits(blocks, choice)
@@ -239,7 +272,12 @@ class FerretReceiver(CorrelatedReceiver):
     def correlated(self, choice: Choices) -> Blocks:
         """See `Receiver.correlated`. One bit an OT goes to the sender."""
         own, blocks = self.random_correlated(len(choice))
-        flips = own ^ choice
         for start in range(0, len(choice), BATCH):
-            self.session.send(f"{self.name}.flips", bits.pack(flips[start : start + BATCH]))
+            part = slice(start, min(start + BATCH, len(choice)))
+            flips = np.empty((part.stop - start + 7) // 8, dtype=np.uint8)
+            self._flip(own[part], choice[part], flips)
+            self.session.send(f"{self.name}.flips", flips)
         return blocks
+
+    def _flip(self, own: Choices, choice: Choices, flips: NDArray[np.uint8]) -> None:
+        flips[:] = bits.pack(own ^ choice)

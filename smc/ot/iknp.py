@@ -30,6 +30,8 @@ from smc.ot.interface import Choices
 from smc.primitives.prg import Prg
 from smc.session import Session
 
+Octets = NDArray[np.uint8]
+
 KAPPA = 128
 BATCH = 1 << 16  # OTs a message: 1 MiB
 AHEAD = 4  # messages that both parties may send before either reads: what fills a line with long delays
@@ -59,6 +61,8 @@ def _rows(columns: NDArray[np.uint8], count: int) -> Blocks:
 class IknpSender(CorrelatedSender):
     """Sender of IKNP; runs the base OTs, as their receiver, on first use."""
 
+    base_ot = EllipticReceiver
+
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self._streams: list[Prg] = []
@@ -68,28 +72,34 @@ class IknpSender(CorrelatedSender):
         """See `Role.steps`."""
         if self.ready:
             return
-        base = EllipticReceiver(self.session, f"{self.name}.base")
+        base = self.base_ot(self.session, f"{self.name}.base")
         yield
         base.prepare(KAPPA)
-        self._streams = [Prg(seed.tobytes()) for seed in base.random(self._delta_bits)]
+        self._seed(base.random(self._delta_bits))
         self.ready = True
+
+    def _seed(self, seeds: Blocks) -> None:
+        self._streams = [Prg(seed.tobytes()) for seed in seeds]
 
     def correlated(self, count: int) -> Blocks:
         """See `Sender.correlated`."""
-        out = np.empty((count, 2), dtype=np.uint64)
-        mask = (np.uint8(0) - self._delta_bits)[:, None]
+        out = self._room(count, 2)
         for start, here in _batches(count):
             self.setup()
-            size = (here + 7) // 8
-            received = self.session.receive(f"{self.name}.matrix", np.uint8, (KAPPA, size))
-            out[start : start + here] = _rows(_columns(self._streams, size) ^ (received & mask), here)
+            received = self.session.receive(f"{self.name}.matrix", np.uint8, (KAPPA, (here + 7) // 8))
+            self._extend(received, out[start : start + here])
         return out
+
+    def _extend(self, received: Octets, out: Blocks) -> None:
+        mask = (np.uint8(0) - self._delta_bits)[:, None]
+        out[:] = _rows(_columns(self._streams, received.shape[1]) ^ (received & mask), len(out))
 
 
 class IknpReceiver(CorrelatedReceiver):
     """Receiver of IKNP; runs the base OTs, as their sender, on first use."""
 
     batch = AHEAD * BATCH
+    base_ot = EllipticSender
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
@@ -100,19 +110,26 @@ class IknpReceiver(CorrelatedReceiver):
         """See `Role.steps`."""
         if self.ready:
             return
-        base = EllipticSender(self.session, f"{self.name}.base")
+        base = self.base_ot(self.session, f"{self.name}.base")
         base.setup()
         yield
-        self._zero, self._one = ([Prg(seed.tobytes()) for seed in side] for side in base.random(KAPPA))
+        self._seed(base.random(KAPPA))
         self.ready = True
+
+    def _seed(self, seeds: Blocks) -> None:
+        self._zero, self._one = ([Prg(seed.tobytes()) for seed in side] for side in seeds)
 
     def correlated(self, choice: Choices) -> Blocks:
         """See `Receiver.correlated`."""
-        out = np.empty((len(choice), 2), dtype=np.uint64)
+        out = self._room(len(choice), 2)
         for start, here in _batches(len(choice)):
             self.setup()
-            packed = np.packbits(choice[start : start + here], bitorder="little")
-            columns = _columns(self._zero, len(packed))
-            self.session.send(f"{self.name}.matrix", columns ^ _columns(self._one, len(packed)) ^ packed)
-            out[start : start + here] = _rows(columns, here)
+            matrix = np.empty((KAPPA, (here + 7) // 8), dtype=np.uint8)
+            self._extend(choice[start : start + here], matrix, out[start : start + here])
+            self.session.send(f"{self.name}.matrix", matrix)
         return out
+
+    def _extend(self, choice: Choices, matrix: Octets, out: Blocks) -> None:
+        columns = _columns(self._zero, matrix.shape[1])
+        matrix[:] = columns ^ _columns(self._one, matrix.shape[1]) ^ np.packbits(choice, bitorder="little")
+        out[:] = _rows(columns, len(out))

@@ -36,6 +36,9 @@ class Role(ABC):
     """One end of one direction of oblivious transfer. Party p sends in direction p when both directions are used.
 
     What the session needs once is exchanged by `steps`; a role whose set-up is one piece defines `setup` itself.
+
+    The public methods of a role say which messages there are, in which order and of which sizes, and nothing else does;
+    all computing on secrets stands in methods whose names begin with "_". Counting puts its own in place of these.
     """
 
     ready = False  # becomes True in `steps`
@@ -49,6 +52,10 @@ class Role(ABC):
         if not self.ready:
             with self.session.phase("base ot"):
                 take_turns(self)
+
+    def _room(self, *shape: int) -> Blocks:
+        """Where results will be written."""
+        return np.empty(shape, dtype=np.uint64)
 
     @abstractmethod
     def steps(self) -> Iterator[None]:

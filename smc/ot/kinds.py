@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
 from smc.ot.iknp import IknpReceiver, IknpSender
 from smc.ot.interface import Receiver, Sender
@@ -10,20 +13,31 @@ from smc.ot.trapdoor import TrapdoorReceiver, TrapdoorSender
 from smc.recipes import Kind
 from smc.session import Session
 
+Twin = Callable[[type[Any]], type[Any]]
 
-def make_roles(kind: Kind, session: Session, sender: str, receiver: str) -> tuple[Sender, Receiver]:
-    """A sender and a receiver of a kind, by their names in the session."""
+
+def _itself(role: type[Any]) -> type[Any]:
+    return role
+
+
+def make_roles(
+    kind: Kind, session: Session, sender: str, receiver: str, twin: Twin = _itself
+) -> tuple[Sender, Receiver]:
+    """A sender and a receiver of a kind, by their names in the session; or `twin` of their classes."""
+    roles: tuple[type[Sender], type[Receiver]]
+    options: dict[str, int] = {}
     match kind:
-        case "extension":
-            return ExtensionSender(session, sender), ExtensionReceiver(session, receiver)
         case "trapdoor":
-            return TrapdoorSender(session, sender), TrapdoorReceiver(session, receiver)
+            roles = TrapdoorSender, TrapdoorReceiver
         case "iknp":
-            return IknpSender(session, sender), IknpReceiver(session, receiver)
+            roles = IknpSender, IknpReceiver
         case "ferret":
             from smc.ot.ferret import FerretReceiver, FerretSender  # not loaded where it is not used
 
-            return FerretSender(session, sender), FerretReceiver(session, receiver)
+            roles = FerretSender, FerretReceiver
+        case "extension":
+            roles = ExtensionSender, ExtensionReceiver
         case _:
-            k = int(kind.removeprefix("softspoken"))
-            return SoftSpokenSender(session, sender, k), SoftSpokenReceiver(session, receiver, k)
+            roles = SoftSpokenSender, SoftSpokenReceiver
+            options["k"] = int(kind.removeprefix("softspoken"))
+    return twin(roles[0])(session, sender, **options), twin(roles[1])(session, receiver, **options)

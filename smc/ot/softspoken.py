@@ -50,7 +50,6 @@ class _Streams:
         schedules = np.empty((blocks * count, 22), dtype=np.uint64)
         kernels.ot_expand(keys.reshape(-1, 2), schedules)
         self.schedules = schedules.reshape(blocks, count, 22)
-        self.blocks = blocks
         self.tile = np.empty((KAPPA, TILE // 64), dtype=np.uint64)
         self._counter = 0
 
@@ -71,8 +70,15 @@ def _batches(count: int) -> Iterator[tuple[int, int]]:
         yield start, min(BATCH, count - start)
 
 
+def _offers_shape(k: int) -> tuple[int, ...]:
+    """Of the holder's one message for all trees; see `full_trees`."""
+    return KAPPA // k, k - 1, 2, 2
+
+
 class SoftSpokenSender(CorrelatedSender):
     """Sender of SoftSpoken over F_{2^k}; runs the base OTs, as their receiver, on first use."""
+
+    base_ot = EllipticReceiver
 
     def __init__(self, session: Session, name: str, k: int = DEFAULT) -> None:
         super().__init__(session, name)
@@ -85,43 +91,49 @@ class SoftSpokenSender(CorrelatedSender):
         """See `Role.steps`."""
         if self.ready:
             return
-        base = EllipticReceiver(self.session, f"{self.name}.base")
+        base = self.base_ot(self.session, f"{self.name}.base")
         yield
         base.prepare(KAPPA)
         points = np.ascontiguousarray(self._delta_bits.reshape(-1, self._k)[:, ::-1])
         keys = base.random((points ^ np.uint8(1)).reshape(-1)).reshape(*points.shape, 2)
         yield
-        offers = self.session.receive(f"{self.name}.trees", np.uint64, (len(points), self._k - 1, 2, 2))
-        self._streams = _Streams(punctured_trees(keys, points, offers))
+        self._seed(points, keys, self.session.receive(f"{self.name}.trees", np.uint64, _offers_shape(self._k)))
         self.ready = True
+
+    def _seed(self, points: Choices, keys: Blocks, offers: Blocks) -> None:
+        self._streams = _Streams(punctured_trees(keys, points, offers))
 
     def correlated(self, count: int) -> Blocks:
         """See `Sender.correlated`."""
-        out = np.empty((_padded(count), 2), dtype=np.uint64)
+        out = self._room(_padded(count), 2)
         for start, here in _batches(count):
             self.setup()
-            assert self._streams is not None
-            streams, whole = self._streams, _padded(here)
-            received = self.session.receive(f"{self.name}.matrix", np.uint8, (streams.blocks, (here + 7) // 8))
-            corrections: NDArray[np.uint8] = received
-            if whole != here:
-                corrections = np.zeros((streams.blocks, whole // 8), dtype=np.uint8)
-                corrections[:, : received.shape[1]] = received
-            kernels.ot_extend_sender(
-                streams.schedules,
-                streams.advance(whole),
-                self._delta_masks,
-                corrections.view(np.uint64),
-                streams.tile,
-                out[start : start + whole],
-            )
+            received = self.session.receive(f"{self.name}.matrix", np.uint8, (KAPPA // self._k, (here + 7) // 8))
+            self._extend(received, out[start : start + _padded(here)])
         return out[:count]
+
+    def _extend(self, received: NDArray[np.uint8], out: Blocks) -> None:
+        """Whole tiles of OTs, the last of them perhaps beyond those asked for."""
+        assert self._streams is not None
+        streams, corrections = self._streams, received
+        if 8 * received.shape[1] != len(out):
+            corrections = np.zeros((len(received), len(out) // 8), dtype=np.uint8)
+            corrections[:, : received.shape[1]] = received
+        kernels.ot_extend_sender(
+            streams.schedules,
+            streams.advance(len(out)),
+            self._delta_masks,
+            corrections.view(np.uint64),
+            streams.tile,
+            out,
+        )
 
 
 class SoftSpokenReceiver(CorrelatedReceiver):
     """Receiver of SoftSpoken over F_{2^k}; runs the base OTs, as their sender, on first use."""
 
     batch = AHEAD * BATCH
+    base_ot = EllipticSender
 
     def __init__(self, session: Session, name: str, k: int = DEFAULT) -> None:
         super().__init__(session, name)
@@ -132,33 +144,40 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         """See `Role.steps`."""
         if self.ready:
             return
-        base = EllipticSender(self.session, f"{self.name}.base")
+        base = self.base_ot(self.session, f"{self.name}.base")
         base.setup()
         yield
-        leaves, offers = full_trees(base.random(KAPPA).reshape(2, -1, self._k, 2))
+        offers = np.empty(_offers_shape(self._k), dtype=np.uint64)
+        self._seed(base.random(KAPPA), offers)
         self.session.send(f"{self.name}.trees", offers)
-        self._streams = _Streams(leaves)
         self.ready = True
+
+    def _seed(self, keys: Blocks, offers: Blocks) -> None:
+        leaves, offers[:] = full_trees(keys.reshape(2, -1, self._k, 2))
+        self._streams = _Streams(leaves)
 
     def correlated(self, choice: Choices) -> Blocks:
         """See `Receiver.correlated`."""
         count = len(choice)
-        out = np.empty((_padded(count), 2), dtype=np.uint64)
+        out = self._room(_padded(count), 2)
         for start, here in _batches(count):
             self.setup()
-            assert self._streams is not None
-            streams, whole = self._streams, _padded(here)
-            packed = np.zeros(whole // 8, dtype=np.uint8)
-            size = (here + 7) // 8
-            packed[:size] = np.packbits(choice[start : start + here], bitorder="little")
-            corrections = np.empty((streams.blocks, whole // 64), dtype=np.uint64)
-            kernels.ot_extend_receiver(
-                streams.schedules,
-                streams.advance(whole),
-                packed.view(np.uint64),
-                streams.tile,
-                corrections,
-                out[start : start + whole],
-            )
-            self.session.send(f"{self.name}.matrix", corrections.view(np.uint8)[:, :size])
+            corrections = np.empty((KAPPA // self._k, _padded(here) // 64), dtype=np.uint64)
+            self._extend(choice[start : start + here], corrections, out[start : start + _padded(here)])
+            self.session.send(f"{self.name}.matrix", corrections.view(np.uint8)[:, : (here + 7) // 8])
         return out[:count]
+
+    def _extend(self, choice: Choices, corrections: Blocks, out: Blocks) -> None:
+        """Whole tiles of OTs, with choice 0 beyond those asked for."""
+        assert self._streams is not None
+        streams = self._streams
+        packed = np.zeros(len(out) // 8, dtype=np.uint8)
+        packed[: (len(choice) + 7) // 8] = np.packbits(choice, bitorder="little")
+        kernels.ot_extend_receiver(
+            streams.schedules,
+            streams.advance(len(out)),
+            packed.view(np.uint64),
+            streams.tile,
+            corrections,
+            out,
+        )

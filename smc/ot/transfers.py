@@ -10,18 +10,18 @@ import numpy as np
 
 from smc.hashing import Blocks
 from smc.ot.interface import Choices, Packed, Role, additive_correction, masks, take_turns
-from smc.ot.kinds import make_roles
+from smc.ot.kinds import Twin, make_roles
 from smc.recipes import Kind
 from smc.session import Session
 
 
 class Transfers:
-    """A sender and a receiver of one kind; party p sends in direction p."""
+    """A sender and a receiver of one kind, or their twins; party p sends in direction p."""
 
-    def __init__(self, session: Session, kind: Kind = "extension") -> None:
+    def __init__(self, session: Session, kind: Kind = "extension", **twin: Twin) -> None:
         self.kind = kind
         self.session = session
-        self.sender, self.receiver = make_roles(kind, session, f"ot{session.party}", f"ot{1 - session.party}")
+        self.sender, self.receiver = make_roles(kind, session, f"ot{session.party}", f"ot{1 - session.party}", **twin)
         self._ready = False
 
     def setup(self) -> None:

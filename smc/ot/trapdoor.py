@@ -28,6 +28,8 @@ from smc.hashing import Blocks
 from smc.ot.interface import Choices, Receiver, Sender
 from smc.session import Session
 
+Octets = NDArray[np.uint8]
+
 MODULUS_BITS = 2048
 MODULUS_BYTES = MODULUS_BITS // 8
 EXPONENT = 65537
@@ -68,10 +70,15 @@ class TrapdoorSender(Sender):
 
     def setup(self) -> None:
         """Publish the permutation."""
-        if self._permutation is None:
-            self._permutation = _Permutation()
-            modulus = int(self._permutation.modulus).to_bytes(MODULUS_BYTES, "little")
-            self.session.send(f"{self.name}.trapdoor.modulus", np.frombuffer(modulus, dtype=np.uint8))
+        if not self.ready:
+            modulus = np.empty(MODULUS_BYTES, dtype=np.uint8)
+            self._publish(modulus)
+            self.session.send(f"{self.name}.trapdoor.modulus", modulus)
+            self.ready = True
+
+    def _publish(self, modulus: Octets) -> None:
+        self._permutation = _Permutation()
+        modulus[:] = _as_bytes([self._permutation.modulus])[0]
 
     def steps(self) -> Iterator[None]:
         """See `Role.steps`: a sender waits for nothing."""
@@ -80,19 +87,23 @@ class TrapdoorSender(Sender):
 
     def random(self, count: int, choices: int = 2) -> Blocks:
         """See `Sender.random`."""
-        keys = np.zeros((choices, count, 2), dtype=np.uint64)
+        keys = self._room(choices, count, 2)
         if count:
             self.setup()
         for start in range(0, count, BATCH):
             here = min(BATCH, count - start)
             values = self.session.receive(f"{self.name}.trapdoor.values", np.uint8, (choices, here, MODULUS_BYTES))
-            assert self._permutation is not None
-            for j in range(here):
-                for i in range(choices):
-                    preimage = self._permutation.invert(values[i, j].tobytes())
-                    keys[i, start + j] = _key(self.session, self.name, self._index, i, preimage)
-                self._index += 1
+            self._invert(values, keys[:, start : start + here])
         return keys
+
+    def _invert(self, values: Octets, keys: Blocks) -> None:
+        assert self._permutation is not None
+        choices, count, _ = values.shape
+        for j in range(count):
+            for i in range(choices):
+                preimage = self._permutation.invert(values[i, j].tobytes())
+                keys[i, j] = _key(self.session, self.name, self._index, i, preimage)
+            self._index += 1
 
 
 class TrapdoorReceiver(Receiver):
@@ -114,11 +125,14 @@ class TrapdoorReceiver(Receiver):
 
     def setup(self) -> None:
         """Receive the permutation."""
-        if self._modulus is None:
-            raw = self.session.receive(f"{self.name}.trapdoor.modulus", np.uint8, (MODULUS_BYTES,))
-            self._modulus = gmpy2.mpz(int.from_bytes(raw.tobytes(), "little"))
-            if self._modulus.bit_length() != MODULUS_BITS or self._modulus % 2 == 0:
-                raise ProtocolError(f"the peer's RSA modulus is not an odd number of {MODULUS_BITS} bits")
+        if not self.ready:
+            self._accept(self.session.receive(f"{self.name}.trapdoor.modulus", np.uint8, (MODULUS_BYTES,)))
+            self.ready = True
+
+    def _accept(self, modulus: Octets) -> None:
+        self._modulus = gmpy2.mpz(int.from_bytes(modulus.tobytes(), "little"))
+        if self._modulus.bit_length() != MODULUS_BITS or self._modulus % 2 == 0:
+            raise ProtocolError(f"the peer's RSA modulus is not an odd number of {MODULUS_BITS} bits")
 
     def steps(self) -> Iterator[None]:
         """See `Role.steps`."""
@@ -128,25 +142,33 @@ class TrapdoorReceiver(Receiver):
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
         """See `Receiver.random`."""
         count = len(choice)
-        keys = np.zeros((count, 2), dtype=np.uint64)
+        keys = self._room(count, 2)
         if count:
             self.setup()
         for start in range(0, count, BATCH):
             part = choice[start : start + BATCH]
-            here = len(part)
-            preimages = self._uniform(here)
-            images = [gmpy2.powmod(x, EXPONENT, self._modulus) for x in preimages]
-            decoys = _as_bytes(self._uniform(choices * here)).reshape(choices, here, MODULUS_BYTES)
-            chosen = _as_bytes(images)
-            is_choice = np.arange(choices, dtype=np.uint8)[:, None] == part[None, :]
-            mask = (np.uint8(0) - is_choice.astype(np.uint8))[..., None]
-            values = (chosen & mask) | (decoys & ~mask)
+            values = np.empty((choices, len(part), MODULUS_BYTES), dtype=np.uint8)
+            preimages = self._choose(part, values)
             self.session.send(f"{self.name}.trapdoor.values", values)
-            for j, x in enumerate(preimages):
-                preimage = int(x).to_bytes(MODULUS_BYTES, "little")
-                keys[start + j] = _key(self.session, self.name, self._index, int(part[j]), preimage)
-                self._index += 1
+            self._derive(part, preimages, keys[start : start + BATCH])
         return keys
+
+    def _choose(self, choice: Choices, values: Octets) -> list[gmpy2.mpz]:
+        """Fill in the values to offer, the image at the choice and decoys elsewhere; the preimages."""
+        choices, count, _ = values.shape
+        preimages = self._uniform(count)
+        images = _as_bytes([gmpy2.powmod(x, EXPONENT, self._modulus) for x in preimages])
+        decoys = _as_bytes(self._uniform(choices * count)).reshape(values.shape)
+        is_choice = np.arange(choices, dtype=np.uint8)[:, None] == choice[None, :]
+        mask = (np.uint8(0) - is_choice.astype(np.uint8))[..., None]
+        values[:] = (images & mask) | (decoys & ~mask)
+        return preimages
+
+    def _derive(self, choice: Choices, preimages: list[gmpy2.mpz], keys: Blocks) -> None:
+        for j, x in enumerate(preimages):
+            preimage = int(x).to_bytes(MODULUS_BYTES, "little")
+            keys[j] = _key(self.session, self.name, self._index, int(choice[j]), preimage)
+            self._index += 1
 
 
 def _as_bytes(values: list[gmpy2.mpz]) -> NDArray[np.uint8]:

@@ -10,7 +10,7 @@ from smc.circuit import Netlist
 from smc.hashing import Blocks, KeySchedule
 from smc.recipes import Garbling
 from smc.session import Session
-from smc.yao.schemes import SCHEMES
+from smc.yao.schemes import SCHEMES, Octets
 from smc.yao.walk import Piece, walk
 
 
@@ -25,11 +25,15 @@ class Evaluator:
     def evaluate(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
         """Active labels uint64[width, batch, 2] of each input in, active labels uint64[outputs, batch, 2] out."""
         one = np.zeros(2, dtype=np.uint64)  # the garbler's zero label of constant 1 is delta
-        return walk(netlist, inputs, batch, one, self._piece)
+        return walk(netlist, inputs, batch, one, self.piece)
 
-    def _piece(self, state: Blocks, piece: Piece) -> None:
-        keys, tweak = self._keys.take(piece.rows)
+    def piece(self, state: Blocks, piece: Piece) -> None:
+        """Receive the tables of a piece and evaluate it."""
         tables = np.empty(0, dtype=np.uint8)
         if piece.rows:
             tables = self._session.receive("yao.tables", np.uint8, (piece.rows * self._scheme.row_bytes,))
+        self._evaluate(state, piece, tables)
+
+    def _evaluate(self, state: Blocks, piece: Piece, tables: Octets) -> None:
+        keys, tweak = self._keys.take(piece.rows)
         self._scheme.evaluate(state, piece, keys, tweak, tables)

@@ -14,7 +14,7 @@ from smc.circuit import Netlist
 from smc.hashing import Blocks, KeySchedule
 from smc.recipes import Garbling
 from smc.session import Session
-from smc.yao.schemes import SCHEMES
+from smc.yao.schemes import SCHEMES, Octets
 from smc.yao.walk import ROWS, Piece, walk
 
 
@@ -31,11 +31,15 @@ class Garbler:
     def garble(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
         """Stream the tables; zero labels uint64[width, batch, 2] of each input in, uint64[outputs, batch, 2] out."""
         # Constant 1: the evaluator's active label is 0, so the zero label is delta.
-        return walk(netlist, inputs, batch, self._delta, self._piece)
+        return walk(netlist, inputs, batch, self._delta, self.piece)
 
-    def _piece(self, state: Blocks, piece: Piece) -> None:
-        keys, tweak = self._keys.take(piece.rows)
+    def piece(self, state: Blocks, piece: Piece) -> None:
+        """Garble a piece and send its tables."""
         tables = self._tables[: piece.rows * self._scheme.row_bytes]
-        self._scheme.garble(state, piece, keys, tweak, self._delta, self._session.prg, tables)
+        self._garble(state, piece, tables)
         if piece.rows:
             self._session.send("yao.tables", tables)  # the next piece is garbled while this one travels
+
+    def _garble(self, state: Blocks, piece: Piece, tables: Octets) -> None:
+        keys, tweak = self._keys.take(piece.rows)
+        self._scheme.garble(state, piece, keys, tweak, self._delta, self._session.prg, tables)

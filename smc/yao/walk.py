@@ -48,6 +48,12 @@ def chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
         yield slice(start, min(start + size, batch))
 
 
+def schedule(netlist: Netlist, batch: int) -> Iterator[tuple[slice, Iterator[Piece]]]:
+    """All the work on a batch, in order: instances that are worked on together, and the pieces of their circuit."""
+    for part in chunks(netlist, batch):
+        yield part, pieces(netlist, part.stop - part.start)
+
+
 def walk(
     netlist: Netlist, inputs: Sequence[Blocks], batch: int, one: Blocks, run: Callable[[Blocks, Piece], None]
 ) -> Blocks:
@@ -57,7 +63,7 @@ def walk(
     state, uint64[slots, 2 instances].
     """
     outputs = np.empty((len(netlist.outputs), batch, 2), dtype=np.uint64)
-    for part in chunks(netlist, batch):
+    for part, work in schedule(netlist, batch):
         size = part.stop - part.start
         state = np.empty((netlist.slots, 2 * size), dtype=np.uint64)
         state[0] = 0
@@ -66,7 +72,7 @@ def walk(
         for labels in inputs:
             state[slot : slot + len(labels)].reshape(-1, size, 2)[:] = labels[:, part]
             slot += len(labels)
-        for piece in pieces(netlist, size):
+        for piece in work:
             run(state, piece)
         outputs[:, part] = state[netlist.outputs].reshape(-1, size, 2)
     return outputs
