@@ -32,6 +32,6 @@ ot_bits_of_one = Kernel("ot", "bits_of_one", "u64[]", "u64", "u64[,]", "u64[]")
 
 lpn_grow = Kernel("lpn", "grow", "u64[]", "i64", "u64[]", "u64[,]", "u64[]", "u64[]", "i64", "u64[,]", "u64[,,]")
 lpn_grow_punctured = Kernel("lpn", "grow_punctured", "u64[]", "i64", "u64[,,]", "u64[]", "u64[]", "u64[]", "u64[,]")
-lpn_encode = Kernel("lpn", "encode", "u64[]", "i64", "u64[,]", "u32[]", "u64[,]")
+lpn_encode = Kernel("lpn", "encode", "u64[]", "i64", "u64[,]", "u64[]", "u64[,]")
 lpn_flip = Kernel("lpn", "flip", "u64[,]", "u8[]", "u64[]")
 lpn_low_bits = Kernel("lpn", "low_bits", "u64[,]", "u8[]")

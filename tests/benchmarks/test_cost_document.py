@@ -52,10 +52,10 @@ def test_trapdoor(count: int, choices: int) -> None:
     assert sender.messages == 1 + -(-count // 256)
 
 
-@pytest.mark.parametrize(("count", "iterations"), [(1, 1), (589_824, 1), (589_825, 2), (6_533_120, 2), (6_533_121, 3)])
+@pytest.mark.parametrize(("count", "iterations"), [(1, 1), (276_480, 1), (276_481, 2), (5_957_632, 2), (5_957_633, 3)])
 def test_ferret(count: int, iterations: int) -> None:
     sender, _ = costs.counted("ferret", costs.correlated(count))
-    assert sender.bytes_sent == 4096 + 136_000 + (iterations - 1) * 291_840
+    assert sender.bytes_sent == 4096 + 230_400 + (iterations - 1) * 291_840
 
 
 @pytest.mark.parametrize("batch", [1, 256])
