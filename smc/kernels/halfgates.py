@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import counters4, encrypt, in_fours, load, load4, make, make4, spread, store, xor_row
+from smc.kernels.aes import encrypt
+from smc.kernels.block import counters4, in_fours, load, load4, make, make4, spread, store, xor_row
 
 SECOND = np.uint64(1 << 32)  # tweak of the second hash of a gate
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import counters4, encrypt, expand_key, load, load4, make, store
+from smc.kernels.aes import encrypt, expand_key
+from smc.kernels.block import counters4, load, load4, make, store
 
 
 def expand(key, schedule):  # type: ignore[no-untyped-def]

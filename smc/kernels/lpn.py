@@ -11,22 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import (
-    counters4,
-    encrypt,
-    expand_key,
-    high,
-    load,
-    load4,
-    low,
-    make,
-    make4,
-    same,
-    shift_right,
-    spread,
-    store,
-    swap,
-)
+from smc.kernels.aes import encrypt, expand_key
+from smc.kernels.block import counters4, high, load, load4, low, make, make4, same, shift_right, spread, store, swap
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 ONES = np.uint64(0xFFFF_FFFF_FFFF_FFFF)

@@ -9,19 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import (
-    counters4,
-    encrypt,
-    expand_key,
-    load,
-    load4,
-    lowest4,
-    make,
-    make4,
-    shift_left,
-    shift_right,
-    store,
-)
+from smc.kernels.aes import encrypt, expand_key
+from smc.kernels.block import counters4, load, load4, lowest4, make, make4, shift_left, shift_right, store
 
 ROWS = 128
 WORDS = 32  # of a row of a tile

@@ -22,9 +22,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from smc.kernels.aes import encrypt
 from smc.kernels.block import (
     counters4,
-    encrypt,
     halves,
     high_twice,
     in_fours,

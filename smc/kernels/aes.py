@@ -1,0 +1,95 @@
+"""AES-128 on blocks, by the processor's instructions: rounds and key schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from smc.kernels.block import ARM, WIDE, Block, BlockType, pointer, shuffle, store
+
+_I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+
+
+def _aes_round(builder: Any, kind: BlockType, value: Any, key: Any, last: bool) -> Any:
+    """One round: SubBytes, ShiftRows, MixColumns unless it is the last, AddRoundKey."""
+    if WIDE and kind.lanes == 4:
+        return _call(builder, f"llvm.x86.aesni.aesenc{'last' * last}.512", [value, key])
+    if kind.lanes > 1:
+        parts = []
+        for lane in range(kind.lanes):
+            pick = [2 * lane, 2 * lane + 1]
+            parts.append(_aes_round(builder, Block, shuffle(builder, value, pick), shuffle(builder, key, pick), last))
+        halves = [shuffle(builder, parts[i], [0, 1, 2, 3], parts[i + 1]) for i in (0, 2)]
+        return shuffle(builder, halves[0], list(range(8)), halves[1])
+    if not ARM:
+        return _call(builder, f"llvm.x86.aesni.aesenc{'last' * last}", [value, key])
+    octets = ir.VectorType(_I8, 16)
+    state = builder.bitcast(value, octets)
+    state = _call(builder, "llvm.aarch64.crypto.aese", [state, ir.Constant(octets, None)])
+    if not last:
+        state = _call(builder, "llvm.aarch64.crypto.aesmc", [state])
+    return builder.xor(builder.bitcast(state, value.type), key)
+
+
+def _call(builder: Any, name: str, arguments: list[Any]) -> Any:
+    types_ = [argument.type for argument in arguments]
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(types_[0], types_), name)
+    return builder.call(function, arguments)
+
+
+@intrinsic
+def encrypt(typing: Any, keys: Any, blocks: Any) -> Any:
+    """encrypt(round keys u64[22], tuple of blocks): AES-128 of each, all of them under way at once."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[1].dtype
+        states = cgutils.unpack_tuple(builder, arguments[1], signature.args[1].count)
+        for number in range(11):
+            offset = ir.Constant(_I64, 2 * number)
+            place = pointer(context, builder, signature.args[0], arguments[0], offset, 1)
+            key = shuffle(builder, builder.load(place, align=8), [0, 1] * kind.lanes)
+            if number == 0:
+                states = [builder.xor(state, key) for state in states]
+            else:
+                states = [_aes_round(builder, kind, state, key, number == 10) for state in states]
+        return context.make_tuple(builder, signature.return_type, states)
+
+    return blocks(keys, blocks), code
+
+
+@intrinsic
+def _next_key(typing: Any, key: Any, constant: Any) -> Any:
+    """The round key after `key` in FIPS-197's schedule."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words = ir.VectorType(_I32, 4)
+        zero = ir.Constant(words, None)
+        key = builder.bitcast(arguments[0], words)
+        # A state of four equal columns is not changed by ShiftRows: the last round is then SubWord alone.
+        column = builder.bitcast(shuffle(builder, key, [3, 3, 3, 3]), arguments[0].type)
+        column = _aes_round(builder, Block, column, ir.Constant(column.type, None), True)
+        column = builder.bitcast(column, words)
+        eight, rest = ir.Constant(words, [8] * 4), ir.Constant(words, [24] * 4)
+        column = builder.or_(builder.lshr(column, eight), builder.shl(column, rest))
+        round_constant = builder.insert_element(zero, builder.trunc(arguments[1], _I32), ir.Constant(_I32, 0))
+        column = builder.xor(column, shuffle(builder, round_constant, [0, 0, 0, 0]))
+        key = builder.xor(key, shuffle(builder, key, [4, 0, 1, 2], zero))
+        key = builder.xor(key, shuffle(builder, key, [4, 5, 0, 1], zero))
+        return builder.bitcast(builder.xor(key, column), arguments[0].type)
+
+    return Block(Block, types.int64), code
+
+
+@njit
+def expand_key(key, schedule):  # type: ignore[no-untyped-def]
+    """Round keys of AES-128: Block to `schedule` u64[22]."""
+    store(schedule, 0, key)
+    constant = 1
+    for number in range(1, 11):
+        key = _next_key(key, constant)
+        store(schedule, 2 * number, key)
+        constant = (constant << 1) ^ (0x11B * (constant >> 7))
