@@ -9,7 +9,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from smc.kernels.block import ARM, WIDE, Block, BlockType, pointer, shuffle, store
+from smc.kernels.block import ARM, WIDE, Block, Blocks4, BlockType, pointer, shuffle, splat, store, vector_of
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
@@ -63,25 +63,33 @@ def encrypt(typing: Any, keys: Any, blocks: Any) -> Any:
 
 @intrinsic
 def _next_key(typing: Any, key: Any, constant: Any) -> Any:
-    """The round key after `key` in FIPS-197's schedule."""
+    """The round key after `key` in FIPS-197's schedule, of each block."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        words = ir.VectorType(_I32, 4)
-        zero = ir.Constant(words, None)
+        kind = signature.args[0]
+        words = vector_of(_I32, kind)
+
+        def columns(value: Any, order: tuple[int, ...]) -> Any:
+            """Each block's columns in another order; -1 is a column of zeros."""
+            places = [
+                words.count if column < 0 else 4 * lane + column for lane in range(kind.lanes) for column in order
+            ]
+            return shuffle(builder, value, places, ir.Constant(words, None))
+
         key = builder.bitcast(arguments[0], words)
         # A state of four equal columns is not changed by ShiftRows: the last round is then SubWord alone.
-        column = builder.bitcast(shuffle(builder, key, [3, 3, 3, 3]), arguments[0].type)
-        column = _aes_round(builder, Block, column, ir.Constant(column.type, None), True)
-        column = builder.bitcast(column, words)
-        eight, rest = ir.Constant(words, [8] * 4), ir.Constant(words, [24] * 4)
-        column = builder.or_(builder.lshr(column, eight), builder.shl(column, rest))
-        round_constant = builder.insert_element(zero, builder.trunc(arguments[1], _I32), ir.Constant(_I32, 0))
-        column = builder.xor(column, shuffle(builder, round_constant, [0, 0, 0, 0]))
-        key = builder.xor(key, shuffle(builder, key, [4, 0, 1, 2], zero))
-        key = builder.xor(key, shuffle(builder, key, [4, 5, 0, 1], zero))
+        column = builder.bitcast(columns(key, (3, 3, 3, 3)), arguments[0].type)
+        column = builder.bitcast(_aes_round(builder, kind, column, ir.Constant(column.type, None), True), words)
+        column = builder.or_(builder.lshr(column, splat(_I32, kind, 8)), builder.shl(column, splat(_I32, kind, 24)))
+        round_constant = builder.insert_element(
+            ir.Constant(words, None), builder.trunc(arguments[1], _I32), ir.Constant(_I32, 0)
+        )
+        column = builder.xor(column, shuffle(builder, round_constant, [0] * words.count))
+        key = builder.xor(key, columns(key, (-1, 0, 1, 2)))
+        key = builder.xor(key, columns(key, (-1, -1, 0, 1)))
         return builder.bitcast(builder.xor(key, column), arguments[0].type)
 
-    return Block(Block, types.int64), code
+    return key(key, types.int64), code
 
 
 @njit
@@ -93,3 +101,32 @@ def expand_key(key, schedule):  # type: ignore[no-untyped-def]
         key = _next_key(key, constant)
         store(schedule, 2 * number, key)
         constant = (constant << 1) ^ (0x11B * (constant >> 7))
+
+
+def _lane(number: int) -> Any:
+    @intrinsic
+    def lane(typing: Any, value: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return shuffle(builder, arguments[0], [2 * number, 2 * number + 1])
+
+        return Block(Blocks4), code
+
+    return lane
+
+
+_lane0, _lane1, _lane2, _lane3 = _lane(0), _lane(1), _lane(2), _lane(3)  # one of four blocks
+
+
+@njit
+def expand_keys4(keys, schedules, first):  # type: ignore[no-untyped-def]
+    """Round keys of four AES-128 keys: Blocks4 to rows `first` .. `first` + 3 of `schedules` u64[, 22]."""
+    place = 22 * first
+    constant = 1
+    for _number in range(11):
+        store(schedules, place, _lane0(keys))
+        store(schedules, place + 22, _lane1(keys))
+        store(schedules, place + 44, _lane2(keys))
+        store(schedules, place + 66, _lane3(keys))
+        keys = _next_key(keys, constant)
+        constant = (constant << 1) ^ (0x11B * (constant >> 7))
+        place += 2

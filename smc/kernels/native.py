@@ -27,7 +27,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 PACKAGE = __name__.rpartition(".")[0]
-SHARED_SOURCES = ("aes", "block", "native")  # what every module of kernels is made with
+SHARED_SOURCES = ("aes", "block", "hash_keys", "limits", "native")  # what every module of kernels is made with
 DIGEST_BYTES = 32
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
 SCALARS = {"i64": np.int64, "u64": np.uint64}

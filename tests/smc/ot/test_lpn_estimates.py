@@ -30,7 +30,7 @@ KEY = bytes(range(16))
 def documented(line: str) -> tuple[int, int]:
     """The two figures of a line of the module's docstring."""
     assert lpn.__doc__ is not None
-    (found,) = [text for text in lpn.__doc__.splitlines() if text.strip().startswith(line)]
+    (found,) = [text for text in lpn.__doc__.splitlines() if text.startswith(f"    {line}")]
     small, large = found.split()[-2:]
     return int(small), int(large)
 
