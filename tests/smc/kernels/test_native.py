@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,6 +84,95 @@ def test_a_damaged_or_missing_file_is_compiled_anew(tmp_path: Path, monkeypatch:
     assert native._machine_code("labels") == b"other code"
     assert told == ["labels", "labels"]
     assert [path.name for path in (tmp_path / "new").iterdir()] == [file.name]  # and nothing half-written
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[str]]:
+    """A safe folder with a file of machine code in it, and what is said of code that is not loaded."""
+    refused: list[str] = []
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(native, "_cache_directories", lambda: [folder])
+    monkeypatch.setattr(native, "_compile", lambda module: b"planted")
+    monkeypatch.setattr(native, "on_refusal", refused.append)
+    assert native._machine_code("labels") == b"planted"
+    monkeypatch.setattr(native, "_compile", lambda module: b"own")
+    assert native._machine_code("labels") == b"planted"
+    return folder, refused
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+@pytest.mark.parametrize("mode", [0o020, 0o002, 0o022])
+def test_code_that_others_may_write_is_not_loaded(cache: tuple[Path, list[str]], which: str, mode: int) -> None:
+    folder, refused = cache
+    (file,) = folder.iterdir()
+    place = file if which == "file" else folder
+    place.chmod(place.stat().st_mode | mode)
+    assert native._machine_code("labels") == b"own"
+    assert len(refused) == 1
+    assert f"{place} may be written by other users" in refused[0]
+    if which == "file":  # put right: written anew, by this user alone
+        assert native._machine_code("labels") == b"own"
+        assert len(refused) == 1
+        assert file.stat().st_mode & 0o077 == 0
+    else:  # left alone, and said each time
+        native._machine_code("labels")
+        assert len(refused) == 2
+        assert b"planted" in file.read_bytes()
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_code_of_another_user_is_not_loaded(
+    cache: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    folder, refused = cache
+    (file,) = folder.iterdir()
+    place = file if which == "file" else folder
+    other, status = place.stat(), native.os.fstat
+
+    def fstat(handle: int) -> Any:
+        found = status(handle)
+        if (found.st_dev, found.st_ino) != (other.st_dev, other.st_ino):
+            return found
+        return SimpleNamespace(st_uid=found.st_uid + 1, st_mode=found.st_mode)
+
+    monkeypatch.setattr(native.os, "fstat", fstat)
+    assert native._machine_code("labels") == b"own"
+    assert len(refused) == 1
+    assert f"{place} belongs to another user" in refused[0]
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_code_behind_a_symbolic_link_is_not_loaded(cache: tuple[Path, list[str]], which: str) -> None:
+    folder, refused = cache
+    (file,) = folder.iterdir()
+    place = file if which == "file" else folder
+    place.rename(place.with_name("elsewhere"))
+    place.symlink_to(place.with_name("elsewhere"))
+    assert native._machine_code("labels") == b"own"
+    assert len(refused) == 1
+    assert "is a symbolic link" in refused[0]
+
+
+def test_an_unsafe_folder_without_code_is_passed_over_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such is __pycache__ under the umask 002; the next folder is taken, and never anything is written to the first."""
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    shared.mkdir()
+    shared.chmod(0o775)
+    refused: list[str] = []
+    monkeypatch.setattr(native, "_cache_directories", lambda: [shared, own])
+    monkeypatch.setattr(native, "_compile", lambda module: b"code")
+    monkeypatch.setattr(native, "on_refusal", refused.append)
+    assert native._machine_code("labels") == b"code"
+    assert refused == []
+    assert list(shared.iterdir()) == []
+    assert len(list(own.iterdir())) == 1
+
+
+def test_a_refusal_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    native.on_refusal("because")
+    assert capsys.readouterr().err == "smc: because\n"
 
 
 def test_the_fingerprint_covers_all_that_a_kernel_is_made_of() -> None:
