@@ -2,7 +2,8 @@
 
 Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: the decision
 tree of the union of the rows. At every inner node stands an attribute whose conditional entropy H(class | attribute)
-is within delta of the least; ties and near-ties go to some such attribute. A node is a leaf when all its rows have
+is within delta of the least; ties and near-ties are decided by integer approximations of the entropies, a function of
+the exact counts and of public parameters that depend on the engine's prices. A node is a leaf when all its rows have
 one class, when it has at most `min_rows` rows, at `max_depth`, or with no attribute left; its class is the
 majority's (the first class among equals), or the majority class of its parent when it has no row at all. A run can
 also start from a tree that is decided down to some depth, which a run that was cut short has left: it ends with the

@@ -1,12 +1,16 @@
-"""The hash of garbling and oblivious transfer: a tweakable circular-correlation-robust hash from fixed-key AES.
+"""The hash of garbling and oblivious transfer: a tweakable circular-correlation-robust hash from AES.
 
-    H_k(x, i) = pi_k(pi_k(x) xor i) xor pi_k(x),   pi_k = AES-128 under key k
+    H_n(x, i) = pi(pi(x) xor i) xor pi(x),   pi = AES-128 under key k_n,   k_n = AES-128 of n // 64 under a master key
 
-Source: Guo, Katz, Wang, Weng, Yu, "Efficient and Secure Multiparty Computation from Fixed-Key Block Ciphers"
-(IEEE S&P 2020); re-keying after Guo, Katz, Wang, Weng, Yu, "Better Concrete Security for Half-Gates Garbling (in the
-Multi-Instance Setting)" (CRYPTO 2020). Assumption: AES is an ideal cipher. A key serves at most `GATES_PER_KEY` gates
-(up to three tweaks each); the next one is derived from the public session identifier, the purpose and a counter, so no
-(key, tweak) pair occurs twice in a session or in two sessions.
+Gates and OTs are numbered; n is the number, and the tweak i is n, or n + 2^64 and n + 2^65 for a gate's second and
+third hash. Source: Guo, Katz, Wang, Weng, Yu, "Efficient and Secure Multiparty Computation from Fixed-Key Block
+Ciphers" (IEEE S&P 2020). Assumption: AES is an ideal cipher. The master key is derived from the public session
+identifier and the purpose, and a number serves once, so no (key, tweak) pair occurs twice in a session or in two.
+
+**Concrete security.** One AES tests a guess at delta against all gates (or OTs) that were hashed under its key, so u of
+them under a key cost log2 u bits of 128: Guo, Katz, Wang, Weng, Yu, "Better Concrete Security for Half-Gates Garbling
+(in the Multi-Instance Setting)" (CRYPTO 2020), who give attack and bound. Here u is `GATES_PER_KEY` = 64, whatever the
+size of the circuit and the number of instances and sessions: 122 bits. The kernels expand the keys, four at once.
 """
 
 from __future__ import annotations
@@ -15,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc import kernels
+from smc.kernels.limits import GATES_PER_KEY, KEYS_AT_ONCE
 from smc.session import Session
 
-GATES_PER_KEY = 1 << 16
+ALIGNMENT = 8  # kernels work on up to eight neighbouring numbers under one key
+assert GATES_PER_KEY % ALIGNMENT == 0
 
 Blocks = NDArray[np.uint64]
 RoundKeys = NDArray[np.uint64]
@@ -30,26 +36,28 @@ def round_keys(key: bytes) -> RoundKeys:
     return schedule
 
 
+def hash_keys(master: bytes) -> RoundKeys:
+    """What kernels that hash take: the master's round keys, and room for those of four keys, uint64[5, 22]."""
+    keys = np.zeros((1 + KEYS_AT_ONCE, 22), dtype=np.uint64)
+    keys[0] = round_keys(master)
+    return keys
+
+
 class KeySchedule:
-    """Hands out tweak ranges under keys that change after at most `GATES_PER_KEY` gates."""
+    """Hands out ranges of numbers under the master key of a purpose, each number once."""
 
     def __init__(self, session: Session, purpose: str) -> None:
         self._session = session
         self._purpose = purpose
-        self._key_number = 0
-        self._used = GATES_PER_KEY
-        self._keys: RoundKeys = np.empty(0, dtype=np.uint64)
+        self._keys: RoundKeys | None = None  # counting makes schedules that it never takes from
+        self._next = 0
 
     def take(self, count: int) -> tuple[RoundKeys, int]:
-        """The key for the next `count` <= `GATES_PER_KEY` gates, and the number of the first of them under that key."""
-        if count > GATES_PER_KEY:
-            raise ValueError(f"{count} gates are more than a hash key may serve, {GATES_PER_KEY}")
-        if self._used + count > GATES_PER_KEY:
-            self._keys = round_keys(self._session.derive("hash key", self._purpose, self._key_number))
-            self._key_number += 1
-            self._used = 0
-        first = self._used
-        self._used += count
+        """`hash_keys` for the next `count` numbers, and the first of them, a multiple of 8."""
+        if self._keys is None:
+            self._keys = hash_keys(self._session.derive("hash key", self._purpose))
+        first = self._next
+        self._next += -(-count // ALIGNMENT) * ALIGNMENT
         return self._keys, first
 
 
@@ -68,9 +76,7 @@ class LabelHash:
         count = len(inputs[0])
         sources = [np.ascontiguousarray(blocks) for blocks in inputs]
         outputs = [np.empty((count, 2), dtype=np.uint64) for _ in inputs]
-        for start in range(0, count, GATES_PER_KEY):
-            part = slice(start, min(start + GATES_PER_KEY, count))
-            keys, first = self._keys.take(part.stop - start)
-            for source, target in zip(sources, outputs, strict=True):
-                kernels.hash_blocks(keys, first, source[part], target[part])
+        keys, first = self._keys.take(count)
+        for source, target in zip(sources, outputs, strict=True):
+            kernels.hash_blocks(keys, first, source, target)
         return outputs

@@ -18,7 +18,7 @@ COT_SECONDS: Final = {
     "ferret": 1 / 25e6,
 }
 BASE_OT_SECONDS: Final = 100e-6
-TRAPDOOR_SECONDS: Final = {"sender": 1.5e-3, "receiver": 0.07e-3}  # a value: an RSA decryption, or an encryption
+TRAPDOOR_SECONDS: Final = {"sender": 4.6e-3, "receiver": 0.13e-3}  # a value: an RSA decryption, or an encryption
 TREE_SECONDS: Final = 1 / 100e6  # a leaf of Ferret's trees, at the beginning of an iteration
 SECONDS_PER_MESSAGE: Final = 120e-6  # a message over gRPC costs each party so much
 HAND_OVER_SECONDS: Final = 200e-6  # from thread to thread on its way, besides

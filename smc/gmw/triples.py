@@ -6,7 +6,7 @@ Asharov, Lindell, Schneider, Zohner, "More Efficient Oblivious Transfer and Exte
 (CCS 2013).
 
 Cost of n triples, n a multiple of 64: n random OTs in each direction and nothing besides; by extension (SoftSpoken, k =
-4) these are 4 n bytes each way, by Ferret next to nothing after the first 589,824. The directions cross, so the rounds
+4) these are 4 n bytes each way, by Ferret next to nothing after the first 276,480. The directions cross, so the rounds
 are those of one. Once a session: the set-up of both directions.
 """
 

@@ -3,16 +3,16 @@
 from smc.kernels.native import Kernel
 
 expand = Kernel("labels", "expand", "u64[]", "u64[]")
-hash_blocks = Kernel("labels", "hash_blocks", "u64[]", "u64", "u64[,]", "u64[,]")
+hash_blocks = Kernel("labels", "hash_blocks", "u64[,]", "u64", "u64[,]", "u64[,]")
 add_delta = Kernel("labels", "add_delta", "u64[,]", "u8[]", "u64[]")
-garble_half = Kernel("halfgates", "garble", "u64[,]", "i32[,]", "i64", "i64", "u64[]", "u64[]", "u64", "u64[]")
-evaluate_half = Kernel("halfgates", "evaluate", "u64[,]", "i32[,]", "i64", "i64", "u64[]", "u64", "u64[]")
+garble_half = Kernel("halfgates", "garble", "u64[,]", "i32[,]", "i64", "i64", "u64[,]", "u64[]", "u64", "u64", "u64[]")
+evaluate_half = Kernel("halfgates", "evaluate", "u64[,]", "i32[,]", "i64", "i64", "u64[,]", "u64", "u64", "u64[]")
 garble_three = Kernel(
     "threehalves", "garble",
-    "u64[,]", "i32[,]", "i64", "i64", "u64[]", "u64[]", "u64", "u8[]", "u64[]", "u64[]", "u8[]",
+    "u64[,]", "i32[,]", "i64", "i64", "u64[,]", "u64[]", "u64", "u64", "u8[]", "u64[]", "u64[]", "u8[]",
 )  # fmt: skip
 evaluate_three = Kernel(
-    "threehalves", "evaluate", "u64[,]", "i32[,]", "i64", "i64", "u64[]", "u64", "u64[]", "u64[]", "u8[]"
+    "threehalves", "evaluate", "u64[,]", "i32[,]", "i64", "i64", "u64[,]", "u64", "u64", "u64[]", "u64[]", "u8[]"
 )
 
 gmw_xor = Kernel("gmw", "xor_rows", "u8[,]", "i32[,]")
@@ -26,12 +26,12 @@ ot_expand = Kernel("ot", "expand_all", "u64[,]", "u64[,]")
 ot_extend_receiver = Kernel("ot", "extend_receiver", "u64[,,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
 ot_extend_sender = Kernel("ot", "extend_sender", "u64[,,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
 ot_transpose = Kernel("ot", "transpose", "u64[,]", "u64[,]", "u64[,]")
-ot_hash_both = Kernel("ot", "hash_both", "u64[]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
-ot_bits_of_both = Kernel("ot", "bits_of_both", "u64[]", "u64", "u64[]", "u64[,]", "u64[]", "u64[]")
-ot_bits_of_one = Kernel("ot", "bits_of_one", "u64[]", "u64", "u64[,]", "u64[]")
+ot_hash_both = Kernel("ot", "hash_both", "u64[,]", "u64", "u64[]", "u64[,]", "u64[,]", "u64[,]")
+ot_bits_of_both = Kernel("ot", "bits_of_both", "u64[,]", "u64", "u64[]", "u64[,]", "u64[]", "u64[]")
+ot_bits_of_one = Kernel("ot", "bits_of_one", "u64[,]", "u64", "u64[,]", "u64[]")
 
 lpn_grow = Kernel("lpn", "grow", "u64[]", "i64", "u64[]", "u64[,]", "u64[]", "u64[]", "i64", "u64[,]", "u64[,,]")
 lpn_grow_punctured = Kernel("lpn", "grow_punctured", "u64[]", "i64", "u64[,,]", "u64[]", "u64[]", "u64[]", "u64[,]")
-lpn_encode = Kernel("lpn", "encode", "u64[]", "i64", "u64[,]", "u32[]", "u64[,]")
+lpn_encode = Kernel("lpn", "encode", "u64[]", "i64", "u64[,]", "u64[]", "u64[,]")
 lpn_flip = Kernel("lpn", "flip", "u64[,]", "u8[]", "u64[]")
 lpn_low_bits = Kernel("lpn", "low_bits", "u64[,]", "u8[]")

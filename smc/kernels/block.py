@@ -1,8 +1,7 @@
 """128-bit blocks for numba: a type that kernels compute with as with integers, in the processor's vector registers.
 
 `Block` is one 128-bit block, `Blocks4` four neighbouring ones (with AVX-512 and VAES one register, elsewhere several).
-`^` and `&` work on both; AES rounds are the processor's instructions. A kernel written with the functions below
-works on either type.
+`^` and `&` work on both. A kernel written with the functions below works on either type; `smc.kernels.aes` encrypts.
 """
 
 from __future__ import annotations
@@ -13,16 +12,15 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
 from smc.errors import InputError
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _FEATURES = llvm.get_host_cpu_features()
-_ARM = llvm.get_default_triple().startswith(("aarch64", "arm64"))
-_WIDE = bool(_FEATURES.get("vaes") and _FEATURES.get("avx512f"))
-if not (_FEATURES.get("aes") or _ARM):
+ARM = llvm.get_default_triple().startswith(("aarch64", "arm64"))
+WIDE = bool(_FEATURES.get("vaes") and _FEATURES.get("avx512f"))
+if not (_FEATURES.get("aes") or ARM):
     raise InputError("this processor has no AES instructions, which the kernels need")
 
 
@@ -43,21 +41,25 @@ class _BlockModel(models.PrimitiveModel):  # type: ignore[misc]
 Block, Blocks4 = BlockType(1), BlockType(4)
 
 
-def _vector(item: ir.Type, kind: BlockType) -> ir.VectorType:
+def vector_of(item: ir.Type, kind: BlockType) -> ir.VectorType:
+    """LLVM's vector type of items as wide as a block type."""
     return ir.VectorType(item, kind.lanes * 128 // item.width)
 
 
-def _splat(item: ir.Type, kind: BlockType, value: int) -> ir.Constant:
-    vector = _vector(item, kind)
+def splat(item: ir.Type, kind: BlockType, value: int) -> ir.Constant:
+    """Such a vector, all its items the same."""
+    vector = vector_of(item, kind)
     return ir.Constant(vector, [value] * vector.count)
 
 
-def _shuffle(builder: Any, value: Any, order: list[int], other: Any = None) -> Any:
+def shuffle(builder: Any, value: Any, order: list[int], other: Any = None) -> Any:
+    """Items of one or two vectors in another order."""
     mask = ir.Constant(ir.VectorType(_I32, len(order)), order)
     return builder.shuffle_vector(value, other if other is not None else ir.Constant(value.type, None), mask)
 
 
-def _pointer(context: Any, builder: Any, kind: types.Array, array: Any, offset: Any, lanes: int) -> Any:
+def pointer(context: Any, builder: Any, kind: types.Array, array: Any, offset: Any, lanes: int) -> Any:
+    """The address of `lanes` blocks, `offset` words into an array."""
     data = context.make_array(kind)(context, builder, array).data
     place = builder.gep(builder.bitcast(data, _I64.as_pointer()), [offset])
     return builder.bitcast(place, ir.VectorType(_I64, 2 * lanes).as_pointer())
@@ -67,7 +69,7 @@ def _loader(kind: BlockType) -> Any:
     @intrinsic
     def load(typing: Any, array: Any, offset: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place = _pointer(context, builder, signature.args[0], *arguments, kind.lanes)
+            place = pointer(context, builder, signature.args[0], *arguments, kind.lanes)
             return builder.load(place, align=8)
 
         return kind(array, types.intp), code
@@ -85,7 +87,7 @@ def store(typing: Any, array: Any, offset: Any, value: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[2]
-        place = _pointer(context, builder, signature.args[0], *arguments[:2], kind.lanes)
+        place = pointer(context, builder, signature.args[0], *arguments[:2], kind.lanes)
         builder.store(arguments[2], place, align=8)
         return context.get_dummy_value()
 
@@ -150,8 +152,8 @@ def spread(typing: Any, value: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
-        lows = _shuffle(builder, arguments[0], [lane & ~1 for lane in range(2 * kind.lanes)])
-        return builder.sub(_splat(_I64, kind, 0), builder.and_(lows, _splat(_I64, kind, 1)))
+        lows = shuffle(builder, arguments[0], [lane & ~1 for lane in range(2 * kind.lanes)])
+        return builder.sub(splat(_I64, kind, 0), builder.and_(lows, splat(_I64, kind, 1)))
 
     return value(value), code
 
@@ -162,8 +164,8 @@ def same(typing: Any, value: Any, other: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
-        equal = builder.sext(builder.icmp_unsigned("==", *arguments), _vector(_I64, kind))
-        return _shuffle(builder, equal, [lane & ~1 for lane in range(2 * kind.lanes)])
+        equal = builder.sext(builder.icmp_unsigned("==", *arguments), vector_of(_I64, kind))
+        return shuffle(builder, equal, [lane & ~1 for lane in range(2 * kind.lanes)])
 
     return value(value, other), code
 
@@ -173,7 +175,7 @@ def _permutation(order: tuple[int, int]) -> Any:
     def permute(typing: Any, value: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             lanes = signature.args[0].lanes
-            return _shuffle(builder, arguments[0], [2 * lane + word for lane in range(lanes) for word in order])
+            return shuffle(builder, arguments[0], [2 * lane + word for lane in range(lanes) for word in order])
 
         return value(value), code
 
@@ -192,7 +194,7 @@ def halves(typing: Any, lows: Any, highs: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         words = 2 * signature.args[0].lanes
         order = [word if word % 2 == 0 else words + word for word in range(words)]
-        return _shuffle(builder, arguments[0], order, arguments[1])
+        return shuffle(builder, arguments[0], order, arguments[1])
 
     return lows(lows, highs), code
 
@@ -202,7 +204,7 @@ def _shift(operation: str) -> Any:
     def shift(typing: Any, value: Any, distance: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = signature.args[0]
-            vector = ir.Constant(_vector(_I64, kind), None)
+            vector = ir.Constant(vector_of(_I64, kind), None)
             for lane in range(2 * kind.lanes):
                 vector = builder.insert_element(vector, arguments[1], ir.Constant(_I32, lane))
             return getattr(builder, operation)(arguments[0], vector)
@@ -221,7 +223,7 @@ def lowest4(typing: Any, value: Any) -> Any:
     """The lowest bits of four blocks as a number of four bits, the first block's bit lowest."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lows = _shuffle(builder, arguments[0], [0, 2, 4, 6])
+        lows = shuffle(builder, arguments[0], [0, 2, 4, 6])
         bits = builder.trunc(lows, ir.VectorType(ir.IntType(1), 4))
         return builder.zext(builder.bitcast(bits, ir.IntType(4)), _I64)
 
@@ -236,7 +238,7 @@ def _narrow_loader(kind: BlockType, item: ir.IntType) -> Any:
             place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.VectorType(item, kind.lanes).as_pointer())
             items = builder.zext(builder.load(place, align=item.width // 8), ir.VectorType(_I64, kind.lanes))
             order = [word // 2 if word % 2 == 0 else kind.lanes for word in range(2 * kind.lanes)]
-            return _shuffle(builder, items, order, ir.Constant(items.type, None))
+            return shuffle(builder, items, order, ir.Constant(items.type, None))
 
         return kind(array, types.intp), code
 
@@ -258,7 +260,7 @@ def store_lows(typing: Any, array: Any, offset: Any, value: Any) -> Any:
         item = ir.IntType(signature.args[0].dtype.bitwidth)
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.VectorType(item, kind.lanes).as_pointer())
-        lows = _shuffle(builder, arguments[2], [2 * lane for lane in range(kind.lanes)])
+        lows = shuffle(builder, arguments[2], [2 * lane for lane in range(kind.lanes)])
         builder.store(
             lows if item.width == 64 else builder.trunc(lows, place.type.pointee), place, align=item.width // 8
         )
@@ -298,7 +300,7 @@ def _and_blocks(left, right):  # type: ignore[no-untyped-def]
 @njit
 def in_fours(count):  # type: ignore[no-untyped-def]
     """How many of `count` blocks to work on four at a time: none where four do not fit one register."""
-    return count & ~3 if _WIDE else 0
+    return count & ~3 if WIDE else 0
 
 
 @njit
@@ -311,87 +313,3 @@ def xor_row(state, out, left, right):  # type: ignore[no-untyped-def]
         store(state, o + j, load4(state, a + j) ^ load4(state, b + j))
     for j in range(whole, columns, 2):
         store(state, o + j, load(state, a + j) ^ load(state, b + j))
-
-
-# AES.
-
-
-def _aes_round(builder: Any, kind: BlockType, value: Any, key: Any, last: bool) -> Any:
-    """One round: SubBytes, ShiftRows, MixColumns unless it is the last, AddRoundKey."""
-    if _WIDE and kind.lanes == 4:
-        return _call(builder, f"llvm.x86.aesni.aesenc{'last' * last}.512", [value, key])
-    if kind.lanes > 1:
-        parts = []
-        for lane in range(kind.lanes):
-            pick = [2 * lane, 2 * lane + 1]
-            parts.append(_aes_round(builder, Block, _shuffle(builder, value, pick), _shuffle(builder, key, pick), last))
-        halves = [_shuffle(builder, parts[i], [0, 1, 2, 3], parts[i + 1]) for i in (0, 2)]
-        return _shuffle(builder, halves[0], list(range(8)), halves[1])
-    if not _ARM:
-        return _call(builder, f"llvm.x86.aesni.aesenc{'last' * last}", [value, key])
-    octets = ir.VectorType(_I8, 16)
-    state = builder.bitcast(value, octets)
-    state = _call(builder, "llvm.aarch64.crypto.aese", [state, ir.Constant(octets, None)])
-    if not last:
-        state = _call(builder, "llvm.aarch64.crypto.aesmc", [state])
-    return builder.xor(builder.bitcast(state, value.type), key)
-
-
-def _call(builder: Any, name: str, arguments: list[Any]) -> Any:
-    types_ = [argument.type for argument in arguments]
-    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(types_[0], types_), name)
-    return builder.call(function, arguments)
-
-
-@intrinsic
-def encrypt(typing: Any, keys: Any, blocks: Any) -> Any:
-    """encrypt(round keys u64[22], tuple of blocks): AES-128 of each, all of them under way at once."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = signature.args[1].dtype
-        states = cgutils.unpack_tuple(builder, arguments[1], signature.args[1].count)
-        for number in range(11):
-            offset = ir.Constant(_I64, 2 * number)
-            place = _pointer(context, builder, signature.args[0], arguments[0], offset, 1)
-            key = _shuffle(builder, builder.load(place, align=8), [0, 1] * kind.lanes)
-            if number == 0:
-                states = [builder.xor(state, key) for state in states]
-            else:
-                states = [_aes_round(builder, kind, state, key, number == 10) for state in states]
-        return context.make_tuple(builder, signature.return_type, states)
-
-    return blocks(keys, blocks), code
-
-
-@intrinsic
-def _next_key(typing: Any, key: Any, constant: Any) -> Any:
-    """The round key after `key` in FIPS-197's schedule."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        words = ir.VectorType(_I32, 4)
-        zero = ir.Constant(words, None)
-        key = builder.bitcast(arguments[0], words)
-        # A state of four equal columns is not changed by ShiftRows: the last round is then SubWord alone.
-        column = builder.bitcast(_shuffle(builder, key, [3, 3, 3, 3]), arguments[0].type)
-        column = _aes_round(builder, Block, column, ir.Constant(column.type, None), True)
-        column = builder.bitcast(column, words)
-        eight, rest = ir.Constant(words, [8] * 4), ir.Constant(words, [24] * 4)
-        column = builder.or_(builder.lshr(column, eight), builder.shl(column, rest))
-        round_constant = builder.insert_element(zero, builder.trunc(arguments[1], _I32), ir.Constant(_I32, 0))
-        column = builder.xor(column, _shuffle(builder, round_constant, [0, 0, 0, 0]))
-        key = builder.xor(key, _shuffle(builder, key, [4, 0, 1, 2], zero))
-        key = builder.xor(key, _shuffle(builder, key, [4, 5, 0, 1], zero))
-        return builder.bitcast(builder.xor(key, column), arguments[0].type)
-
-    return Block(Block, types.int64), code
-
-
-@njit
-def expand_key(key, schedule):  # type: ignore[no-untyped-def]
-    """Round keys of AES-128: Block to `schedule` u64[22]."""
-    store(schedule, 0, key)
-    constant = 1
-    for number in range(1, 11):
-        key = _next_key(key, constant)
-        store(schedule, 2 * number, key)
-        constant = (constant << 1) ^ (0x11B * (constant >> 7))

@@ -1,8 +1,9 @@
 """Half-gates (Zahur, Rosulek, Evans, EUROCRYPT 2015): kernels that walk a piece of a circuit for all instances.
 
 A gate of `program` is (kind, out, left, right), kind 1 for AND; a row of `state`, u64[slots, 2 instances], holds the
-labels of a slot. AND number n of the whole circuit and instance j hash under the tweaks n0 + n * instances + j and
-that plus 2^32. Its two table rows of `instances` blocks each follow those of the AND before it.
+labels of a slot. AND number n of the piece and instance j have the number tweak + n * stride + j; they hash under its
+key (`smc.kernels.hash_keys`), and under that number and that plus 2^64 as tweaks. The gate's two table rows of
+`instances` blocks each follow those of the AND before it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import counters4, encrypt, in_fours, load, load4, make, make4, spread, store, xor_row
+from smc.kernels.aes import encrypt
+from smc.kernels.block import counters4, in_fours, load, load4, make, make4, spread, store, xor_row
+from smc.kernels.hash_keys import NO_KEYS, key_row, load_keys, run_length
 
-SECOND = np.uint64(1 << 32)  # tweak of the second hash of a gate
+ZERO = np.uint64(0)
+SECOND = np.uint64(1)  # in the high word: tweak of the second hash of a gate
 
 
 @njit
@@ -35,12 +39,33 @@ def _evaluate(keys, a, b, generator, evaluator, tweak, second):  # type: ignore[
     return p0 ^ q0 ^ p1 ^ q1 ^ (spread(a) & generator) ^ (spread(b) & (evaluator ^ a))
 
 
-def garble(state, program, start, stop, keys, delta, tweak, tables):  # type: ignore[no-untyped-def]
+@njit
+def _garble_run(keys, delta, state, o, a, b, start, stop, tweak, tables, generators, evaluators):  # type: ignore[no-untyped-def]
+    """Instances `start` .. `stop` - 1 of a gate; o, a, b, generators, evaluators: where instance 0's words begin."""
+    whole = start + in_fours(stop - start)
+    delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
+    second4, second1 = make4(ZERO, SECOND), make(ZERO, SECOND)
+    for n in range(start, whole, 4):
+        j = 2 * n
+        t4 = counters4(tweak + np.uint64(n))
+        c, generator, evaluator = _garble(keys, delta4, load4(state, a + j), load4(state, b + j), t4, second4)
+        store(state, o + j, c)
+        store(tables, generators + j, generator)
+        store(tables, evaluators + j, evaluator)
+    for n in range(whole, stop):
+        j = 2 * n
+        t1 = make(tweak + np.uint64(n), ZERO)
+        c, generator, evaluator = _garble(keys, delta1, load(state, a + j), load(state, b + j), t1, second1)
+        store(state, o + j, c)
+        store(tables, generators + j, generator)
+        store(tables, evaluators + j, evaluator)
+
+
+def garble(state, program, start, stop, keys, delta, tweak, stride, tables):  # type: ignore[no-untyped-def]
     """Gates start .. stop - 1 of the program; table rows go to `tables`, u64[4 * ANDs * instances] or more."""
     columns = state.shape[1]
-    whole = 2 * in_fours(columns >> 1)
-    delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
-    second4, second1 = make4(SECOND, np.uint64(0)), make(SECOND, np.uint64(0))
+    instances = columns >> 1
+    group = NO_KEYS
     t = 0
     for i in range(start, stop):
         out, left, right = program[i, 1], program[i, 2], program[i, 3]
@@ -48,33 +73,40 @@ def garble(state, program, start, stop, keys, delta, tweak, tables):  # type: ig
             xor_row(state, out, left, right)
             continue
         o, a, b = out * columns, left * columns, right * columns
-        for j in range(0, whole, 8):
-            t4 = counters4(tweak + np.uint64(j >> 1))
-            c, generator, evaluator = _garble(keys, delta4, load4(state, a + j), load4(state, b + j), t4, second4)
-            store(state, o + j, c)
-            store(tables, t + j, generator)
-            store(tables, t + columns + j, evaluator)
-        for j in range(whole, columns, 2):
-            c, generator, evaluator = _garble(
-                keys,
-                delta1,
-                load(state, a + j),
-                load(state, b + j),
-                make(tweak + np.uint64(j >> 1), np.uint64(0)),
-                second1,
-            )
-            store(state, o + j, c)
-            store(tables, t + j, generator)
-            store(tables, t + columns + j, evaluator)
+        n = 0
+        while n < instances:
+            number = tweak + np.uint64(n)
+            group = load_keys(keys, number, group)
+            end = n + run_length(number, instances - n)
+            _garble_run(keys[key_row(number)], delta, state, o, a, b, n, end, tweak, tables, t, t + columns)
+            n = end
         t += 2 * columns
-        tweak += np.uint64(columns >> 1)
+        tweak += stride
 
 
-def evaluate(state, program, start, stop, keys, tweak, tables):  # type: ignore[no-untyped-def]
+@njit
+def _evaluate_run(keys, state, o, a, b, start, stop, tweak, tables, generators, evaluators):  # type: ignore[no-untyped-def]
+    whole = start + in_fours(stop - start)
+    second4, second1 = make4(ZERO, SECOND), make(ZERO, SECOND)
+    for n in range(start, whole, 4):
+        j = 2 * n
+        generator, evaluator = load4(tables, generators + j), load4(tables, evaluators + j)
+        t4 = counters4(tweak + np.uint64(n))
+        c = _evaluate(keys, load4(state, a + j), load4(state, b + j), generator, evaluator, t4, second4)
+        store(state, o + j, c)
+    for n in range(whole, stop):
+        j = 2 * n
+        generator, evaluator = load(tables, generators + j), load(tables, evaluators + j)
+        t1 = make(tweak + np.uint64(n), ZERO)
+        c = _evaluate(keys, load(state, a + j), load(state, b + j), generator, evaluator, t1, second1)
+        store(state, o + j, c)
+
+
+def evaluate(state, program, start, stop, keys, tweak, stride, tables):  # type: ignore[no-untyped-def]
     """The same gates for the evaluator, whose state holds active labels."""
     columns = state.shape[1]
-    whole = 2 * in_fours(columns >> 1)
-    second4, second1 = make4(SECOND, np.uint64(0)), make(SECOND, np.uint64(0))
+    instances = columns >> 1
+    group = NO_KEYS
     t = 0
     for i in range(start, stop):
         out, left, right = program[i, 1], program[i, 2], program[i, 3]
@@ -82,27 +114,12 @@ def evaluate(state, program, start, stop, keys, tweak, tables):  # type: ignore[
             xor_row(state, out, left, right)
             continue
         o, a, b = out * columns, left * columns, right * columns
-        for j in range(0, whole, 8):
-            c = _evaluate(
-                keys,
-                load4(state, a + j),
-                load4(state, b + j),
-                load4(tables, t + j),
-                load4(tables, t + columns + j),
-                counters4(tweak + np.uint64(j >> 1)),
-                second4,
-            )
-            store(state, o + j, c)
-        for j in range(whole, columns, 2):
-            c = _evaluate(
-                keys,
-                load(state, a + j),
-                load(state, b + j),
-                load(tables, t + j),
-                load(tables, t + columns + j),
-                make(tweak + np.uint64(j >> 1), np.uint64(0)),
-                second1,
-            )
-            store(state, o + j, c)
+        n = 0
+        while n < instances:
+            number = tweak + np.uint64(n)
+            group = load_keys(keys, number, group)
+            end = n + run_length(number, instances - n)
+            _evaluate_run(keys[key_row(number)], state, o, a, b, n, end, tweak, tables, t, t + columns)
+            n = end
         t += 2 * columns
-        tweak += np.uint64(columns >> 1)
+        tweak += stride

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import counters4, encrypt, expand_key, load, load4, make, store
+from smc.kernels.aes import encrypt, expand_key
+from smc.kernels.block import counters4, load, load4, make, store
+from smc.kernels.hash_keys import NO_KEYS, key_row, load_keys, run_length
 
 
 def expand(key, schedule):  # type: ignore[no-untyped-def]
@@ -20,19 +22,31 @@ def _hash2(keys, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
     return a ^ c, b ^ d
 
 
-def hash_blocks(keys, first, source, target):  # type: ignore[no-untyped-def]
-    """target[i] = H(source[i], first + i), u64[n, 2] each."""
-    count = source.shape[0]
-    whole = count & ~7
-    for i in range(0, whole, 8):
+@njit
+def _hash_run(keys, first, source, target, start, stop):  # type: ignore[no-untyped-def]
+    whole = start + (stop - start & ~7)
+    for i in range(start, whole, 8):
         t, t2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
         h, g = _hash2(keys, load4(source, 2 * i), load4(source, 2 * i + 8), t, t2)
         store(target, 2 * i, h)
         store(target, 2 * i + 8, g)
-    for i in range(whole, count):
+    for i in range(whole, stop):
         t = make(first + np.uint64(i), np.uint64(0))
         h, g = _hash2(keys, load(source, 2 * i), load(source, 2 * i), t, t)
         store(target, 2 * i, h)
+
+
+def hash_blocks(keys, first, source, target):  # type: ignore[no-untyped-def]
+    """target[i] = H(source[i], first + i), u64[n, 2] each; `first` is a multiple of 8."""
+    count = source.shape[0]
+    group = NO_KEYS
+    i = 0
+    while i < count:
+        number = first + np.uint64(i)
+        group = load_keys(keys, number, group)
+        end = i + run_length(number, count - i)
+        _hash_run(keys[key_row(number)], first, source, target, i, end)
+        i = end
 
 
 def add_delta(labels, bits, delta):  # type: ignore[no-untyped-def]

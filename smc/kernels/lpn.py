@@ -11,26 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import (
-    counters4,
-    encrypt,
-    expand_key,
-    high,
-    load,
-    load4,
-    low,
-    make,
-    make4,
-    same,
-    spread,
-    store,
-    swap,
-)
+from smc.kernels.aes import encrypt, expand_key
+from smc.kernels.block import counters4, high, load, load4, low, make, make4, same, shift_right, spread, store, swap
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 ONES = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 NOWHERE = ONES  # the number of no node
-ROWS = 8  # of the code at once: 80 indices of 32 bits are 20 AES blocks
+ROWS = 8  # of the code at once: 16 AES blocks, two a row
 
 
 @njit
@@ -158,39 +145,49 @@ def grow_punctured(keys, first, known, places, schedule, work, target):  # type:
         _finish(target, base, 1 << depth, sibling, fix, place, total ^ fix)
 
 
-def encode(keys, first, table, indices, target):  # type: ignore[no-untyped-def]
-    """target[i] ^= sum of ten rows of `table`, u64[2^l, 2], picked by row number first + i: a multiple of 8 rows.
+@njit
+def _name_entries(keys, first, even, entries):  # type: ignore[no-untyped-def]
+    """The table's words at which the eleven entries of eight rows begin, from AES blocks `first`, ... first + 15.
 
-    `indices`: u32[80] to work in.
+    Row i has the three fields of 21 bits of words 4 i .. 4 i + 3, in `entries` at 4 i, 32 + 4 i and 64 + 4 i; the last
+    of the twelve is not used.
     """
-    # An index is the number of the row's first word, twice the row: an even 32-bit number below 2^(l + 1).
-    even = np.uint64(2 * table.shape[0] - 2)
-    mask = make4(even | (even << np.uint64(32)), even | (even << np.uint64(32)))
+    a, b, c, d = encrypt(
+        keys,
+        (
+            counters4(first),
+            counters4(first + np.uint64(4)),
+            counters4(first + np.uint64(8)),
+            counters4(first + np.uint64(12)),
+        ),
+    )
+    for field in range(0, 96, 32):
+        store(entries, field, a & even)
+        store(entries, field + 8, b & even)
+        store(entries, field + 16, c & even)
+        store(entries, field + 24, d & even)
+        a, b, c, d = shift_right(a, 21), shift_right(b, 21), shift_right(c, 21), shift_right(d, 21)
+
+
+def encode(keys, first, table, entries, target):  # type: ignore[no-untyped-def]
+    """target[i] ^= sum of eleven rows of `table`, u64[2^l, 2], picked by row number first + i: a multiple of 8 rows.
+
+    l is at most 20. `entries`: u64[96] to work in.
+    """
+    # An entry is named by its first word, twice its number: an even number below 2^(l + 1).
+    word = np.uint64(2 * table.shape[0] - 2)
+    even = make4(word, word)
     for row in range(0, target.shape[0], ROWS):
-        n = np.uint64((first + row) // ROWS * 20)
-        a, b, c, d, e = encrypt(
-            keys,
-            (
-                counters4(n),
-                counters4(n + np.uint64(4)),
-                counters4(n + np.uint64(8)),
-                counters4(n + np.uint64(12)),
-                counters4(n + np.uint64(16)),
-            ),
-        )
-        store(indices, 0, a & mask)
-        store(indices, 8, b & mask)
-        store(indices, 16, c & mask)
-        store(indices, 24, d & mask)
-        store(indices, 32, e & mask)
+        _name_entries(keys, np.uint64(2 * (first + row)), even, entries)
         for i in range(ROWS):
-            j = 10 * i
-            left = load(table, indices[j]) ^ load(table, indices[j + 1]) ^ load(table, indices[j + 2])
-            left = left ^ load(table, indices[j + 3]) ^ load(table, indices[j + 4])
-            right = load(table, indices[j + 5]) ^ load(table, indices[j + 6]) ^ load(table, indices[j + 7])
-            right = right ^ load(table, indices[j + 8]) ^ load(table, indices[j + 9])
+            j = 4 * i
+            one = load(table, entries[j]) ^ load(table, entries[j + 1])
+            one = one ^ load(table, entries[j + 2]) ^ load(table, entries[j + 3])
+            two = load(table, entries[j + 32]) ^ load(table, entries[j + 33])
+            two = two ^ load(table, entries[j + 34]) ^ load(table, entries[j + 35])
+            three = load(table, entries[j + 64]) ^ load(table, entries[j + 65]) ^ load(table, entries[j + 66])
             o = 2 * (row + i)
-            store(target, o, load(target, o) ^ left ^ right)
+            store(target, o, load(target, o) ^ one ^ two ^ three)
 
 
 def flip(blocks, packed, delta):  # type: ignore[no-untyped-def]

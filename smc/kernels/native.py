@@ -6,14 +6,19 @@ and the file is written. Loading needs only llvmlite, so a program that finds it
 numba, which would double its start-up time. Kernels run without the interpreter lock.
 
 The file's name is a digest of the kernels' sources, of llvmlite's version (each line of numba has its own) and of the
-processor, so a change of any of them compiles anew; it begins with the SHA-256 of the code, so damage does too.
+processor, so a change of any of them compiles anew; it begins with the SHA-256 of the code, so damage does too. Whoever
+can write such a file can run code as this user: a file or folder that is not this user's, that others may write, or
+that is a symbolic link, is never read and never written.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import os
+import stat
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -27,7 +32,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 PACKAGE = __name__.rpartition(".")[0]
-SHARED_SOURCES = ("block", "native")  # what every module of kernels is made with
+SHARED_SOURCES = ("aes", "block", "hash_keys", "limits", "native")  # what every module of kernels is made with
 DIGEST_BYTES = 32
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
 SCALARS = {"i64": np.int64, "u64": np.uint64}
@@ -38,7 +43,12 @@ def _silent(module: str) -> None:
     del module
 
 
+def _to_stderr(refusal: str) -> None:
+    sys.stderr.write(f"smc: {refusal}\n")
+
+
 on_compile: Callable[[str], None] = _silent  # told before numba compiles a module, which takes seconds
+on_refusal: Callable[[str], None] = _to_stderr  # told of machine code that is not loaded, for others could have put it
 
 
 class Kernel:
@@ -133,7 +143,10 @@ def _machine_code(module: str) -> bytes:
     name = f"{module}-{_fingerprint(module)}.o"
     for directory in _cache_directories():
         try:
-            stored = (directory / name).read_bytes()
+            stored = _read(directory, name)
+        except _UnsafeError as unsafe:
+            on_refusal(f"{unsafe}: the compiled kernels in {directory} are not used")
+            continue
         except OSError:
             continue
         digest, code = stored[:DIGEST_BYTES], stored[DIGEST_BYTES:]
@@ -145,7 +158,7 @@ def _machine_code(module: str) -> bytes:
         try:
             _write(directory, name, hashlib.sha256(code).digest() + code)
             break
-        except OSError:
+        except (OSError, _UnsafeError):
             continue
     return code
 
@@ -173,9 +186,50 @@ def _cache_directories() -> Iterator[Path]:
         return
 
 
+class _UnsafeError(Exception):
+    """Others than this user could have written here."""
+
+
+def _check(handle: int, path: Path) -> None:
+    """Refuse what is open unless it is this user's and only this user's to write."""
+    status = os.fstat(handle)
+    if status.st_uid != os.geteuid():
+        raise _UnsafeError(f"{path} belongs to another user")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise _UnsafeError(f"{path} may be written by other users")
+
+
+def _open(path: Path | str, flags: int, within: int | None = None) -> int:
+    try:
+        return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
+    except OSError as error:
+        # A link: ELOOP, or ENOTDIR where a folder was asked for.
+        if error.errno in (errno.ELOOP, errno.ENOTDIR) and stat.S_ISLNK(os.lstat(path, dir_fd=within).st_mode):
+            raise _UnsafeError(f"{path} is a symbolic link") from None
+        raise
+
+
+def _read(directory: Path, name: str) -> bytes:
+    """The content of a file; what is checked is what is open, so nothing can be exchanged in between."""
+    folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        handle = _open(name, os.O_RDONLY | os.O_NONBLOCK, folder)
+        with os.fdopen(handle, "rb") as file:
+            _check(folder, directory)  # now: a folder without the file is of no interest
+            _check(handle, directory / name)
+            return file.read()
+    finally:
+        os.close(folder)
+
+
 def _write(directory: Path, name: str, data: bytes) -> None:
     """Write a file whole or not at all."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _check(folder, directory)
+    finally:
+        os.close(folder)
     handle, temporary = tempfile.mkstemp(dir=directory, prefix=f".{name}-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -9,19 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.block import (
-    counters4,
-    encrypt,
-    expand_key,
-    load,
-    load4,
-    lowest4,
-    make,
-    make4,
-    shift_left,
-    shift_right,
-    store,
-)
+from smc.kernels.aes import encrypt, expand_key
+from smc.kernels.block import counters4, load, load4, lowest4, make, make4, shift_left, shift_right, store
+from smc.kernels.hash_keys import NO_KEYS, key_row, load_keys, run_length
 
 ROWS = 128
 WORDS = 32  # of a row of a tile
@@ -197,7 +187,7 @@ def transpose(rows, tile, out):  # type: ignore[no-untyped-def]
         _transpose_tile(tile, out, 64 * start)
 
 
-# Hashing: H(x, i) = pi(pi(x) ^ i) ^ pi(x), as in `labels`.
+# Hashing: H(x, i) = pi(pi(x) ^ i) ^ pi(x), as in `labels`; `first` is a multiple of 8.
 
 
 @njit
@@ -215,47 +205,76 @@ def _hash_four(keys, delta, x, y, tweak, tweak2):  # type: ignore[no-untyped-def
     return a ^ e, b ^ f, c ^ g, d ^ h
 
 
-def hash_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped-def]
-    """zero[i] = H(source[i], first + i) and one[i] = H(source[i] ^ delta, first + i), u64[n, 2] each."""
-    count = source.shape[0]
-    whole = count & ~7
+@njit
+def _hash_both_run(keys, first, delta, source, zero, one, start, stop):  # type: ignore[no-untyped-def]
+    whole = start + (stop - start & ~7)
     delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
-    for i in range(0, whole, 8):
+    for i in range(start, whole, 8):
         tweak, tweak2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
         h0, h1, g0, g1 = _hash_four(keys, delta4, load4(source, 2 * i), load4(source, 2 * i + 8), tweak, tweak2)
         store(zero, 2 * i, h0)
         store(zero, 2 * i + 8, g0)
         store(one, 2 * i, h1)
         store(one, 2 * i + 8, g1)
-    for i in range(whole, count):
+    for i in range(whole, stop):
         x, last = load(source, 2 * i), make(first + np.uint64(i), ZERO)
         y0, y1 = _hash_two(keys, x, x ^ delta1, last, last)
         store(zero, 2 * i, y0)
         store(one, 2 * i, y1)
 
 
+def hash_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped-def]
+    """zero[i] = H(source[i], first + i) and one[i] = H(source[i] ^ delta, first + i), u64[n, 2] each."""
+    count = source.shape[0]
+    group = NO_KEYS
+    i = 0
+    while i < count:
+        number = first + np.uint64(i)
+        group = load_keys(keys, number, group)
+        end = i + run_length(number, count - i)
+        _hash_both_run(keys[key_row(number)], first, delta, source, zero, one, i, end)
+        i = end
+
+
+@njit
+def _bits_of_both(keys, first, delta4, source, start):  # type: ignore[no-untyped-def]
+    """Eight OTs: eight bits each."""
+    tweak, tweak2 = counters4(first + np.uint64(start)), counters4(first + np.uint64(start + 4))
+    x, y = load4(source, 2 * start), load4(source, 2 * start + 8)
+    h0, h1, g0, g1 = _hash_four(keys, delta4, x, y, tweak, tweak2)
+    return lowest4(h0) | lowest4(g0) << FOUR, lowest4(h1) | lowest4(g1) << FOUR
+
+
 def bits_of_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped-def]
     """The lowest bits of the same hashes, packed: zero, one u64[n / 64] of source u64[n, 2]."""
     delta4 = make4(delta[0], delta[1])
+    group = NO_KEYS
     for word in range(zero.shape[0]):
         low, high = ZERO, ZERO
         for j in range(0, 64, 8):
-            i = 64 * word + j
-            tweak, tweak2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
-            h0, h1, g0, g1 = _hash_four(keys, delta4, load4(source, 2 * i), load4(source, 2 * i + 8), tweak, tweak2)
-            low |= (lowest4(h0) | lowest4(g0) << FOUR) << np.uint64(j)
-            high |= (lowest4(h1) | lowest4(g1) << FOUR) << np.uint64(j)
+            number = first + np.uint64(64 * word + j)
+            group = load_keys(keys, number, group)
+            bits, bits1 = _bits_of_both(keys[key_row(number)], first, delta4, source, 64 * word + j)
+            low |= bits << np.uint64(j)
+            high |= bits1 << np.uint64(j)
         zero[word] = low
         one[word] = high
 
 
+@njit
+def _bits_of_one(keys, first, source, start):  # type: ignore[no-untyped-def]
+    tweak, tweak2 = counters4(first + np.uint64(start)), counters4(first + np.uint64(start + 4))
+    h, g = _hash_two(keys, load4(source, 2 * start), load4(source, 2 * start + 8), tweak, tweak2)
+    return lowest4(h) | lowest4(g) << FOUR
+
+
 def bits_of_one(keys, first, source, bits):  # type: ignore[no-untyped-def]
     """The lowest bits of H(source[i], first + i), packed: u64[n / 64] of source u64[n, 2]."""
+    group = NO_KEYS
     for word in range(bits.shape[0]):
         found = ZERO
         for j in range(0, 64, 8):
-            i = 64 * word + j
-            tweak, tweak2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
-            h, g = _hash_two(keys, load4(source, 2 * i), load4(source, 2 * i + 8), tweak, tweak2)
-            found |= (lowest4(h) | lowest4(g) << FOUR) << np.uint64(j)
+            number = first + np.uint64(64 * word + j)
+            group = load_keys(keys, number, group)
+            found |= _bits_of_one(keys[key_row(number)], first, source, 64 * word + j) << np.uint64(j)
         bits[word] = found

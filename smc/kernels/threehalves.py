@@ -22,9 +22,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from smc.kernels.aes import encrypt
 from smc.kernels.block import (
     counters4,
-    encrypt,
     halves,
     high_twice,
     in_fours,
@@ -44,9 +44,10 @@ from smc.kernels.block import (
     swap,
     xor_row,
 )
+from smc.kernels.hash_keys import NO_KEYS, key_row, load_keys, run_length
 
-SECOND = np.uint64(1 << 32)  # tweaks of the second and third hash of a gate
-THIRD = np.uint64(1 << 33)
+SECOND = np.uint64(1)  # in the high word: tweaks of the second and third hash of a gate
+THIRD = np.uint64(2)
 ZERO = np.uint64(0)
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -138,78 +139,110 @@ def _bits1():  # type: ignore[no-untyped-def]
 @njit
 def _tweaks4(tweak):  # type: ignore[no-untyped-def]
     t = counters4(tweak)
-    return t, t ^ make4(SECOND, ZERO), t ^ make4(THIRD, ZERO)
+    return t, t ^ make4(ZERO, SECOND), t ^ make4(ZERO, THIRD)
 
 
 @njit
 def _tweaks1(tweak):  # type: ignore[no-untyped-def]
     t = make(tweak, ZERO)
-    return t, t ^ make(SECOND, ZERO), t ^ make(THIRD, ZERO)
+    return t, t ^ make(ZERO, SECOND), t ^ make(ZERO, THIRD)
 
 
-def garble(state, program, start, stop, keys, delta, tweak, random, wide, narrow, control):  # type: ignore[no-untyped-def]
+@njit
+def _garble_run(keys, delta, state, o, a, b, start, stop, tweak, random, wide, narrow, control, row):  # type: ignore[no-untyped-def]
+    """Instances `start` .. `stop` - 1 of a gate; o, a, b: where instance 0's words begin, `row`: its table row."""
+    whole = start + in_fours(stop - start)
+    delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
+    low4, low1, ones4, ones1 = make4(ONES, ZERO), make(ONES, ZERO), make4(ONES, ONES), make(ONES, ONES)
+    for n in range(start, whole, 4):
+        j = 2 * n
+        c, g01, g2, z = _garble(
+            keys, delta4, load4(state, a + j), load4(state, b + j), load_bytes4(random, row + n),
+            _tweaks4(tweak + np.uint64(n)), _bits4(), low4, ones4,
+        )  # fmt: skip
+        store(state, o + j, c)
+        store(wide, 2 * row + j, g01)
+        store_lows(narrow, row + n, g2)
+        store_lows(control, row + n, z)
+    for n in range(whole, stop):
+        j = 2 * n
+        c, g01, g2, z = _garble(
+            keys, delta1, load(state, a + j), load(state, b + j), load_bytes(random, row + n),
+            _tweaks1(tweak + np.uint64(n)), _bits1(), low1, ones1,
+        )  # fmt: skip
+        store(state, o + j, c)
+        store(wide, 2 * row + j, g01)
+        store_lows(narrow, row + n, g2)
+        store_lows(control, row + n, z)
+
+
+def garble(state, program, start, stop, keys, delta, tweak, stride, random, wide, narrow, control):  # type: ignore[no-untyped-def]
     """Gates start .. stop - 1 of the program, n = ANDs * instances rows.
 
     `random` u8[n]: two fresh bits each. Out: `wide` u64[2 n], `narrow` u64[n], `control` u8[n].
     """
     columns = state.shape[1]
-    whole = 2 * in_fours(columns >> 1)
-    delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
-    low4, low1, ones4, ones1 = make4(ONES, ZERO), make(ONES, ZERO), make4(ONES, ONES), make(ONES, ONES)
-    n = 0
+    instances = columns >> 1
+    group = NO_KEYS
+    row = 0
     for g in range(start, stop):
         out, left, right = program[g, 1], program[g, 2], program[g, 3]
         if program[g, 0] == 0:
             xor_row(state, out, left, right)
             continue
         o, a, b = out * columns, left * columns, right * columns
-        for j in range(0, whole, 8):
-            c, g01, g2, z = _garble(
-                keys, delta4, load4(state, a + j), load4(state, b + j), load_bytes4(random, n + (j >> 1)),
-                _tweaks4(tweak + np.uint64(j >> 1)), _bits4(), low4, ones4,
-            )  # fmt: skip
-            store(state, o + j, c)
-            store(wide, 2 * n + j, g01)
-            store_lows(narrow, n + (j >> 1), g2)
-            store_lows(control, n + (j >> 1), z)
-        for j in range(whole, columns, 2):
-            c, g01, g2, z = _garble(
-                keys, delta1, load(state, a + j), load(state, b + j), load_bytes(random, n + (j >> 1)),
-                _tweaks1(tweak + np.uint64(j >> 1)), _bits1(), low1, ones1,
-            )  # fmt: skip
-            store(state, o + j, c)
-            store(wide, 2 * n + j, g01)
-            store_lows(narrow, n + (j >> 1), g2)
-            store_lows(control, n + (j >> 1), z)
-        n += columns >> 1
-        tweak += np.uint64(columns >> 1)
+        n = 0
+        while n < instances:
+            number = tweak + np.uint64(n)
+            group = load_keys(keys, number, group)
+            end = n + run_length(number, instances - n)
+            own = key_row(number)
+            _garble_run(keys[own], delta, state, o, a, b, n, end, tweak, random, wide, narrow, control, row)
+            n = end
+        row += instances
+        tweak += stride
 
 
-def evaluate(state, program, start, stop, keys, tweak, wide, narrow, control):  # type: ignore[no-untyped-def]
+@njit
+def _evaluate_run(keys, state, o, a, b, start, stop, tweak, wide, narrow, control, row):  # type: ignore[no-untyped-def]
+    whole = start + in_fours(stop - start)
+    low4, low1, ones4, ones1 = make4(ONES, ZERO), make(ONES, ZERO), make4(ONES, ONES), make(ONES, ONES)
+    for n in range(start, whole, 4):
+        j = 2 * n
+        c = _evaluate(
+            keys, load4(state, a + j), load4(state, b + j),
+            load4(wide, 2 * row + j), load_words4(narrow, row + n), load_bytes4(control, row + n),
+            _tweaks4(tweak + np.uint64(n)), low4, ones4,
+        )  # fmt: skip
+        store(state, o + j, c)
+    for n in range(whole, stop):
+        j = 2 * n
+        c = _evaluate(
+            keys, load(state, a + j), load(state, b + j),
+            load(wide, 2 * row + j), load_words(narrow, row + n), load_bytes(control, row + n),
+            _tweaks1(tweak + np.uint64(n)), low1, ones1,
+        )  # fmt: skip
+        store(state, o + j, c)
+
+
+def evaluate(state, program, start, stop, keys, tweak, stride, wide, narrow, control):  # type: ignore[no-untyped-def]
     """The same gates for the evaluator, whose state holds active labels."""
     columns = state.shape[1]
-    whole = 2 * in_fours(columns >> 1)
-    low4, low1, ones4, ones1 = make4(ONES, ZERO), make(ONES, ZERO), make4(ONES, ONES), make(ONES, ONES)
-    n = 0
+    instances = columns >> 1
+    group = NO_KEYS
+    row = 0
     for g in range(start, stop):
         out, left, right = program[g, 1], program[g, 2], program[g, 3]
         if program[g, 0] == 0:
             xor_row(state, out, left, right)
             continue
         o, a, b = out * columns, left * columns, right * columns
-        for j in range(0, whole, 8):
-            c = _evaluate(
-                keys, load4(state, a + j), load4(state, b + j),
-                load4(wide, 2 * n + j), load_words4(narrow, n + (j >> 1)), load_bytes4(control, n + (j >> 1)),
-                _tweaks4(tweak + np.uint64(j >> 1)), low4, ones4,
-            )  # fmt: skip
-            store(state, o + j, c)
-        for j in range(whole, columns, 2):
-            c = _evaluate(
-                keys, load(state, a + j), load(state, b + j),
-                load(wide, 2 * n + j), load_words(narrow, n + (j >> 1)), load_bytes(control, n + (j >> 1)),
-                _tweaks1(tweak + np.uint64(j >> 1)), low1, ones1,
-            )  # fmt: skip
-            store(state, o + j, c)
-        n += columns >> 1
-        tweak += np.uint64(columns >> 1)
+        n = 0
+        while n < instances:
+            number = tweak + np.uint64(n)
+            group = load_keys(keys, number, group)
+            end = n + run_length(number, instances - n)
+            _evaluate_run(keys[key_row(number)], state, o, a, b, n, end, tweak, wide, narrow, control, row)
+            n = end
+        row += instances
+        tweak += stride

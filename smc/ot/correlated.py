@@ -14,9 +14,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from smc import kernels
-from smc.hashing import GATES_PER_KEY, Blocks, KeySchedule, LabelHash
+from smc.hashing import Blocks, KeySchedule, LabelHash
 from smc.ot.interface import Choices, Packed, Receiver, Sender, pack_words, select
 from smc.session import Session
+
+BATCH = 1 << 16  # OTs made and hashed at a time
 
 
 class _ManyHashes:
@@ -47,9 +49,9 @@ def _levels(choices: int) -> int:
 
 
 def _batches(count: int) -> Iterator[slice]:
-    """Parts of at most `GATES_PER_KEY`: one hash key a part, and its blocks stay in the second-level cache."""
-    for start in range(0, count, GATES_PER_KEY):
-        yield slice(start, min(start + GATES_PER_KEY, count))
+    """Parts whose blocks stay in the second-level cache from the OT to the hash."""
+    for start in range(0, count, BATCH):
+        yield slice(start, min(start + BATCH, count))
 
 
 class CorrelatedSender(Sender):

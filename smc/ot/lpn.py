@@ -1,34 +1,61 @@
 """Learning parity with noise (LPN): the parameters and the public linear code of Ferret.
 
 From k short secret bits r and a sparse noise e, both uniform in their sets, come n bits A r + e that look uniform
-to whoever knows only the public matrix A. Ferret applies the same linear map to blocks: each output is the sum of ten
-of k blocks and one leaf of a tree (smc.ot.half_tree). The choice bit travels in the lowest bit of the receiver's
-blocks, so one pass over blocks serves both.
+to whoever knows only the public matrix A. Ferret applies the same linear map to blocks: each output is the sum of
+eleven of k blocks and one leaf of a tree (smc.ot.half_tree). The choice bit travels in the lowest bit of the
+receiver's blocks, so one pass over blocks serves both.
 
-**Code.** d = 10 local, as in Yang, Weng, Lan, Zhang, Wang, "Ferret" (CCS 2020): row i is the sum of ten entries whose
-indices are 32-bit pieces of AES in counter mode under a public key of the session, cut to log2 k bits. k is a power of
-two, so they are exactly uniform; a row may by chance (about 2^-10 for k = 2^16) name an entry twice, which cancels.
+**Code.** d = 11 local, after Yang, Weng, Lan, Zhang, Wang, "Ferret" (CCS 2020): row i is the sum of eleven entries,
+fields of 21 bits of AES in counter mode under a public key of the session, two blocks a row, cut to log2 k bits. k is a
+power of two, so they are exactly uniform; a row may by chance (about 2^-10 for k = 2^16) name an entry twice, which
+cancels. The paper has d = 10. With an even number all columns of A would sum to zero; nine would be faster and lose 15
+bits against the attacks below.
 
 **Noise.** Regular: n = t 2^d positions in t bins of 2^d, one noisy position a bin.
 
-**Parameters.** Two sets (t, d, log2 k) of emp-ot's current Ferret (emp-ot/tuning.h, there called b10 and b12), stated
-there to give about 128 bits against the published attacks on regular LPN, a hybrid one being the best. They replace
-the sets of 2020, of which n = 10,180,608, t = 4,971, k = 124,000 is down to 110 bits by the algebraic attack. Bits of
-security by the formulas of Liu, Wang, Yang, Yu, "The Hardness of LPN over Any Integer Ring and Field for PCG
-Applications" (EUROCRYPT 2024), regular noise counted as t known equations (the tests compute this table):
+**Attacks on uniform codes.** Bits of security by the formulas of Liu, Wang, Yang, Yu, "The Hardness of LPN over Any
+Integer Ring and Field for PCG Applications" (EUROCRYPT 2024) and of Wang, Wang, Yang, Liu, Yu, Zhang, Wang, "A Hybrid
+Algorithm for the Regular Syndrome Decoding Problem" (ASIACRYPT 2025, eprint 2025/1284), regular noise counted as t
+known equations:
 
                                                               SMALL   LARGE
-    pooled Gauss                                                139     144
-    information set decoding (Stern, Dumer)                     131     138
-    statistical decoding 2.0                                    205     205
-    algebraic with guessing (Briaud, Oygarden, EUROCRYPT 2023)  145     143
+    pooled Gauss                                                232     245
+    information set decoding (Stern, Dumer)                     219     233
+    statistical decoding 2.0                                    391     403
+    algebraic with guessing (Briaud, Oygarden, EUROCRYPT 2023)  221     242
+    hybrid of decoding and quadratic equations (2025/1284)      202     225
 
 The permutation attack of Esser and Santini (CRYPTO 2024) costs what pooled Gauss does here. Not in the table: decoding
 with more levels of lists (BJMM), whose advantage vanishes at such low noise (Canto Torres, Sendrier, PQCrypto 2016).
 
-**What is assumed.** The estimates are for uniform A. That the sparse A is no weaker, though its dual code has lighter
-words than a random one, is an assumption of Ferret and of all its implementations. LPN with so little noise (t / n is
-2^-d) is itself studied less than AES or Diffie-Hellman. Who wants neither takes another kind of OT.
+**Attacks on this code**, whose rows are sparse and many. *Domain reduction* picks N of the k columns and keeps the rows
+whose eleven entries all lie among them. At random it needs N = k (k / n)^(1/10): N rows are left then, and if they are
+free of noise they determine N bits of the secret. Leaving out the columns of lowest degree first finds a smaller N.
+The system stays sparse: block Wiedemann solves it in about 3 d N^2 bit operations, elimination in N^2.8. Every guess of
+N rows without noise costs one solution; or one looks for four noisy rows among them, in two halves that meet in the
+middle, which takes no longer than the solution and needs less luck:
+
+                                                              SMALL   LARGE
+    random columns, elimination                                 187     196
+    random columns, sparse solver                               179     186
+    greedy columns, elimination                                 173     182
+    greedy columns, sparse solver                               166     172
+    and a few noisy rows searched for                           145     152
+    the best columns there can be, and the same                 136     143
+
+For the last line nobody knows how to find the columns: it takes the smallest N for which a code of these sizes has N
+columns with N rows among them with a probability of at least 2^-40. Greedy means about 1 % of the columns at a time;
+one by one gains the attacker a bit. Decoding and the hybrid attack on larger parts of the system cost more. The tests
+compute both tables, the second from the rows that this code has, and carry the attack out on a small instance.
+
+**Parameters.** Two sets, for 128 bits by every line. emp-ot's sets of (t, d, log2 k) = (850, 10, 16) and (1520, 12, 18)
+with ten entries a row have as much against attacks on uniform codes, but 96 and 95 by greedy columns with a sparse
+solver, and 80 with the search. Ferret's set of 2020, n = 10,180,608, t = 4,971, k = 124,000, is down to 110 by the
+algebraic attack alone.
+
+**What is assumed.** That no attack uses the sparse rows much better than these do: an assumption of Ferret and of all
+its implementations. LPN with so little noise (t / n is 2^-d) is itself studied less than AES or Diffie-Hellman. Who
+wants neither takes another kind of OT.
 """
 
 from __future__ import annotations
@@ -40,12 +67,13 @@ import numpy as np
 from smc import kernels
 from smc.hashing import Blocks, round_keys
 
-LOCALITY = 10
+LOCALITY = 11
+MOST_SECRET = 20  # log2 k: an index is a field of 21 bits, whose lowest is not used
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """One iteration: `trees` bins of 2^`depth` outputs (depth at least 3), 2^`log_secret` secret bits."""
+    """One iteration: `trees` bins of 2^`depth` outputs (depth 3 or more), 2^`log_secret` secret bits (20 or less)."""
 
     trees: int
     depth: int
@@ -54,6 +82,8 @@ class Parameters:
     def __post_init__(self) -> None:
         if self.depth < 3:
             raise ValueError(f"trees of depth {self.depth}: the code works on 8 rows at once")
+        if self.log_secret > MOST_SECRET:
+            raise ValueError(f"2^{self.log_secret} secret bits: the code names at most 2^{MOST_SECRET}")
 
     @property
     def secret(self) -> int:
@@ -81,8 +111,8 @@ class Parameters:
         return 16 * self.trees * self.depth
 
 
-SMALL = Parameters(trees=850, depth=10, log_secret=16)
-LARGE = Parameters(trees=1520, depth=12, log_secret=18)
+SMALL = Parameters(trees=1600, depth=9, log_secret=16)
+LARGE = Parameters(trees=1520, depth=12, log_secret=19)
 
 
 class LinearCode:
@@ -91,8 +121,8 @@ class LinearCode:
     def __init__(self, key: bytes, table: Blocks) -> None:
         self._keys = round_keys(key)
         self._table = table
-        self._indices = np.empty(8 * LOCALITY, dtype=np.uint32)
+        self._entries = np.empty(96, dtype=np.uint64)
 
     def add(self, first: int, target: Blocks) -> None:
         """target[i] ^= row first + i, uint64[n, 2]; `first` and n are multiples of 8."""
-        kernels.lpn_encode(self._keys, first, self._table, self._indices, target)
+        kernels.lpn_encode(self._keys, first, self._table, self._entries, target)

@@ -1,4 +1,4 @@
-"""1-out-of-n OT from a trapdoor permutation: RSA with a 2048-bit modulus (gmpy2).
+"""1-out-of-n OT from a trapdoor permutation: RSA with a 3072-bit modulus (gmpy2).
 
 Protocol: Even, Goldreich, Lempel, "A Randomized Protocol for Signing Contracts" (CACM 1985), semi-honest.
 
@@ -8,9 +8,10 @@ Protocol: Even, Goldreich, Lempel, "A Randomized Protocol for Signing Contracts"
 
 The receiver knows only the preimage of its choice; the sender sees n uniform values. Assumption: RSA is a
 one-way permutation, SHA-256 a random oracle, and the receiver is honest: a cheating one could apply f to all.
+A modulus of 3072 bits is what NIST SP 800-57 equates with 128 bits of security (2048: 112).
 Ideal functionality: random 1-out-of-n OT (`smc.ot.interface`).
 
-Cost: 256 bytes from the sender once a session; then 256 n bytes an OT from the receiver, in one message for every 256
+Cost: 384 bytes from the sender once a session; then 384 n bytes an OT from the receiver, in one message for every 128
 OTs, one flight; n private-key operations an OT.
 """
 
@@ -30,10 +31,10 @@ from smc.session import Session
 
 Octets = NDArray[np.uint8]
 
-MODULUS_BITS = 2048
+MODULUS_BITS = 3072
 MODULUS_BYTES = MODULUS_BITS // 8
 EXPONENT = 65537
-BATCH = 256  # OTs a message: keeps every wait of the peer around a second
+BATCH = 128  # OTs a message: keeps every wait of the peer around a second
 
 
 def _key(session: Session, name: str, index: int, option: int, preimage: bytes) -> NDArray[np.uint64]:

@@ -35,5 +35,5 @@ class Evaluator:
         self._evaluate(state, piece, tables)
 
     def _evaluate(self, state: Blocks, piece: Piece, tables: Octets) -> None:
-        keys, tweak = self._keys.take(piece.rows)
+        keys, tweak = self._keys.take(piece.numbers)
         self._scheme.evaluate(state, piece, keys, tweak, tables)

@@ -41,5 +41,5 @@ class Garbler:
             self._session.send("yao.tables", tables)  # the next piece is garbled while this one travels
 
     def _garble(self, state: Blocks, piece: Piece, tables: Octets) -> None:
-        keys, tweak = self._keys.take(piece.rows)
+        keys, tweak = self._keys.take(piece.numbers)
         self._scheme.garble(state, piece, keys, tweak, self._delta, self._session.prg, tables)

@@ -55,11 +55,12 @@ class HalfGates(Scheme):
     ) -> None:
         """See `Scheme.garble`."""
         rows = tables.view(np.uint64)
-        kernels.garble_half(state, piece.program, piece.start, piece.stop, keys, delta, tweak, rows)
+        kernels.garble_half(state, piece.program, piece.start, piece.stop, keys, delta, tweak, piece.stride, rows)
 
     def evaluate(self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, tables: Octets) -> None:
         """See `Scheme.evaluate`."""
-        kernels.evaluate_half(state, piece.program, piece.start, piece.stop, keys, tweak, tables.view(np.uint64))
+        rows = tables.view(np.uint64)
+        kernels.evaluate_half(state, piece.program, piece.start, piece.stop, keys, tweak, piece.stride, rows)
 
 
 class ThreeHalves(Scheme):
@@ -73,13 +74,14 @@ class ThreeHalves(Scheme):
         """See `Scheme.garble`."""
         program, start, stop = piece.program, piece.start, piece.stop
         kernels.garble_three(
-            state, program, start, stop, keys, delta, tweak, prg.bytes(piece.rows), *_columns(tables, piece.rows)
-        )
+            state, program, start, stop, keys, delta, tweak, piece.stride,
+            prg.bytes(piece.rows), *_columns(tables, piece.rows),
+        )  # fmt: skip
 
     def evaluate(self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, tables: Octets) -> None:
         """See `Scheme.evaluate`."""
         kernels.evaluate_three(
-            state, piece.program, piece.start, piece.stop, keys, tweak, *_columns(tables, piece.rows)
+            state, piece.program, piece.start, piece.stop, keys, tweak, piece.stride, *_columns(tables, piece.rows)
         )
 
 

@@ -18,17 +18,33 @@ from smc.circuit.netlist import FIRST_INPUT
 from smc.hashing import Blocks
 
 LIVE_LABELS = 1 << 16  # slots times instances worked on at once: 1 MiB of labels, half a second-level cache
-ROWS = 1 << 15  # table rows (AND gates times instances) of a message, at most; no more than share a hash key
+ROWS = 1 << 15  # table rows (AND gates times instances) of a message, at most
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Gates `start` .. `stop` - 1 of a program, whose AND gates have `rows` table rows in all."""
+    """Gates `start` .. `stop` - 1 of a program, `ands` of them AND gates, for some instances."""
 
     program: NDArray[np.int32]
     start: int
     stop: int
-    rows: int
+    ands: int
+    instances: int
+
+    @property
+    def rows(self) -> int:
+        """Of the garbled table: an AND gate of an instance."""
+        return self.ands * self.instances
+
+    @property
+    def stride(self) -> int:
+        """From an AND gate's hash numbers to the next one's: kernels work on four instances under one hash key."""
+        return self.instances if self.instances < 4 else -(-self.instances // 4) * 4
+
+    @property
+    def numbers(self) -> int:
+        """Hash numbers that the piece takes."""
+        return self.ands * self.stride
 
 
 def pieces(netlist: Netlist, instances: int) -> Iterator[Piece]:
@@ -37,7 +53,7 @@ def pieces(netlist: Netlist, instances: int) -> Iterator[Piece]:
     start, end = 0, len(program)
     while start < end:
         stop = int(np.searchsorted(before, before[start] + ROWS // instances, side="right")) - 1
-        yield Piece(program, start, stop, int(before[stop] - before[start]) * instances)
+        yield Piece(program, start, stop, int(before[stop] - before[start]), instances)
         start = stop
 
 

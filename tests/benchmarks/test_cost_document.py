@@ -45,17 +45,17 @@ def test_extensions(kind: Kind, k: int, count: int) -> None:
     assert receiver.messages == 2 + (k > 1) + messages
 
 
-@pytest.mark.parametrize(("count", "choices"), [(1, 2), (3, 4), (256, 2), (257, 2)])
+@pytest.mark.parametrize(("count", "choices"), [(1, 2), (3, 4), (128, 2), (129, 2)])
 def test_trapdoor(count: int, choices: int) -> None:
     sender, receiver = costs.counted("trapdoor", costs.random(count, choices))
-    assert (sender.bytes_sent, receiver.bytes_sent) == (256, 256 * choices * count)
-    assert sender.messages == 1 + -(-count // 256)
+    assert (sender.bytes_sent, receiver.bytes_sent) == (384, 384 * choices * count)
+    assert sender.messages == 1 + -(-count // 128)
 
 
-@pytest.mark.parametrize(("count", "iterations"), [(1, 1), (589_824, 1), (589_825, 2), (6_533_120, 2), (6_533_121, 3)])
+@pytest.mark.parametrize(("count", "iterations"), [(1, 1), (276_480, 1), (276_481, 2), (5_957_632, 2), (5_957_633, 3)])
 def test_ferret(count: int, iterations: int) -> None:
     sender, _ = costs.counted("ferret", costs.correlated(count))
-    assert sender.bytes_sent == 4096 + 136_000 + (iterations - 1) * 291_840
+    assert sender.bytes_sent == 4096 + 230_400 + (iterations - 1) * 291_840
 
 
 @pytest.mark.parametrize("batch", [1, 256])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from smc.ot import (
     ExtensionSender,
     TrapdoorReceiver,
     TrapdoorSender,
-    correlated,
 )
 from smc.primitives.prg import Prg
 from smc.session import Session
@@ -81,7 +80,7 @@ def test_extension_streams_move_forward() -> None:
 def test_trapdoor_decoys_are_values_of_their_own() -> None:
     (_, _, _), (_, sent) = play("trapdoor", np.array([0, 1, 1, 0, 1], np.uint8))
     (values,) = (array for step, array in sent if step.endswith("values"))
-    assert len({value.tobytes() for value in values.reshape(-1, 256)}) == 10
+    assert len({value.tobytes() for value in values.reshape(10, -1)}) == 10
 
 
 def test_elliptic_points_are_all_different() -> None:
@@ -138,16 +137,16 @@ def work(engine: Engine) -> Any:
 
 @pytest.mark.parametrize("name", ["yao", "mixed", "yao three-halves"])
 def test_garbling_never_uses_a_key_and_tweak_twice(play, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(hashing, "GATES_PER_KEY", 1 << 10)  # several keys even here
-    monkeypatch.setattr(correlated, "GATES_PER_KEY", 1 << 10)
-    monkeypatch.setattr(walk, "ROWS", 1 << 10)
+    monkeypatch.setattr(walk, "ROWS", 1 << 10)  # several pieces even here
     used: dict[int, list[tuple[bytes, int]]] = defaultdict(list)  # by thread, that is, by party
 
     def watch(scheme: schemes.Scheme, method: str) -> None:
         original = getattr(scheme, method)
 
         def watched(state: Any, piece: walk.Piece, keys: Any, tweak: int, *rest: Any) -> None:
-            used[threading.get_ident()] += [(keys.tobytes(), tweak + row) for row in range(piece.rows)]
+            numbers = tweak + np.add.outer(piece.stride * np.arange(piece.ands), np.arange(piece.instances))
+            used[threading.get_ident()] += [(keys[0].tobytes(), int(number)) for number in numbers.flat]
+            assert tweak + piece.numbers > numbers.max(initial=-1)
             original(state, piece, keys, tweak, *rest)
 
         monkeypatch.setattr(scheme, method, watched)
@@ -159,7 +158,9 @@ def test_garbling_never_uses_a_key_and_tweak_twice(play, monkeypatch: pytest.Mon
     assert len(used) == 2
     for pairs in used.values():
         assert len(set(pairs)) == len(pairs) == meters[0].total.and_gates
-        assert len({key for key, _ in pairs}) > 1
+        under_a_key = Counter((master, number // hashing.GATES_PER_KEY) for master, number in pairs)
+        assert len(under_a_key) > 1
+        assert max(under_a_key.values()) <= 1 << 6
 
 
 @pytest.mark.parametrize("name", ["yao", "gmw", "gmw table", "mixed"])

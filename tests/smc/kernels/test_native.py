@@ -6,14 +6,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from smc import kernels
-from smc.hashing import round_keys
+from smc.hashing import hash_keys, round_keys
 from smc.kernels import native
+from tests.support.gate_hash import gate_hash
 
 
 def aes(key: bytes, blocks: np.ndarray) -> np.ndarray:
@@ -35,15 +38,15 @@ def test_the_hash_is_its_formula(count: int) -> None:
     key = rng.bytes(16)
     source = rng.integers(0, 1 << 64, (count, 2), dtype=np.uint64)
     target = np.zeros_like(source)
-    kernels.hash_blocks(round_keys(key), 5, source, target)
-    once = aes(key, source)
-    tweaked = once.copy()
-    tweaked[:, 0] ^= np.arange(5, 5 + count, dtype=np.uint64)
-    assert np.array_equal(target, aes(key, tweaked) ^ once)
+    first = (1 << 40) + 8 * count  # the last case goes through seventeen keys
+    kernels.hash_blocks(hash_keys(key), first, source, target)
+    for i in range(count):
+        block = int.from_bytes(source[i].tobytes(), "little")
+        assert int.from_bytes(target[i].tobytes(), "little") == gate_hash(key, block, first + i)
 
 
 def test_wrong_arguments_are_refused() -> None:
-    words = np.zeros(22, dtype=np.uint64)
+    words = hash_keys(bytes(16))
     blocks = np.zeros((4, 2), dtype=np.uint64)
     with pytest.raises(TypeError, match="takes 4 arguments"):
         kernels.hash_blocks(words, 0, blocks)
@@ -83,6 +86,95 @@ def test_a_damaged_or_missing_file_is_compiled_anew(tmp_path: Path, monkeypatch:
     assert [path.name for path in (tmp_path / "new").iterdir()] == [file.name]  # and nothing half-written
 
 
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[str]]:
+    """A safe folder with a file of machine code in it, and what is said of code that is not loaded."""
+    refused: list[str] = []
+    folder = tmp_path / "cache"
+    monkeypatch.setattr(native, "_cache_directories", lambda: [folder])
+    monkeypatch.setattr(native, "_compile", lambda module: b"planted")
+    monkeypatch.setattr(native, "on_refusal", refused.append)
+    assert native._machine_code("labels") == b"planted"
+    monkeypatch.setattr(native, "_compile", lambda module: b"own")
+    assert native._machine_code("labels") == b"planted"
+    return folder, refused
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+@pytest.mark.parametrize("mode", [0o020, 0o002, 0o022])
+def test_code_that_others_may_write_is_not_loaded(cache: tuple[Path, list[str]], which: str, mode: int) -> None:
+    folder, refused = cache
+    (file,) = folder.iterdir()
+    place = file if which == "file" else folder
+    place.chmod(place.stat().st_mode | mode)
+    assert native._machine_code("labels") == b"own"
+    assert len(refused) == 1
+    assert f"{place} may be written by other users" in refused[0]
+    if which == "file":  # put right: written anew, by this user alone
+        assert native._machine_code("labels") == b"own"
+        assert len(refused) == 1
+        assert file.stat().st_mode & 0o077 == 0
+    else:  # left alone, and said each time
+        native._machine_code("labels")
+        assert len(refused) == 2
+        assert b"planted" in file.read_bytes()
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_code_of_another_user_is_not_loaded(
+    cache: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    folder, refused = cache
+    (file,) = folder.iterdir()
+    place = file if which == "file" else folder
+    other, status = place.stat(), native.os.fstat
+
+    def fstat(handle: int) -> Any:
+        found = status(handle)
+        if (found.st_dev, found.st_ino) != (other.st_dev, other.st_ino):
+            return found
+        return SimpleNamespace(st_uid=found.st_uid + 1, st_mode=found.st_mode)
+
+    monkeypatch.setattr(native.os, "fstat", fstat)
+    assert native._machine_code("labels") == b"own"
+    assert len(refused) == 1
+    assert f"{place} belongs to another user" in refused[0]
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_code_behind_a_symbolic_link_is_not_loaded(cache: tuple[Path, list[str]], which: str) -> None:
+    folder, refused = cache
+    (file,) = folder.iterdir()
+    place = file if which == "file" else folder
+    place.rename(place.with_name("elsewhere"))
+    place.symlink_to(place.with_name("elsewhere"))
+    assert native._machine_code("labels") == b"own"
+    assert len(refused) == 1
+    assert "is a symbolic link" in refused[0]
+
+
+def test_an_unsafe_folder_without_code_is_passed_over_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such is __pycache__ under the umask 002; the next folder is taken, and never anything is written to the first."""
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    shared.mkdir()
+    shared.chmod(0o775)
+    refused: list[str] = []
+    monkeypatch.setattr(native, "_cache_directories", lambda: [shared, own])
+    monkeypatch.setattr(native, "_compile", lambda module: b"code")
+    monkeypatch.setattr(native, "on_refusal", refused.append)
+    assert native._machine_code("labels") == b"code"
+    assert refused == []
+    assert list(shared.iterdir()) == []
+    assert len(list(own.iterdir())) == 1
+
+
+def test_a_refusal_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    native.on_refusal("because")
+    assert capsys.readouterr().err == "smc: because\n"
+
+
 def test_the_fingerprint_covers_all_that_a_kernel_is_made_of() -> None:
     """A kernel module may import from the shared sources only: else a change there would leave old code in use."""
     directory = Path(native.__file__).parent
@@ -102,7 +194,7 @@ def test_no_writable_directory_is_no_reason_to_fail(tmp_path: Path, monkeypatch:
 GARBLE = """
 import hashlib, numpy as np
 from smc.circuit import Builder
-from smc.hashing import round_keys
+from smc.hashing import hash_keys
 from smc.primitives.prg import Prg
 from smc.yao.schemes import SCHEMES
 from smc.yao.walk import pieces
@@ -116,7 +208,7 @@ delta = state[0, :2].copy()
 for scheme in SCHEMES.values():
     (piece,) = pieces(netlist, 21)
     tables = np.zeros(piece.rows * scheme.row_bytes, dtype=np.uint8)
-    scheme.garble(state, piece, round_keys(bytes(16)), 0, delta, Prg(bytes(16)), tables)
+    scheme.garble(state, piece, hash_keys(bytes(16)), 0, delta, Prg(bytes(16)), tables)
     print(hashlib.sha256(tables.tobytes() + state.tobytes()).hexdigest())
 """
 PLAIN_PROCESSOR = """

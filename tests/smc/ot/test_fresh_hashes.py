@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 from smc import hashing, kernels
 from smc.hashing import KeySchedule
 from smc.local import run_local
-from smc.ot import EllipticReceiver, EllipticSender, Kind, Transfers
+from smc.ot import EllipticReceiver, EllipticSender, Kind, Transfers, correlated
 from smc.ot.elliptic import _Keys
 from smc.ot.ggm_tree import full_trees
 from smc.primitives.prg import Prg
@@ -45,19 +45,20 @@ def everything(session: Session, kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", ["extension", "iknp", "ferret"])
-@pytest.mark.parametrize("per_key", [1 << 16, 150])
+@pytest.mark.parametrize("batch", [1 << 16, 192])
 def test_every_block_is_hashed_under_its_own_key_and_tweak(
-    monkeypatch: pytest.MonkeyPatch, kind: Kind, per_key: int
+    monkeypatch: pytest.MonkeyPatch, kind: Kind, batch: int
 ) -> None:
-    monkeypatch.setattr(hashing, "GATES_PER_KEY", max(per_key, 192))
+    monkeypatch.setattr(correlated, "BATCH", batch)
     used: dict[int, list[tuple[bytes, int]]] = defaultdict(list)  # by thread, that is, by party
 
     def watch(name: str, place: int) -> None:
         original = getattr(kernels, name)
 
         def watched(*arguments: Any) -> None:
-            keys, first, count = arguments[0].tobytes(), int(arguments[1]), len(arguments[place])
-            used[threading.get_ident()] += [(keys, first + i) for i in range(count)]
+            master, first, count = arguments[0][0].tobytes(), int(arguments[1]), len(arguments[place])
+            assert first % 8 == 0
+            used[threading.get_ident()] += [(master, first + i) for i in range(count)]
             original(*arguments)
 
         monkeypatch.setattr(kernels, name, watched)
@@ -69,19 +70,20 @@ def test_every_block_is_hashed_under_its_own_key_and_tweak(
     for pairs in used.values():
         assert len(pairs) > 3000
         assert len(set(pairs)) == len(pairs)
+        under_a_key = Counter((master, number // hashing.GATES_PER_KEY) for master, number in pairs)
+        assert max(under_a_key.values()) <= 1 << 6
 
 
-def test_hash_keys_depend_on_session_purpose_and_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashing, "GATES_PER_KEY", 8)
-    keys = []
+def test_hash_keys_depend_on_session_and_purpose() -> None:
+    masters = []
     for identifier in (bytes(32), bytes([1]) * 32):
         for purpose in ("one", "other"):
             schedule = KeySchedule(Session(0, None, identifier), purpose)  # type: ignore[arg-type]
             taken = [schedule.take(count) for count in (5, 3, 1, 8)]
-            assert [first for _, first in taken] == [0, 5, 0, 0]
-            assert taken[0][0].tobytes() == taken[1][0].tobytes()
-            keys += [taken[i][0].tobytes() for i in (0, 2, 3)]
-    assert len(set(keys)) == 12
+            assert [first for _, first in taken] == [0, 8, 16, 24]
+            assert len({keys[0].tobytes() for keys, _ in taken}) == 1
+            masters.append(taken[0][0][0].tobytes())
+    assert len(set(masters)) == 4
 
 
 def test_offers_of_a_tree_are_masked_by_both_keys_of_the_level() -> None:

@@ -140,16 +140,16 @@ def test_trapdoor_takes_any_number_of_messages() -> None:
 def test_trapdoor_inversion_is_rsa() -> None:
     permutation = trapdoor_module._Permutation()
     modulus = int(permutation.modulus)
-    assert modulus.bit_length() == 2048
-    for x in (0, 1, 2, modulus - 1, int.from_bytes(hashlib.sha512(b"x").digest() * 3, "little")):
+    assert modulus.bit_length() == trapdoor_module.MODULUS_BITS == 3072
+    for x in (0, 1, 2, modulus - 1, int.from_bytes(hashlib.sha512(b"x").digest() * 5, "little")):
         image = pow(x, 65537, modulus)
-        assert permutation.invert(image.to_bytes(256, "little")) == x.to_bytes(256, "little")
+        assert permutation.invert(image.to_bytes(384, "little")) == x.to_bytes(384, "little")
 
 
 def test_a_bad_modulus_is_refused() -> None:
     def program(session: Session) -> None:
         if session.party == 0:
-            session.send("ot.trapdoor.modulus", np.full(256, 2, dtype=np.uint8))
+            session.send("ot.trapdoor.modulus", np.full(trapdoor_module.MODULUS_BYTES, 2, dtype=np.uint8))
         else:
             TrapdoorReceiver(session, "ot").setup()
 
@@ -216,8 +216,9 @@ def test_what_the_sender_sees_does_not_depend_on_the_choice(name: str, bit: int)
         sender = ROLES[name][0](session, "ot")
         if name == "trapdoor":
             sender.setup()
-            sender.session.receive("ot.trapdoor.values", np.uint8, (2, 256, 256))
-            sender.session.receive("ot.trapdoor.values", np.uint8, (2, 256, 256))
+            for _ in range(512 // trapdoor_module.BATCH):
+                shape = (2, trapdoor_module.BATCH, trapdoor_module.MODULUS_BYTES)
+                sender.session.receive("ot.trapdoor.values", np.uint8, shape)
         else:
             sender.random(512)
 

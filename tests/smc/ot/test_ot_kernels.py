@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from smc import kernels
-from smc.hashing import round_keys
+from smc.hashing import hash_keys
 from smc.ot.ggm_tree import full_trees, punctured_trees
 from smc.ot.softspoken import _Streams
 from smc.primitives.prg import Prg
@@ -36,11 +36,11 @@ def test_transposition(words: int) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 64, 199])
 def test_hashing_of_both_blocks(count: int) -> None:
-    keys, delta, source = round_keys(bytes(range(16))), random_words(2, seed=1), random_words(count, 2)
+    keys, delta, source = hash_keys(bytes(range(16))), random_words(2, seed=1), random_words(count, 2)
     zero, one, expected = np.empty((3, count, 2), dtype=np.uint64)
-    kernels.ot_hash_both(keys, 5, delta, source, zero, one)
+    kernels.ot_hash_both(keys, 40, delta, source, zero, one)
     for found, blocks in ((zero, source), (one, source ^ delta)):
-        kernels.hash_blocks(keys, 5, blocks, expected)
+        kernels.hash_blocks(keys, 40, blocks, expected)
         assert np.array_equal(found, expected)
 
 

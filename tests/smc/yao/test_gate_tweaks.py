@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from smc import hashing
-from smc.hashing import round_keys
+from smc.hashing import GATES_PER_KEY, hash_keys
 from smc.primitives.prg import Prg
 from smc.recipes import Garbling
-from smc.yao import walk
 from smc.yao.schemes import SCHEMES, Scheme
 from smc.yao.walk import Piece
 
@@ -30,11 +28,11 @@ def delta() -> np.ndarray:
 
 
 def whole(instances: int) -> list[Piece]:
-    return [Piece(PROGRAM, 0, len(PROGRAM), int(PROGRAM[:, 0].sum()) * instances)]
+    return [Piece(PROGRAM, 0, len(PROGRAM), int(PROGRAM[:, 0].sum()), instances)]
 
 
 def single_gates(instances: int) -> list[Piece]:
-    return [Piece(PROGRAM, g, g + 1, int(PROGRAM[g, 0]) * instances) for g in range(len(PROGRAM))]
+    return [Piece(PROGRAM, g, g + 1, int(PROGRAM[g, 0]), instances) for g in range(len(PROGRAM))]
 
 
 def garbled(scheme: Scheme, pieces: list[Piece], instances: int) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -42,14 +40,14 @@ def garbled(scheme: Scheme, pieces: list[Piece], instances: int) -> tuple[np.nda
     state, tweak, prg, made = state_of(instances), FIRST, Prg(bytes(16)), []
     for piece in pieces:
         tables = np.zeros(scheme.row_bytes * piece.rows, dtype=np.uint8)
-        scheme.garble(state, piece, round_keys(bytes(16)), tweak, delta(), prg, tables)
+        scheme.garble(state, piece, hash_keys(bytes(16)), tweak, delta(), prg, tables)
         made.append(tables)
-        tweak += piece.rows
+        tweak += piece.numbers
     return state, made
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-@pytest.mark.parametrize("instances", [1, 4, 7])
+@pytest.mark.parametrize("instances", [1, 3, 4, 7, 70, 256])
 def test_gates_of_a_piece_are_garbled_as_if_each_came_alone(name: Garbling, instances: int) -> None:
     together, _ = garbled(SCHEMES[name], whole(instances), instances)
     alone, _ = garbled(SCHEMES[name], single_gates(instances), instances)
@@ -57,18 +55,18 @@ def test_gates_of_a_piece_are_garbled_as_if_each_came_alone(name: Garbling, inst
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-@pytest.mark.parametrize("instances", [1, 4, 7])
+@pytest.mark.parametrize("instances", [1, 3, 4, 7, 70, 256])
 def test_gates_of_a_piece_are_evaluated_as_if_each_came_alone(name: Garbling, instances: int) -> None:
     scheme = SCHEMES[name]
     zero, tables = garbled(scheme, single_gates(instances), instances)
     state, tweak = state_of(instances), FIRST  # all inputs 0: active labels are zero labels
     for piece, received in zip(single_gates(instances), tables, strict=True):
-        scheme.evaluate(state, piece, round_keys(bytes(16)), tweak, received)
-        tweak += piece.rows
+        scheme.evaluate(state, piece, hash_keys(bytes(16)), tweak, received)
+        tweak += piece.numbers
     assert np.array_equal(state, zero)
     state = state_of(instances)
     (received,) = garbled(scheme, whole(instances), instances)[1]
-    scheme.evaluate(state, whole(instances)[0], round_keys(bytes(16)), FIRST, received)
+    scheme.evaluate(state, whole(instances)[0], hash_keys(bytes(16)), FIRST, received)
     assert np.array_equal(state, zero)
 
 
@@ -79,12 +77,22 @@ def test_equal_gates_and_equal_instances_share_no_label(name: Garbling) -> None:
     state = state_of(instances)
     state[2:4] = np.tile(state[2:4, :2], instances)  # every instance has the labels of the first
     tables = np.zeros(SCHEMES[name].row_bytes * whole(instances)[0].rows, dtype=np.uint8)
-    SCHEMES[name].garble(state, whole(instances)[0], round_keys(bytes(16)), 0, delta(), Prg(bytes(16)), tables)
+    SCHEMES[name].garble(state, whole(instances)[0], hash_keys(bytes(16)), 0, delta(), Prg(bytes(16)), tables)
     labels = state[list(SAME)].reshape(-1, 2)
     canonical = labels ^ (np.uint64(0) - (labels[:, :1] & np.uint64(1)) & delta())  # the one of colour 0
     assert len(np.unique(canonical, axis=0)) == len(SAME) * instances
 
 
-def test_a_message_fits_a_hash_key_and_a_key_serves_few_gates() -> None:
-    assert hashing.GATES_PER_KEY <= 1 << 16  # re-keying, as the concrete bound of the hash wants it
-    assert walk.ROWS <= hashing.GATES_PER_KEY
+def test_numbers_of_gates_do_not_meet() -> None:
+    """A vector of four instances lies under one key: its number is a multiple of four."""
+    assert GATES_PER_KEY % 8 == 0
+    for instances in range(1, 20):
+        piece = Piece(PROGRAM, 0, len(PROGRAM), 5, instances)
+        assert piece.stride >= instances
+        assert piece.stride % 4 == 0 or instances < 4
+        assert piece.numbers == 5 * piece.stride
+        assert piece.rows == 5 * instances
+
+
+def test_a_key_serves_few_gates() -> None:
+    assert 1 << 6 <= GATES_PER_KEY <= 1 << 8  # log2 of it is what the hash loses of 128 bits

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from smc.circuit import Builder
-from smc.hashing import round_keys
+from smc.hashing import hash_keys
 from smc.primitives.prg import Prg
 from smc.yao.schemes import SCHEMES
 from smc.yao.walk import Piece, chunks, pieces
+from tests.support.gate_hash import gate_hash
 
 KEY = bytes(range(16))
 MASK = (1 << 64) - 1
-INSTANCES = [1, 3, 4, 5, 8, 11]
+INSTANCES = [1, 3, 4, 5, 8, 11, 300]  # the last one under six keys
 
 
 def netlist():  # type: ignore[no-untyped-def]
@@ -24,13 +24,8 @@ def netlist():  # type: ignore[no-untyped-def]
     return builder.build()
 
 
-def hashed(label: int, tweak: int) -> int:
-    def pi(block: int) -> int:
-        encryptor = Cipher(algorithms.AES(KEY), modes.ECB()).encryptor()
-        return int.from_bytes(encryptor.update(block.to_bytes(16, "little")), "little")
-
-    once = pi(label)
-    return pi(once ^ tweak) ^ once
+def hashed(label: int, number: int, which: int = 0) -> int:
+    return gate_hash(KEY, label, number, which)
 
 
 def run(scheme: str, instances: int, seed: int):  # type: ignore[no-untyped-def]
@@ -42,7 +37,7 @@ def run(scheme: str, instances: int, seed: int):  # type: ignore[no-untyped-def]
     state = rng.integers(0, 1 << 64, (circuit.slots, 2 * instances), dtype=np.uint64)
     inputs = state[2:4].reshape(2, instances, 2).copy()
     tables = np.zeros(SCHEMES[scheme].row_bytes * piece.rows, dtype=np.uint8)  # type: ignore[index]
-    SCHEMES[scheme].garble(state, piece, round_keys(KEY), 1000, delta, Prg(bytes([seed] * 16)), tables)  # type: ignore[index]
+    SCHEMES[scheme].garble(state, piece, hash_keys(KEY), 1000, delta, Prg(bytes([seed] * 16)), tables)  # type: ignore[index]
     return circuit, piece, inputs, delta, tables, state[circuit.outputs[0]].reshape(instances, 2)
 
 
@@ -58,7 +53,7 @@ def test_half_gates_tables_are_the_papers(instances: int) -> None:
     for j in range(instances):
         a, b = integer(inputs[0, j]), integer(inputs[1, j])
         ha, ha1 = hashed(a, 1000 + j), hashed(a ^ delta, 1000 + j)
-        hb, hb1 = hashed(b, 1000 + j | 1 << 32), hashed(b ^ delta, 1000 + j | 1 << 32)
+        hb, hb1 = hashed(b, 1000 + j, 1), hashed(b ^ delta, 1000 + j, 1)
         generator = ha ^ ha1 ^ (delta if b & 1 else 0)
         evaluator = hb ^ hb1 ^ a
         assert integer(rows[0, j]) == generator
@@ -71,7 +66,7 @@ def three_halves(a: int, b: int, row: tuple[int, int, int, int], tweak: int) -> 
     """The evaluator's formula of the paper: output label and the two control bits it sees."""
     g0, g1, g2, z = row
     i, j = a & 1, b & 1
-    ha, hb, hab = (hashed(x, tweak | k << 32) for k, x in enumerate((a, b, a ^ b)))
+    ha, hb, hab = (hashed(x, tweak, k) for k, x in enumerate((a, b, a ^ b)))
     bit = [(h >> 64) & 1 for h in (ha, hb, hab)]
     z0, z1, z2, z3, z4 = (z >> k & 1 for k in range(5))
     r1 = bit[0] ^ bit[2] ^ z0 ^ i * z2 ^ (i ^ j) * z4
@@ -132,7 +127,7 @@ def test_evaluation_undoes_garbling(scheme: str, instances: int) -> None:
     state = np.zeros((circuit.slots, 2 * instances), dtype=np.uint64)
     state[2:4] = (inputs ^ bits[..., None] * delta).reshape(2, -1)
     tables.flags.writeable = False  # as received
-    SCHEMES[scheme].evaluate(state, piece, round_keys(KEY), 1000, tables)  # type: ignore[index]
+    SCHEMES[scheme].evaluate(state, piece, hash_keys(KEY), 1000, tables)  # type: ignore[index]
     active = state[circuit.outputs[0]].reshape(instances, 2)
     assert np.array_equal(active, outputs ^ (bits[0] & bits[1])[:, None] * delta)
 

@@ -1,0 +1,40 @@
+"""Keys of the hash: gate or OT number n is hashed under AES_master(n // GATES_PER_KEY), with n in the tweak.
+
+`keys` is u64[5, 22]: the master's round keys, and room for the round keys of four neighbouring keys. A kernel walks its
+numbers in runs that share a key. Numbers worked on four or eight at a time start at a multiple of that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from smc.kernels.aes import encrypt, expand_keys4
+from smc.kernels.block import counters4
+from smc.kernels.limits import GATES_PER_KEY, KEYS_AT_ONCE
+
+NO_KEYS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # the group before any is expanded
+_GATES = np.uint64(GATES_PER_KEY)
+_AT_ONCE = np.uint64(KEYS_AT_ONCE)
+
+
+@njit
+def load_keys(keys, number, group):  # type: ignore[no-untyped-def]
+    """Expand the keys around that of `number` unless their `group` is there; returns the group that is there now."""
+    wanted = number // (_GATES * _AT_ONCE)
+    if wanted != group:
+        (four,) = encrypt(keys[0], (counters4(wanted * _AT_ONCE),))
+        expand_keys4(four, keys, 1)
+    return wanted
+
+
+@njit
+def key_row(number):  # type: ignore[no-untyped-def]
+    """The row of `keys` for a number whose group is there."""
+    return np.int64(1 + number // _GATES % _AT_ONCE)
+
+
+@njit
+def run_length(number, most):  # type: ignore[no-untyped-def]
+    """How many numbers from this one on share its key, at most `most`."""
+    return min(most, np.int64(_GATES - number % _GATES))

@@ -1,0 +1,4 @@
+"""What kernels and their callers agree on."""
+
+GATES_PER_KEY = 64  # neighbouring numbers of gates, or of OTs, that share a key of the hash; a multiple of 8
+KEYS_AT_ONCE = 4  # expanded together
