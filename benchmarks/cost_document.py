@@ -20,8 +20,7 @@ import numpy as np
 
 from parties import files
 from parties.bench import cases
-from parties.jobs.planner import id3_program
-from protocols import equality, id3, logarithm, majority, millionaires
+from protocols import equality, foresight, id3, logarithm, majority, millionaires
 from smc.arithmetic import bits_to_shares, product
 from smc.circuit import Netlist
 from smc.circuit.library import aes128
@@ -297,8 +296,12 @@ SECTIONS = [
         "ID3",
         "id3",
         {
-            "4 attributes (3, 3, 2, 2 values), 2 classes, tree of 3 questions": id3_program(TENNIS, OUTLOOK),
-            "2 attributes of 2 values, 2 classes, at most": id3_program(id3.Problem((2, 2), 2, 50)),
+            "4 attributes (3, 3, 2, 2 values), 2 classes, tree of 3 questions": lambda engine: foresight.with_tree(
+                engine, TENNIS, OUTLOOK
+            ),
+            "2 attributes of 2 values, 2 classes, at most": lambda engine: foresight.at_most(
+                engine, id3.Problem((2, 2), 2, 50)
+            ),
         },
         INTEGER,
     ),

@@ -27,11 +27,11 @@ from parties.bench.cases import multiplication
 from smc.channel import Buffer, Channel
 from smc.circuit import Netlist
 from smc.circuit.library import aes128
+from smc.recipes import Garbling
 from smc.session import Session
 from smc.yao.evaluator import Evaluator
 from smc.yao.garbler import Garbler
 from smc.yao.schemes import SCHEMES as SCHEMES_BY_NAME
-from smc.yao.schemes import Name
 from smc.yao.walk import ROWS
 
 BATCHES = (1, 256, 1024)
@@ -39,7 +39,7 @@ CIRCUITS: dict[str, Callable[[], Netlist]] = {
     "AES-128": aes128,
     "multiplication 64": partial(multiplication, 64, "size"),
 }
-SCHEMES: tuple[Name, ...] = get_args(Name)
+SCHEMES: tuple[Garbling, ...] = get_args(Garbling)
 Row = dict[str, Any]
 
 
@@ -73,7 +73,7 @@ def delta(session: Session) -> Any:
     return session.prg.words(2) | np.array([1, 0], dtype=np.uint64)
 
 
-def one_thread(scheme: Name, netlist: Netlist, batch: int, runs: int) -> tuple[float, float]:
+def one_thread(scheme: Garbling, netlist: Netlist, batch: int, runs: int) -> tuple[float, float]:
     """Million AND gates a second: garbled, evaluated."""
     session = Session(0, Ring(), bytes(32))
     garbler, evaluator = Garbler(session, delta(session), scheme), Evaluator(session, scheme)
@@ -89,7 +89,7 @@ def one_thread(scheme: Name, netlist: Netlist, batch: int, runs: int) -> tuple[f
     return garbled, evaluated
 
 
-def cases() -> Iterator[tuple[str, Netlist, Name, int]]:
+def cases() -> Iterator[tuple[str, Netlist, Garbling, int]]:
     """Everything that is measured: circuit by name, netlist, scheme, batch."""
     for name, make in CIRCUITS.items():
         for scheme in SCHEMES:

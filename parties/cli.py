@@ -18,16 +18,15 @@ from typing import Any, NoReturn
 
 import click
 
+from parties.jobs import kinds
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
-COMMANDS = {  # where each is, and its line in the list
+COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come besides
     "demo": ("parties.commands.demo:demo", "Two parties on this machine learn a tree from bundled data."),
     "identity": ("parties.commands.identity:group", "Make and look at keys and certificates."),
     "schema": ("parties.commands.alone:schema_command", "Propose a schema from one's own file."),
-    "id3": ("parties.commands.id3:id3", "Learn the decision tree of both parties' rows."),
     "predict": ("parties.commands.alone:predict", "Classify rows on this machine."),
-    "millionaires": ("parties.commands.questions:millionaires", "Who has more?"),
-    "circuit": ("parties.commands.questions:circuit", "Evaluate a Bristol circuit."),
+    "run": ("parties.commands.run:run", "Run a program of your own, written against the engine."),
     "estimate": ("parties.commands.estimate:group", "What a job will cost, before it runs."),
     "node": ("parties.commands.node:node", "Stay up as a service: take proposals, run what is allowed."),
     "submit": ("parties.commands.operator:submit", "Propose a job."),
@@ -54,7 +53,7 @@ class _Lazy(click.Group):
     """A group that loads a command's module only when it is run: each start stays quick, that of --help too."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *kinds.names()]
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -64,12 +63,18 @@ class _Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            if not kinds.is_known(cmd_name):
+                return None
+            from parties.commands.kinds import command_of
+
+            return command_of(cmd_name)
         module, name = COMMANDS[cmd_name][0].split(":")
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("What two parties can learn together"):
+            formatter.write_dl([(name, kinds.line(name)) for name in kinds.names()])
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 

@@ -15,35 +15,35 @@ A table is a command, a key is its flag with `-` written as `_`; a flag on the c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from parties import files
-from parties.jobs.settings import CircuitSettings, Id3Settings, MillionairesSettings
+from parties.jobs import kinds
+from parties.jobs.settings import KindSettings
 from parties.link.settings import LinkSettings
-from parties.settings import explained
+from parties.settings import LocalPath, explained
 from parties.text import quoted
 from smc.errors import InputError
 
 
 class CommandTables(BaseModel):
-    """The tables of `party.toml` that single commands read."""
+    """The tables of `party.toml` that single commands read: besides the link, one for each kind of job."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     link: LinkSettings = Field(default_factory=LinkSettings.model_construct)
-    id3: Id3Settings = Field(default_factory=Id3Settings.model_construct)
-    millionaires: MillionairesSettings = Field(default_factory=MillionairesSettings.model_construct)
-    circuit: CircuitSettings = Field(default_factory=CircuitSettings.model_construct)
+    circuits: dict[str, LocalPath] = Field(default_factory=dict)
+
+    def of_kind(self, name: str) -> KindSettings:
+        """What the file says of a kind of job."""
+        settings: KindSettings | None = getattr(self, name, None)
+        return kinds.find(name).Settings.model_construct() if settings is None else settings
 
 
 class PartyFile(CommandTables):
@@ -69,10 +69,20 @@ def load(path: Path | None) -> PartyFile:
 
 def read(model: type[AnyTables], path: Path) -> AnyTables:
     """Read `party.toml` as this model. `InputError` names the file and the key."""
+    content = files.read_toml(path)
+    whole = _with_kinds(model, frozenset(content))
     try:
-        return model.model_validate(files.read_toml(path), context={"directory": path.parent})
+        return cast("AnyTables", whole.model_validate(content, context={"directory": path.parent}))
     except ValidationError as error:
-        raise InputError(f"{path}: {explained(error, model)}") from None
+        raise InputError(f"{path}: {explained(error, whole)}") from None
+
+
+@cache
+def _with_kinds(model: type[BaseModel], tables: Collection[str]) -> type[BaseModel]:
+    """The model with the tables of the built-in kinds, and of those other ones that a file has."""
+    named = [name for name in kinds.names() if name in kinds.BUILT_IN or name in tables]
+    found = {name: (kinds.find(name).Settings, Field(default=None)) for name in named if name not in model.model_fields}
+    return create_model(model.__name__, __base__=model, **found)  # type: ignore[call-overload]
 
 
 def state_directory(path: Path) -> Path:

@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from protocols.counts import RowCounts
-from protocols.id3 import Leaf, Problem, Split, Tree, id3, index_width
+from protocols.id3 import Problem, Tree, id3
+from protocols.openings import Decisions, choice_bits, levels
 from smc.counting import Answers, CountingEngine
-from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 
@@ -39,18 +39,10 @@ def _count(engine: CountingEngine, problem: Problem, answers: Answers) -> None:
 
 def _tree_answers(problem: Problem, tree: Tree) -> Iterator[list[BitMatrix]]:
     """What `id3` opens, in order, when it finds `tree`."""
-    level = [(tree, tuple(range(len(problem.domains))))]
-    while level:
-        leaves = np.array([isinstance(node, Leaf) for node, _ in level])
-        labels = [node.label if isinstance(node, Leaf) else 0 for node, _ in level]
-        yield [np.vstack([leaves, bitpack.from_integers(labels, index_width(problem.classes))]).astype(np.uint8)]
-        splits = [(node, left) for node, left in level if isinstance(node, Split)]
-        if splits and len(splits[0][1]) > 1:
-            places = [left.index(node.attribute) for node, left in splits]
-            yield [bitpack.from_integers(places, index_width(len(splits[0][1])))]
-        level = [
-            (child, tuple(a for a in left if a != node.attribute)) for node, left in splits for child in node.children
-        ]
+    for level in levels(problem.domains, problem.classes, tree):
+        yield [level.decisions.bits(problem.classes)]
+        if level.choices is not None:
+            yield [choice_bits(level.choices, level.left)]
 
 
 def _full_answers(problem: Problem, most: int) -> Iterator[list[BitMatrix]]:
@@ -58,9 +50,7 @@ def _full_answers(problem: Problem, most: int) -> Iterator[list[BitMatrix]]:
     nodes, left, depth = 1, len(problem.domains), 0
     while nodes:
         splits = 0 if depth == problem.max_depth or not left else min(nodes, most)
-        decided = np.zeros((1 + index_width(problem.classes), nodes), dtype=np.uint8)
-        decided[0, splits:] = 1
-        yield [decided]
+        yield [Decisions(np.arange(nodes) >= splits, np.zeros(nodes, dtype=np.int64)).bits(problem.classes)]
         if splits and left > 1:
-            yield [np.zeros((index_width(left), splits), dtype=np.uint8)]
+            yield [choice_bits([0] * splits, left)]
         nodes, left, depth = splits * problem.domains[0] if left else 0, left - 1, depth + 1

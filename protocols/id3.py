@@ -8,9 +8,8 @@ majority's (the first class among equals), or the majority class of its parent w
 also start from a tree that is decided down to some depth, which a run that was cut short has left: it ends with the
 tree that the whole run would have found, and opens nothing of the levels above.
 
-Leakage: the tree, and nothing else. What each step opens - leaf or not, the class of a leaf, the attribute of an inner
-node - is the tree itself. Why a node is a leaf stays hidden, as do all counts. Number and shape of messages follow
-from the problem and the tree.
+Leakage: the tree, and nothing else. What a level opens (`protocols.openings`) is that level of the tree itself. Why a
+node is a leaf stays hidden, as do all counts. Number and shape of messages follow from the problem and the tree.
 
 Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (CRYPTO 2000; J. Cryptology 15, 2002). Theirs asks "one class
 left?" by comparing class symbols; here one circuit on the class counts answers that, the minimum-rows rule, the
@@ -35,12 +34,13 @@ from protocols.counts import Counts, Indices, LevelCounts
 from protocols.inputs import both_inputs
 from protocols.logarithm import x_log_x
 from protocols.majority import count_inputs, greatest_sum
+from protocols.openings import Decisions, index_width, read_choices
 from protocols.precision import Precision, count_width, derive
 from protocols.tree import Leaf, Open, Split, Tree, open_depth
 from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, argmin, maximum, select, total
-from smc.engines import GARBLED, Bits, Engine, Prices, Word
+from smc.engines import Bits, Engine, Word
 from smc.errors import InputError
-from smc.primitives import bits as bitpack
+from smc.recipes import GARBLED, Prices
 
 __all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "id3"]
 
@@ -170,11 +170,6 @@ def _check(problem: Problem, own: LevelCounts, nodes: int) -> None:
         raise InputError(f"counts have shape {own.classes.shape}, expected ({nodes}, {problem.classes})")
 
 
-def index_width(count: int) -> int:
-    """Bits of an index below `count`."""
-    return (count - 1).bit_length()
-
-
 # Leaves: one class, few rows, none, or no question left.
 
 
@@ -228,11 +223,11 @@ def _leaves(
     with engine.session.phase("leaves"):
         winner, decided = engine.run(netlist, *count_inputs(engine, own.classes.T, width), inherited)
         (opened,) = engine.reveal(decided)
-    labels = bitpack.to_words(opened[1:])
-    for node, leaf, label in zip(level, opened[0], labels, strict=True):
+    decisions = Decisions.read(opened, problem.classes, last)
+    for node, leaf, label in zip(level, decisions.leaves, decisions.labels, strict=True):
         if leaf:
             node.label = int(label)
-    open_nodes = np.flatnonzero(opened[0] == 0)
+    open_nodes = np.flatnonzero(~decisions.leaves)
     return open_nodes, winner.take(open_nodes)
 
 
@@ -279,7 +274,7 @@ def _splits(engine: Engine, problem: Problem, level: list[_Node], open_nodes: In
             inputs = [bits.take(slice(j, count * left, left)) for j in range(left)]
             netlist = argmin_netlist(left, scores.width, engine.form)
             (index,) = engine.reveal(*engine.run(netlist, *inputs))
-        chosen = bitpack.to_words(index).astype(np.int64)
+        chosen = read_choices(index, candidates.shape[1])
     for i, node in enumerate(open_nodes):
         level[node].attribute = int(candidates[i, chosen[i]])
 

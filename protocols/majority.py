@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.inputs import both_inputs, checked
+from protocols.opened import index_below
 from smc.circuit import GROUP, Builder, Form, Integer, Netlist, Wire, argmax, pick, total, unbeaten
 from smc.engines import Bits, Engine
 from smc.errors import InputError
-from smc.primitives import bits as bitpack
 
 
 @lru_cache(maxsize=128)
@@ -64,4 +64,4 @@ def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int
         return np.zeros(batch, dtype=np.int64)
     netlist = _netlist(classes, width, engine.form)
     (winner,) = engine.reveal(*engine.run(netlist, *count_inputs(engine, counts, width)))
-    return bitpack.to_words(winner).astype(np.int64)
+    return index_below(winner, classes, "a majority's class")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.inputs import Integers, checked, run_on_both
+from protocols.opened import index_below
 from smc.circuit import Builder, Form, Netlist
 from smc.engines import Engine
 
@@ -40,5 +41,5 @@ def strict(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool
 def three_way(engine: Engine, values: Integers, width: int = 32) -> list[str]:
     """For each pair "party0" or "party1", who has more, or "equal"; each party passes its own values."""
     own = checked(values, width, "the value")
-    greater, less = run_on_both(engine, comparison(width, True, engine.form), own)
-    return [NAMES[place] for place in (greater + 2 * less).tolist()]
+    greater_less = run_on_both(engine, comparison(width, True, engine.form), own)
+    return [NAMES[place] for place in index_below(greater_less, len(NAMES), "who has more").tolist()]

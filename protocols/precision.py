@@ -34,8 +34,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from smc.engines.words import GARBLED, MAX_WIDTH, Prices
+from smc.engines.words import MAX_WIDTH
 from smc.errors import InputError
+from smc.recipes import GARBLED, Prices
 
 MAX_TERMS = 16
 MAX_CELLS = 10  # m; more cells never pay

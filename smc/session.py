@@ -24,7 +24,9 @@ class Session:
     """One party's end of a two-party run.
 
     `identifier` is 32 public bytes, the same on both sides and never used for another session.
-    `prg` is this party's private randomness; only tests pass a seeded one.
+    `prg` is this party's private randomness; only tests pass a seeded one. `contributions` is where its share of
+    randomness that the parties make together comes from (`smc.engines.Engine.random`): the same stream, unless
+    `contribute` says otherwise.
     """
 
     def __init__(self, party: int, channel: Channel, identifier: bytes, prg: Prg | None = None) -> None:
@@ -37,6 +39,7 @@ class Session:
         self.identifier = identifier
         self.meter = Meter()
         self.prg = prg if prg is not None else Prg.from_system()
+        self.contributions = self.prg
         self._taken: set[str] = set()
 
     def take(self, purpose: str) -> None:
@@ -48,7 +51,22 @@ class Session:
     def branch(self, name: str) -> Session:
         """A session of its own over the same channel: another identifier, an empty meter. A name serves once."""
         self.take(f"branch {name}")
-        return Session(self.party, self.channel, self.derive("branch", name, size=32), self.prg)
+        branch = Session(self.party, self.channel, self.derive("branch", name, size=32), self.prg)
+        branch.contributions = self.contributions
+        return branch
+
+    @contextmanager
+    def contribute(self, prg: Prg) -> Iterator[None]:
+        """Take this party's contributions to joint randomness from `prg` in the enclosed work.
+
+        Work that both parties do again, each with a generator of the seed it had before, then draws the same joint
+        bits. A seed is this party's secret and serves one piece of work: the same seed gives the same contributions.
+        """
+        before, self.contributions = self.contributions, prg
+        try:
+            yield
+        finally:
+            self.contributions = before
 
     @contextmanager
     def phase(self, name: str) -> Iterator[Cost]:

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs import planner, running
-from parties.jobs.settings import Id3Settings
+from parties.jobs.id3 import Id3, Id3Settings
 from parties.tables import example, schema
 from parties.tables.rows import Table, load
-from protocols import equality, id3, logarithm, majority, millionaires, precision
+from protocols import equality, foresight, id3, logarithm, majority, millionaires, precision
 from protocols.circuit import evaluate
 from protocols.counts import RowCounts
 from protocols.inputs import both_inputs, checked
@@ -177,7 +176,7 @@ def _tables() -> tuple[id3.Problem, list[Table]]:
     agreed = schema.load(demo.schema)
     target = agreed.choose_target()
     halves = [load(path, agreed, target, settings.max_rows) for path in (demo.clinic_a, demo.clinic_b)]
-    return running.problem(settings, agreed, target), halves
+    return Id3(settings, agreed, target).problem, halves
 
 
 def _tree(engine: Engine, batch: int) -> id3.Tree:
@@ -195,7 +194,8 @@ def _clear_tree() -> id3.Tree:
 
 def _count_tree(engine: Any, batch: int) -> object:
     del batch
-    return planner.id3_program(_tables()[0], _clear_tree())(engine)
+    foresight.with_tree(engine, _tables()[0], _clear_tree())
+    return None
 
 
 MORE = Workload(f"millionaires {WIDTH}", _more, _more_is_right)

@@ -11,7 +11,10 @@ from pathlib import Path
 import click
 
 from parties import console, files, identity
-from parties.commands.options import FILE, engine_options
+from parties.commands.kinds import options_of
+from parties.commands.options import FILE
+from parties.jobs.id3 import Id3Settings
+from parties.jobs.settings import ENGINE, parameters
 from parties.tables import example
 from parties.trees.text import to_text
 from parties.trees.tree import TreeFile
@@ -22,7 +25,7 @@ ANNOUNCEMENT = "listening on "
 
 
 @click.command(epilog="Example:  smc demo --svg tree.svg")
-@engine_options("mixed", "lean", "yao", "gmw")
+@options_of([one for one in parameters(Id3Settings) if one.key in ENGINE])
 @click.option("--svg", type=FILE, help="Draw the tree.")
 def demo(svg: Path | None, **flags: str | None) -> None:
     """Two clinics learn one decision tree: fresh identities, mutual TLS on loopback, bundled data.
@@ -39,7 +42,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
             console.err.print(f"{clinic}: new key and certificate, fingerprint {shown}")
         job = ["--schema", str(bundled.schema)]
         for name, value in flags.items():
-            job += [f"--{name}", value] if value is not None else []
+            job += [f"--{name.removeprefix('own_')}", value] if value is not None else []
         outputs = ["--out", str(directory / "tree.json"), "--report", str(directory / "cost.json")]
         outputs += ["--svg", str(svg)] if svg is not None else []
         first = [*job, *outputs, "--listen", "127.0.0.1:0"]

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import click
 from rich.table import Table
 
 from parties import console
-from parties.commands.options import FILE, json_option
-from parties.jobs import planner, running
-from parties.jobs.running import indexed
-from parties.jobs.settings import Id3Settings
+from parties.commands.kinds import options_of, read_flags
+from parties.commands.options import json_option
+from parties.commands.programs import arguments_of, load_program, program_arguments
+from parties.jobs import kinds, profiles
+from parties.jobs.means import Means
+from parties.jobs.settings import Parameter, parameters
 from parties.settings import merge
-from parties.tables import schema
-from parties.trees.tree import TreeFile
-from smc.circuit import load as load_circuit
 from smc.counting import Forecast, Program, forecast
 from smc.engines import Profile
-from smc.errors import InputError
 from smc.link_shape import LinkShape
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+_LINK = click.option("--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP or loopback, lan, wan.")
 
 
-def _common(command: Command) -> Command:
-    """Options of every estimate."""
-    batch = click.option("--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP or loopback, lan, wan.")
-    return batch(json_option(command))
+class _Estimates(click.Group):
+    """An estimate for each kind of job, and for any program."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*kinds.names(), *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.commands or not kinds.is_known(cmd_name):
+            return super().get_command(ctx, cmd_name)
+        return _estimate_of(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        lines = [(name, kinds.line(name)) for name in kinds.names()]
+        with formatter.section("Commands"):
+            formatter.write_dl([*lines, *((name, found.get_short_help_str()) for name, found in self.commands.items())])
 
 
-_batch = click.option("--batch", type=click.IntRange(1, 1 << 24), default=1, help="So many at once  [1]")
-
-
-@click.group("estimate")
+@click.group("estimate", cls=_Estimates)
 def group() -> None:
     """What a job will cost on every engine: AND gates, bytes each way, messages, rounds, and seconds on a link.
 
@@ -44,57 +49,44 @@ def group() -> None:
     """
 
 
-@group.command(
-    short_help="Comparisons.",
-    epilog="Example:  smc estimate millionaires --bits 32 --batch 1000000 --link 100mbit,40ms",
-)
-@click.option("--bits", type=click.IntRange(1, 64), default=32, help="Width of the numbers  [32]")
-@_batch
-@_common
-def millionaires(bits: int, batch: int, link: str, as_json: bool) -> None:
-    """Estimate `smc millionaires`; --batch for many comparisons at once, by the library."""
-    _show(planner.millionaires_program(bits, batch), planner.profiles(integers=False), link, as_json)
+@group.command("run", epilog="Example:  smc estimate run protocols.equality:equal 0,0,0 --link wan")
+@program_arguments
+@click.option("--integers", is_flag=True, help="It computes with integers: count the engines for them, too.")
+@_LINK
+@json_option
+def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: str, as_json: bool) -> None:
+    """Estimate `smc run` of any program written against the engine. What it opens counts as zeros."""
+    found, own = load_program(program), arguments_of(arguments)
+    _show(lambda engine: found(engine, *own), profiles.profiles(integers), link, as_json)
 
 
-@group.command(short_help="A Bristol circuit.", epilog="Example:  smc estimate circuit aes_128.txt --link lan")
-@click.argument("file", type=FILE)
-@_batch
-@_common
-def circuit(file: Path, batch: int, link: str, as_json: bool) -> None:
-    """Estimate `smc circuit` for a Bristol circuit FILE."""
-    netlist = load_circuit(file)
-    if not 1 <= len(netlist.input_widths) <= 2:
-        raise InputError(f"{file}: the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
-    _show(planner.circuit_program(netlist, batch), planner.profiles(integers=False), link, as_json)
+def _estimate_of(name: str) -> click.Command:
+    """The command that counts a kind of job."""
+    kind = kinds.find(name)
+    own = [one for one in parameters(kind.Settings) if _matters(one)]
+    extra = list(parameters(kind.Extra))
+
+    @_LINK
+    @json_option
+    def estimate(link: str, as_json: bool, **flags: Any) -> None:
+        settings = merge(kind.Settings(), read_flags(own, {k: v for k, v in flags.items() if k in _names(own)}))
+        beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
+        task = kind.planned(settings)
+        program, title = task.counted(beside, Means())
+        _show(program, profiles.profiles(kind.integers), link, as_json, title)
+
+    help_ = f"Estimate `smc {name}`: {kinds.line(name)} What depends on the data is said above the table."
+    example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
+    return click.command(name, help=help_, epilog=example)(options_of([*own, *extra])(estimate))
 
 
-@group.command(
-    "id3",
-    short_help="A joint decision tree.",
-    epilog="Example:  smc estimate id3 --schema schema.toml --max-rows 2000 --link wan",
-)
-@click.option("--schema", "schema_", type=FILE, required=True, help="The agreed schema.")
-@click.option("--target", metavar="COLUMN", help="The class column  [target in the schema]")
-@click.option("--delta", type=float, help="As for smc id3  [0.001]")
-@click.option("--min-rows", type=int, help="As for smc id3  [0]")
-@click.option("--max-depth", type=int, help="As for smc id3  [no limit]")
-@click.option("--max-rows", type=int, help="As for smc id3  [65535]")
-@click.option("--tree", type=FILE, help="The tree of an earlier run: then the costs are exact.")
-@_common
-def id3(schema_: Path, tree: Path | None, link: str, as_json: bool, **flags: Any) -> None:
-    """Estimate `smc id3`: exact for the tree of an earlier run, else the most that any tree can cost."""
-    own = merge(Id3Settings(), flags)
-    agreed = schema.load(schema_)
-    target = agreed.choose_target(own.target)
-    problem = running.problem(own, agreed, target)
-    known = None
-    if tree is not None:
-        found = TreeFile.load(tree)
-        if (found.schema_digest, found.target) != (agreed.digest(), target):
-            raise InputError(f"{tree}: the tree is for another schema or target than {schema_} with target {target}")
-        known = indexed(found.tree, agreed, target)
-    title = "for this tree" if known is not None else "at most, whatever the tree"
-    _show(planner.id3_program(problem, known), planner.profiles(integers=True), link, as_json, title)
+def _matters(one: Parameter) -> bool:
+    """Whether a parameter says what is counted: not how, and nothing private."""
+    return not (one.node or one.data or one.is_engine) and one.role in ("public", "file")
+
+
+def _names(found: Sequence[Parameter]) -> set[str]:
+    return {one.variable for one in found}
 
 
 def _show(program: Program, profiles: Sequence[Profile], link: str, as_json: bool, title: str = "") -> None:

@@ -34,7 +34,7 @@ def standing(job: JobView) -> str:
     if job.state == "waiting":
         return "waiting for our consent" if job.waits_for_us else "waiting for the peer's consent"
     if job.state == "running" and job.progress is not None:
-        return f"running, {_level(job.progress)}"
+        return f"running, {shown(job.progress.doing)}"
     by = ""
     if job.state == "refused":
         by = " by us" if job.ours.verdict == "refused" else " by the peer"
@@ -46,10 +46,6 @@ def advance(progress: Progress) -> str:
     volume = console.size(progress.bytes_sent + progress.bytes_received)
     left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
     return f"{volume}, {progress.rounds:,} rounds{left}"
-
-
-def _level(progress: Progress) -> str:
-    return f"level {progress.depth} with {progress.nodes:,} {'node' if progress.nodes == 1 else 'nodes'}"
 
 
 def duration(seconds: float) -> str:
@@ -92,18 +88,22 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     yield "state", [standing(job)]
     yield "proposed", [f"by {proposer}, {moment(job.proposed_at)} UTC"]
     yield "purpose", [job.purpose or "(none given)"]
-    yield "computes", [f"{job.protocol}, target {job.target}"]
-    yield "our table", [job.table if job.peer_table == job.table else f"{job.table} (the peer's: {job.peer_table})"]
-    yield "columns", [", ".join(job.columns)]
+    yield "computes", [f"{job.protocol}{', target ' if job.target else ''}{job.target}", job.question]
+    if job.table or job.peer_table:
+        yield "our table", [job.table if job.peer_table == job.table else f"{job.table} (the peer's: {job.peer_table})"]
+    if job.columns:
+        yield "columns", [", ".join(job.columns)]
     yield "parameters", [", ".join(f"{name} {v}" for name, v in job.parameters.items() if v is not None)]
     yield "reveals", job.reveals
+    if job.asked:
+        yield "asks for", [f"{one.name}: {one.help}" for one in job.asked]
     if job.cost is not None:
         volume = f"{console.size(job.cost.bytes)} both ways, {job.cost.rounds:,} rounds"
         yield (
             "cost",
             [
                 f"{volume}, {duration(job.cost.seconds)} on {job.cost.link}",
-                f"for a tree of at most {job.cost.splits} splits a level, by {job.cost.profile}",
+                f"for {job.cost.assumed}, by {job.cost.profile}" if job.cost.assumed else f"by {job.cost.profile}",
             ],
         )
     yield "ours", [_verdict(job.ours)]
@@ -114,7 +114,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
         yield (
             "progress",
             [
-                f"{_level(job.progress)}, after {duration(job.progress.seconds)}",
+                f"{job.progress.doing}, after {duration(job.progress.seconds)}",
                 f"{advance(job.progress)}; {sent} of it sent, {received} received",
             ],
         )
@@ -142,7 +142,7 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
             short(job.id, known),
             "for our consent" if ours else job.state,
             "us" if job.proposed_by == "us" else "peer",
-            shown(f"{job.protocol}, {job.target}", 40),
+            shown(f"{job.protocol}{', ' if job.target else ''}{job.target}", 40),
             shown(job.table, 30),
             shown(job.purpose, 40),
             moment(job.ended_at or job.proposed_at),

@@ -20,12 +20,14 @@ def node(config_file: Path) -> None:
     Ctrl-C or SIGTERM stops it in order: running sessions have [node] stop seconds to finish; what is not finished goes
     on after the next start. A second Ctrl-C does not wait.
     """
+    from parties.commands.serving import Page
     from parties.node import settings
     from parties.node.service import Node
 
     file = settings.load(config_file)
     with console.progress("starting"):
-        party = Node(file)
+        page = Page(file.node)
+        party = Node(file, page)
         try:
             where = party.start()
         except BaseException:
@@ -33,7 +35,7 @@ def node(config_file: Path) -> None:
             raise
     if sys.stderr.isatty():  # elsewhere the log is all there is, and no place for a login link
         way = f"listening on {where['listens']}" if where["listens"] else f"connecting to {where['connects']}"
-        console.err.print(f"{way}; operator's page: {where['login']}")
+        console.err.print(f"{way}; operator's page: {page.login_link()}")
     try:
         threading.Event().wait()
     except KeyboardInterrupt:  # SIGTERM too

@@ -15,11 +15,15 @@ import click
 
 from parties import console, files
 from parties.commands import job_text
+from parties.commands.kinds import read_private
 from parties.commands.options import FILE, find_party_file, json_option
 from parties.commands.outputs import Outputs, output_options
+from parties.jobs import kinds
+from parties.jobs.settings import private_parameters
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView, State
 from parties.party_file import files_of
+from parties.text import listed
 from smc.errors import InputError, JobMismatchError, LinkError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -30,6 +34,13 @@ FOLLOW = (
 )
 
 _job = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
+_inputs = click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What the job asks to be typed, private; NAME=- reads it from standard input.",
+)
 
 
 def _node_options(command: Command) -> Command:
@@ -45,15 +56,19 @@ def _node_options(command: Command) -> Command:
 @click.command(epilog="Example:  smc submit job.toml --config party.toml --wait")
 @click.argument("file", metavar="JOB.toml", type=FILE)
 @click.option("--wait", is_flag=True, help=FOLLOW)
+@_inputs
 @_node_options
-def submit(file: Path, wait: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+def submit(
+    file: Path, wait: bool, inputs: tuple[str, ...], config_file: Path | None, state: Path | None, as_json: bool
+) -> None:
     """Propose a job to the peer.
 
-    JOB.toml says at least table = "OURS" and purpose = "WHY"; it may say peer_table, target, columns, and everything
-    that [id3] may say, such as delta, min_rows, max_depth and engine.
+    JOB.toml says at least table = "OURS" and purpose = "WHY"; it may say protocol = "KIND" (id3 unless it does),
+    peer_table, and everything that this kind of job may be told, such as target, delta, max_depth and engine for id3.
     """
     node = _node(config_file, state)
     content = files.read_toml(file)
+    content |= read_inputs(content.get("protocol", kinds.DEFAULT), inputs)
     try:
         job = node.submit(content)
     except InputError as error:
@@ -106,10 +121,17 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
 
 @click.command(epilog="Example:  smc approve 3f2a")
 @_job
+@_inputs
 @_node_options
-def approve(job: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
-    """Consent to a job that waits for it; look at it with smc show before."""
-    _tell(_node(config_file, state).approve(job), as_json)
+def approve(job: str, inputs: tuple[str, ...], config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Consent to a job that waits for it; look at it with smc show before.
+
+    What the job asks to be typed is given by --input; it is never stored, so after the node was stopped in the middle
+    of such a job, approve it once more.
+    """
+    node = _node(config_file, state)
+    found = node.job(job)
+    _tell(node.approve(job, read_inputs(found.protocol, inputs)), as_json)
 
 
 @click.command(epilog="Example:  smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
@@ -138,22 +160,21 @@ def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_
 def result(
     job: str, wait: bool, config_file: Path | None, state: Path | None, as_json: bool, **paths: Path | None
 ) -> None:
-    """Print the tree that a job has brought, what was opened for it, and its cost."""
-    from parties.trees.tree import TreeFile  # brings numpy along, which no other of these commands needs
-
+    """Print what a job has brought, what was opened for it, and its cost."""
     node = _node(config_file, state)
-    outputs = Outputs(**paths)
+    outputs = Outputs(None, paths)
     file = find_party_file(config_file)
     outputs.check([*([] if file is None else files_of(file)), *node.state.glob("*")])
     if wait:
         _check_end(_follow(node, node.job(job)))
     found = node.result(job)
-    tree = TreeFile.parse(found.tree)
-    outputs.write(tree, found.cost)
+    kind = kinds.find(found.protocol)
+    outputs = outputs.for_kind(kind)
+    outputs.write(found.document, found.cost)
     if as_json:
-        _print_json(dict(found))
+        _print_json(found.fields())
         return
-    outputs.tell(tree, found.cost)
+    outputs.tell(kind.text(found.document, node.party), found.cost)
     opened = ", ".join(f"{count:,} {job_text.shown(kind)}" for kind, count in found.opened.items())
     console.err.print(f"opened to both parties: {opened or 'nothing'}")
 
@@ -173,6 +194,20 @@ def web(open_: bool, config_file: Path | None, state: Path | None, as_json: bool
 
         if not webbrowser.open(url):
             raise InputError("no browser could be started here: open the link yourself")
+
+
+def read_inputs(protocol: object, texts: tuple[str, ...]) -> dict[str, Any]:
+    """Private inputs as they were typed. `InputError` names the one that is wrong."""
+    if not texts:
+        return {}
+    known = {one.key: one for one in private_parameters(kinds.find(str(protocol)).Settings)}
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or name not in known:
+            raise InputError(f"--input: must be NAME=VALUE, NAME one of {listed(known) or 'none'}")
+        found[name] = read_private(known[name], value)
+    return found
 
 
 def _node(config_file: Path | None, state: Path | None) -> NodeClient:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import click
 
-from parties.jobs.settings import Form, Garbling, Ot
 from parties.link.settings import LinkSettings
 from parties.party_file import PartyFile, load
 from parties.settings import AnySettings, merge
@@ -43,30 +42,6 @@ def link_options(command: Command) -> Command:
     for option in reversed(_LINK):
         command = option(command)
     return command
-
-
-def engine_options(*engines: str) -> Callable[[Command], Command]:
-    """Add --engine, --ot, --garbling and --form."""
-    default = "mixed" if "mixed" in engines else engines[0]
-    options = (
-        click.option(
-            "--engine",
-            type=click.Choice([*engines, "auto"]),
-            help=f"How it is computed; auto measures the link and chooses  [{default}]",
-        ),
-        click.option(
-            "--ot", type=click.Choice(get_args(Ot)), help="Kind of oblivious transfer  [extension: softspoken4]"
-        ),
-        click.option("--garbling", type=click.Choice(get_args(Garbling)), help="Garbled AND gates  [half]"),
-        click.option("--form", type=click.Choice(get_args(Form)), help="Circuits with few gates, or few levels."),
-    )
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

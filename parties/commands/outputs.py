@@ -1,4 +1,4 @@
-"""The files that a tree and its cost can be written to: the flags, the check before the run, the writing."""
+"""The files that a result and its cost can be written to: the check before the run, the writing."""
 
 from __future__ import annotations
 
@@ -12,61 +12,70 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE
+from smc.errors import InputError
 
-if TYPE_CHECKING:  # trees bring numpy along, which only some users of these options need
-    from parties.trees.tree import TreeFile
+if TYPE_CHECKING:
+    from parties.jobs.kind import Kind, KindSettings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_OUTPUTS = (
-    click.option("--out", type=FILE, help="Write the tree as JSON."),
-    click.option("--report", type=FILE, help="Write the cost report as JSON."),
-    click.option("--dot", type=FILE, help="Write the tree in Graphviz's DOT."),
-    click.option("--svg", type=FILE, help="Draw the tree."),
-)
+_OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
+    "out": "Write the result as JSON.",
+    "report": "Write the cost report as JSON.",
+    "dot": "Write a tree in Graphviz's DOT.",
+    "svg": "Draw the result.",
+}
 
 
 def output_options(command: Command) -> Command:
     """Add --out, --report, --dot and --svg."""
-    for option in reversed(_OUTPUTS):
-        command = option(command)
+    for name, help_ in reversed(_OUTPUTS.items()):
+        command = click.option(f"--{name}", type=FILE, help=help_)(command)
     return command
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where each form of the result goes, if it was asked for."""
+    """Where each form of the result goes, by the option that names it, if it was asked for."""
 
-    out: Path | None
-    report: Path | None
-    dot: Path | None
-    svg: Path | None
+    kind: type[Kind] | None
+    paths: Mapping[str, Path | None]
+
+    @classmethod
+    def of(cls, kind: type[Kind], settings: KindSettings) -> Outputs:
+        """Those that a command's settings name."""
+        from parties.jobs.settings import parameters
+
+        wanted = [one for one in parameters(kind.Settings) if one.role == "output"]
+        return cls(kind, {one.key: kind.value(settings, one) for one in wanted})
+
+    def for_kind(self, kind: type[Kind]) -> Outputs:
+        """The same, of a result whose kind is known now. `InputError` if it has no such form."""
+        known = {"report", *(file.option for file in kind.files())}
+        for name, path in self.paths.items():
+            if path is not None and name not in known:
+                raise InputError(f"--{name}: the result of a job of the kind {kind.name} has no such form")
+        return Outputs(kind, self.paths)
 
     def check(self, inputs: Iterable[Path | None]) -> None:
         """`InputError` if a file cannot be written or is an input, before anything is done that takes long."""
-        files.check_outputs({f"--{name}": path for name, path in vars(self).items()}, inputs)
+        files.check_outputs({f"--{name}": path for name, path in self.paths.items()}, inputs)
 
-    def write(self, found: TreeFile, report: Mapping[str, Any]) -> None:
+    def write(self, document: dict[str, Any], report: Mapping[str, Any]) -> None:
         """Write what was asked for. `InputError` if a file cannot be written."""
-        if self.out is not None:
-            found.dump(self.out)
-        if self.report is not None:
-            files.write_text(self.report, json.dumps(report, indent=2) + "\n")
-        if self.dot is not None:
-            from parties.trees.text import to_dot
+        assert self.kind is not None
+        for file in self.kind.files():
+            path = self.paths.get(file.option or "")
+            if path is not None:
+                files.write_text(path, file.content(document))
+        report_path = self.paths.get("report")
+        if report_path is not None:
+            files.write_text(report_path, json.dumps(report, indent=2) + "\n")
 
-            files.write_text(self.dot, to_dot(found.tree, found.target))
-        if self.svg is not None:
-            from parties.trees.drawing import draw_svg  # matplotlib takes its time to load
-
-            files.write_text(self.svg, draw_svg(found.tree, found.target, f"Decision tree for {found.target}"))
-
-    def tell(self, found: TreeFile, report: Mapping[str, Any]) -> None:
-        """The tree on standard output; what was written, and what it cost, on standard error."""
-        from parties.trees.text import to_text
-
-        console.out.print(to_text(found.tree), end="")
-        written = [str(path) for path in vars(self).values() if path is not None]
+    def tell(self, text: str, report: Mapping[str, Any]) -> None:
+        """The result on standard output; what was written, and what it cost, on standard error."""
+        console.out.print(text, end="")
+        written = [str(path) for path in self.paths.values() if path is not None]
         if written:
             console.err.print(f"written: {', '.join(written)}")
         console.show(console.cost_table(report), console.err)

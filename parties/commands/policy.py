@@ -16,7 +16,7 @@ from parties.identity import load_certificate
 from parties.policy.request import Request
 from parties.policy.rules import Rule, conditions, decide, remarks
 from parties.tables import schema
-from parties.text import did_you_mean, quoted
+from parties.text import quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,14 +88,12 @@ def _request(
 ) -> Request:
     """The request that the node would make of such a job."""
     from parties.node import gate, proposal
+    from parties.node.offers import Offers
 
     job = proposal.read_job(fields)
-    name = job.table if proposed_by == "us" else job.peer_table or job.table
-    table = file.tables.get(name)
-    if table is None:
-        raise InputError(f"there is no table {quoted(name)}{did_you_mean(name, file.tables)}")
-    own = job.model_copy(update={"table": name})
-    made = proposal.propose(own, schema.load(table.schema_file), table.max_rows, party=0)
+    name = (job.table if proposed_by == "us" else job.peer_table or job.table) or ""
+    means = Offers.of(file, 0).means(name)
+    made = proposal.propose(job.model_copy(update={"table": name or None}), means)
     peer = None if file.link.peer is None else load_certificate(file.link.peer)
     around = gate.Surroundings(runs_today=runs, waiting=0, at=at, address=address)
     return gate.request(made, 0, proposed_by, file, peer, around)

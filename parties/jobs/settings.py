@@ -1,30 +1,71 @@
-"""The settings of jobs: what may be chosen, and every default."""
+"""The settings of a kind of job: each is said once, with its title, help, bounds, default and role.
+
+Flags, tables of party.toml, job files, the page's form and labels, the policy's bounds and a notebook's parameters are
+all read off these fields, through `parameters`. A field is made by `public`, `private`, `own_file` or `output`.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+import types
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
-from pydantic import (
-    Field,
-    model_validator,
-)
+from pydantic import Field, model_validator
+from pydantic.fields import FieldInfo
 
-from parties.settings import Count, LocalPath, Settings
+from parties.settings import LocalPath, Settings
+from smc.recipes import BOOLEAN_ENGINES, ENGINES, Form, Garbling, Kind
 
-BooleanEngine: TypeAlias = Literal["auto", "yao", "gmw"]
-AnyEngine: TypeAlias = Literal["auto", "yao", "gmw", "mixed", "lean"]
-Ot: TypeAlias = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
-Garbling: TypeAlias = Literal["half", "three-halves"]
-Form: TypeAlias = Literal["size", "depth"]
+Role: TypeAlias = Literal["public", "private", "file", "output"]
+if TYPE_CHECKING:
+    AnyEngine: TypeAlias = str
+    BooleanEngine: TypeAlias = str
+else:  # the names that the recipes have
+    AnyEngine = Literal[("auto", *ENGINES)]
+    BooleanEngine = Literal[("auto", *BOOLEAN_ENGINES)]
+
+MAX_ROWS = 65535  # no party has more rows than that, unless another bound is agreed on
+AnyField: TypeAlias = Any  # what stands to the right of a field's type
+
+
+def _field(role: Role, default: object, title: str, help_: str, about: dict[str, Any], options: Any) -> AnyField:
+    return Field(default=default, title=title, description=help_, json_schema_extra={"role": role, **about}, **options)
+
+
+def public(default: object, title: str, help_: str, *, none: str = "", node: bool = False, **options: Any) -> AnyField:
+    """A parameter that both parties must have the same.
+
+    `none` says what leaving it out means, "no limit" stands for an infinite number; `node`: only a node's job has it.
+    """
+    return _field("public", default, title, help_, {"none": none, "node": node}, options)
+
+
+def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -> AnyField:
+    """A party's own input, typed by its operator: never told, never stored."""
+    return _field("private", None, title, help_, {"metavar": metavar}, options)
+
+
+def own_file(title: str, help_: str, *, argument: bool = False, data: bool = False, **options: Any) -> AnyField:
+    """A file on this machine. `argument`: named by its place on the command line; `data`: it holds private rows."""
+    return _field("file", None, title, help_, {"argument": argument, "data": data}, options)
+
+
+def output(help_: str) -> AnyField:
+    """A file to write."""
+    return _field("output", None, "", help_, {}, {})
 
 
 class EngineSettings(Settings):
     """How circuits and integers are computed; `auto` measures the link and chooses all of it."""
 
-    engine: AnyEngine
-    ot: Ot = "extension"
-    garbling: Garbling = "half"
-    form: Form | None = None
+    engine: AnyEngine = public("mixed", "Engine", "How it is computed; auto measures the link and chooses")
+    ot: Kind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
+    garbling: Garbling = public("half", "Garbling", "Garbled AND gates")
+    form: Form | None = public(
+        None, "Circuits", "Circuits with few gates (size) or few levels (depth)", none="the engine's own"
+    )
 
     @model_validator(mode="after")
     def _auto_chooses(self) -> EngineSettings:
@@ -34,34 +75,112 @@ class EngineSettings(Settings):
         return self
 
 
-class Id3Settings(EngineSettings):
-    """`smc id3`. `max_rows` is public: no party has more rows than that."""
-
-    data: LocalPath | None = None
-    schema_file: LocalPath | None = Field(default=None, alias="schema")  # a model's `schema` is pydantic's
-    target: str | None = None
-    delta: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = 0.001
-    min_rows: Count = 0
-    max_depth: Count | None = None
-    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
-    engine: AnyEngine = "mixed"
-    out: LocalPath | None = None
-    report: LocalPath | None = None
-    dot: LocalPath | None = None
-    svg: LocalPath | None = None
+ENGINE = tuple(EngineSettings.model_fields)  # what of a specification makes the profile
 
 
-class MillionairesSettings(EngineSettings):
-    """`smc millionaires`: a private number of at most `bits` bits."""
+class KindSettings(EngineSettings):
+    """What every kind of job has."""
 
-    value: Count | None = None
-    bits: Annotated[int, Field(strict=True, ge=1, le=64)] = 32
-    engine: BooleanEngine = "yao"
+    out: LocalPath | None = output("Write the result as JSON.")
+    report: LocalPath | None = output("Write the cost report as JSON.")
 
 
-class CircuitSettings(EngineSettings):
-    """`smc circuit`: a circuit file in Bristol format and this party's input to it."""
+@dataclass(frozen=True)
+class Parameter:
+    """One field of a kind's settings, as everything that is derived from it sees it.
 
-    file: LocalPath | None = None
-    input: str | None = None
-    engine: BooleanEngine = "yao"
+    `key` is its name in files, and with `-` for `_` its flag; `type` what it is read as; `none` what None means.
+    """
+
+    key: str
+    title: str
+    help: str
+    role: Role
+    type: type
+    choices: tuple[str, ...]
+    default: object
+    none: str
+    node: bool
+    argument: bool
+    data: bool
+    metavar: str | None
+
+    @property
+    def flag(self) -> str:
+        """The flag of the key."""
+        return "--" + self.key.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """What a command gets it as: never a word of Python's."""
+        return f"own_{self.key}"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it can be bounded."""
+        return self.type in (int, float)
+
+    @property
+    def is_engine(self) -> bool:
+        """Whether it says how to compute, not what."""
+        return self.key in ENGINE
+
+    def shown_default(self) -> str:
+        """The default in words."""
+        return self.none if self.default is None else str(self.default)
+
+
+@cache
+def parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
+    """The fields of the settings that have a role: what a kind adds first, then how it is computed, then outputs."""
+    found = [_parameter(name, info) for name, info in settings.model_fields.items() if _about(info)]
+    last = {"public": 1, "output": 2}
+    return tuple(sorted(found, key=lambda one: last[one.role] if one.is_engine or one.role == "output" else 0))
+
+
+def public_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
+    """Those that both parties must have the same."""
+    return tuple(one for one in parameters(settings) if one.role == "public")
+
+
+def private_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
+    """Those that an operator types."""
+    return tuple(one for one in parameters(settings) if one.role == "private")
+
+
+def _about(info: FieldInfo) -> dict[str, Any]:
+    extra = info.json_schema_extra
+    return extra if isinstance(extra, dict) and "role" in extra else {}
+
+
+def _parameter(name: str, info: FieldInfo) -> Parameter:
+    about = _about(info)
+    read, choices = _type(info.annotation)
+    return Parameter(
+        key=info.alias or name,
+        title=info.title or name,
+        help=info.description or "",
+        role=about["role"],
+        type=read,
+        choices=choices,
+        default=info.default,
+        none=about.get("none", ""),
+        node=about.get("node", False),
+        argument=about.get("argument", False),
+        data=about.get("data", False),
+        metavar=about.get("metavar"),
+    )
+
+
+def _type(annotation: Any) -> tuple[type, tuple[str, ...]]:
+    """The plain type behind an annotation, and the words to choose from if it is a choice."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _type(get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        return _type(next(part for part in get_args(annotation) if part is not type(None)))
+    if origin is Literal:
+        return str, get_args(annotation)
+    if origin is tuple:
+        return tuple, ()
+    return (annotation if annotation in (int, float, str, Path) else str), ()

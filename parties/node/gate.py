@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -10,12 +9,11 @@ from typing import Literal
 from cryptography import x509
 
 from parties.identity import Identity, common_name, fingerprint
-from parties.node.proposal import PARAMETERS, Proposal, misfit
+from parties.node.offers import Offers
+from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
 from parties.policy.request import Request, request_for
 from parties.policy.rules import Decision, decide
-from parties.sources.settings import TableSettings
-from parties.tables.schema import Schema
 
 MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 
@@ -32,14 +30,6 @@ class Who:
     def peer_name(self) -> str:
         """The peer's name."""
         return common_name(self.peer)
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A table that this party takes part with: its settings and its public schema."""
-
-    settings: TableSettings
-    schema: Schema
 
 
 @dataclass(frozen=True)
@@ -65,7 +55,7 @@ class Judgement:
 class Gate:
     """Judges jobs by what this party offers and by its rules."""
 
-    def __init__(self, who: Who, file: NodeFile, offers: Mapping[str, Offer]) -> None:
+    def __init__(self, who: Who, file: NodeFile, offers: Offers) -> None:
         self._who, self._file, self._offers = who, file, offers
 
     def judge(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> Judgement:
@@ -95,17 +85,15 @@ class Gate:
         """Why the job is impossible here, whatever the rules say."""
         if (job.proposer == self._who.party) != (proposed_by == "us"):
             return "this node does not know the job"  # the peer says that we proposed it
-        offer = self._offers.get(job.tables[self._who.party])
-        if offer is None:
-            return f"there is no table '{job.tables[self._who.party]}' here"
+        table = job.tables[self._who.party]
+        if table and table not in self._offers.tables:
+            return f"there is no table '{table}' here"
         if proposed_by == "peer" and around.waiting >= MAX_WAITING:
             return f"{around.waiting} jobs are waiting already"
-        least = offer.settings.max_rows
-        if job.settings.max_rows < least:  # or a run that fails for too many rows would tell the peer about them
-            return f"max_rows of the job must be at least {least}, the public bound of the table here"
-        if job.settings.engine == "auto" and not job.is_countable:
+        misfit = job.task.misfit(self._offers.means(table))
+        if misfit is None and job.task.settings.engine == "auto" and not job.task.is_countable:
             return "the job is too large for the engine auto: name an engine"
-        return misfit(job.agreed, offer.schema)
+        return misfit
 
 
 def request(
@@ -123,9 +111,9 @@ def request(
         roles=file.peer.roles,
         proposed_by=proposed_by,
         table=job.tables[party],
-        columns=job.agreed.attributes,
-        protocol=job.specification["protocol"],
-        parameters={name: getattr(job.settings, name) for name in PARAMETERS},
+        columns=job.task.columns,
+        protocol=job.task.name,
+        parameters=job.task.parameters(),
         purpose=job.purpose,
         runs_today=around.runs_today,
         at=around.at,

@@ -11,14 +11,14 @@ from typing import Any
 
 from parties import records
 from parties.identity import fingerprint
-from parties.node import outcome, proposal
+from parties.jobs.kind import State
+from parties.node import outcome
 from parties.node.gate import Who
 from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.operator.interface import AuditEntry, AuditState
 from parties.records import Signed
 from parties.records.kinds import Kind, Side
-from protocols.tree import Tree
 
 
 class Journal:
@@ -49,13 +49,13 @@ class Journal:
             "peer_fingerprint": fingerprint(self._who.peer),
             "address": address,
             "digest": job.digest,
-            "protocol": job.specification["protocol"],
+            "protocol": job.task.name,
             "purpose": job.purpose,
             "table": job.tables[party],
             "peer_table": job.tables[1 - party],
-            "target": job.target,
-            "columns": list(job.agreed.attributes),
-            "parameters": {name: job.specification.get(name) for name in proposal.PARAMETERS},
+            "target": job.task.subject,
+            "columns": list(job.task.columns),
+            "parameters": {name: job.specification.get(name) for name in job.task.parameters()},
         }
         self._log.append("proposed", record.id, fields)
         self.heard(record, None)
@@ -82,11 +82,11 @@ class Journal:
         fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile, "address": address}
         self._log.append("started", record.id, fields)
 
-    def opened(self, record: Record, tree: Tree, levels: range) -> None:
-        """A session has opened these levels of the tree."""
-        for depth in levels:
-            kinds = outcome.opened(record.ours.proposal, tree, depth)
-            self._log.append("opened", record.id, {"depth": depth, "opened": kinds})
+    def opened(self, record: Record, state: State, steps: range) -> None:
+        """A session has opened these steps."""
+        for step in steps:
+            kinds = record.ours.proposal.task.opened(state, step)
+            self._log.append("opened", record.id, {"depth": step, "opened": kinds})
 
     def interrupted(self, record: Record, why: str) -> None:
         """A session was cut short."""
@@ -96,7 +96,11 @@ class Journal:
     def finished(self, record: Record, found: Mapping[str, Any]) -> None:
         """The result is there."""
         spent = outcome.added(record.spent, record.current)
-        self._log.append("finished", record.id, {"outcome": found["tree"], "opened": found["opened"], **spent})
+        self._log.append(
+            "finished",
+            record.id,
+            {"outcome": found[record.ours.proposal.task.noun], "opened": found["opened"], **spent},
+        )
 
     def ended(self, record: Record, party: Side, said: Statement, error: BaseException | None = None) -> None:
         """A party has cancelled the job, or it has failed there."""

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from parties.node import checkpoint, outcome, proposal
-from parties.node.gate import Gate, Offer, Surroundings, Who
+from parties.jobs.means import Means
+from parties.node import outcome, proposal
+from parties.node.gate import Gate, Surroundings, Who
+from parties.node.inputs import Inputs
 from parties.node.journal import Journal
+from parties.node.offers import Offers
 from parties.node.proposal import Proposal
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
 from parties.records.kinds import Kind
-from parties.text import did_you_mean, quoted
-from protocols.tree import Tree, cut
+from parties.text import quoted
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 
@@ -48,11 +50,13 @@ class Ledger:
         connection: sqlite3.Connection,
         who: Who,
         gate: Gate,
-        offers: dict[str, Offer],
+        offers: Offers,
+        inputs: Inputs,
         said: Callable[[str], None],
         changed: Callable[[str], None],
     ) -> None:
         self._connection, self._who, self._gate, self._offers = connection, who, gate, offers
+        self._inputs = inputs
         self._said, self._changed = said, changed
         self._lock = threading.RLock()
         self._store = Store(connection)
@@ -122,22 +126,37 @@ class Ledger:
     def propose(self, fields: dict[str, Any]) -> Record:
         """A job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
         job = proposal.read_job(fields)
-        offer = self._offers.get(job.table)
-        if offer is None:
-            raise InputError(f"there is no table {quoted(job.table)}{did_you_mean(job.table, self._offers)}")
-        made = proposal.propose(job, offer.schema, offer.settings.max_rows, self._who.party)
+        made = proposal.propose(job, self._offers.means(job.table or ""))
+        self._check_typed(made, job.typed)
         with self._writing():
             judgement = self._gate.judge(made, "us", self._around(made))
             if judgement.verdict != "approved":
                 raise InputError(f"this cannot be proposed: {judgement.reason}")
             ours = Statement(proposal=made, verdict="approved", by=judgement.by, at=_now())
             record = self._begin(Record(proposed_by="us", ours=ours))
+            self._inputs.put(made.id, job.typed)
         return self._tell(record)
 
-    def decide(self, beginning: str, verdict: Literal["approved", "refused"], why: str = "") -> Record:
-        """The operator's verdict on a job that waits for it."""
+    def decide(
+        self,
+        beginning: str,
+        verdict: Literal["approved", "refused"],
+        why: str = "",
+        typed: Mapping[str, Any] | None = None,
+    ) -> Record:
+        """The operator's verdict on a job that waits for it, with what the job asks the operator to type.
+
+        What was typed is forgotten when the node ends: then it is typed again, by approving once more.
+        """
         with self._writing():
             record = self.find(beginning)
+            if verdict == "approved" and self._needs(record):
+                self._check_typed(record.ours.proposal, typed or {})
+                self._inputs.put(record.id, typed or {})
+                if record.ours.verdict == "approved":
+                    return self._tell(self._put(record.model_copy(update={"note": ""})))
+            elif typed:
+                raise InputError(f"job {record.id[:8]} asks for nothing to be typed")
             if self.state(record) != "waiting" or record.ours.verdict != "waiting":
                 raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
             ours = record.ours.model_copy(
@@ -223,12 +242,20 @@ class Ledger:
             if record.ours.by not in ("operator", "proposer"):
                 decision = self._gate.allows_now(record.ours.proposal, self._around(record.ours.proposal))
                 if decision.effect != "permit":
-                    if record.note != decision.reason:
-                        self._put(record.model_copy(update={"note": decision.reason}))
+                    self._not_now(record, decision.reason)
                     return None
+            if missing := self._missing(record):
+                how = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
+                self._not_now(record, f"needs {', '.join(missing)} to be typed: {how}")
+                return None
             self._running.add(identifier)
         self._changed(identifier)
         return record
+
+    def means(self, record: Record) -> Means:
+        """What this party brings to a job. `InputError` if its table is not there any more."""
+        job = record.ours.proposal
+        return self._offers.means(job.tables[self._who.party], self._inputs.of(record.id))
 
     def met(self, identifier: str, depth: int, profile: str, fingerprint: str) -> None:
         """The session has begun: the peer is there, and both go on from this depth."""
@@ -244,22 +271,22 @@ class Ledger:
             changes |= {"fingerprint": fingerprint or record.fingerprint, "profile": profile or record.profile}
             self._put(record.model_copy(update={"started_at": record.started_at or _now(), "note": "", **changes}))
 
-    def reached(self, identifier: str, tree: Tree, total: Cost) -> None:
-        """The checkpoint: all levels above the open nodes are decided. `total` is the session's cost so far.
+    def reached(self, identifier: str, state: Any, total: Cost) -> None:
+        """The checkpoint, as JSON: all steps in it are decided. `total` is the session's cost so far.
 
-        `ProtocolError` if the tree is not the one that sessions before have found: then rows have changed somewhere.
+        `ProtocolError` if it is not what sessions before have found: then rows have changed somewhere.
         """
         with self._writing():
-            self._checkpoint(self._get_running(identifier), tree, total)
+            self._checkpoint(self._get_running(identifier), state, total)
 
-    def computed(self, identifier: str, tree: Tree, total: Cost, report: dict[str, Any]) -> None:
-        """The session has ended well: keep the tree, and sign what it says."""
+    def computed(self, identifier: str, state: Any, total: Cost, report: dict[str, Any]) -> None:
+        """The session has ended well: keep the result, and sign what it says."""
         with self._writing():
             record = self._get(identifier)
             if self.state(record) in ENDED:
                 return
-            record = self._checkpoint(record, tree, total).model_copy(update={"cost": report})
-            found = outcome.result(record.ours.proposal, tree)
+            record = self._checkpoint(record, state, total).model_copy(update={"cost": report})
+            found = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state))
             self._journal.finished(record, found)
             signed = self._journal.sign(found)
             record = record.model_copy(
@@ -348,16 +375,44 @@ class Ledger:
         self._journal.proposed(record, self.address)
         return self._put(record)
 
-    def _checkpoint(self, record: Record, tree: Tree, total: Cost) -> Record:
-        """Keep the tree if it is larger than the one there is, and record what this session has opened of it."""
-        known = checkpoint.from_json(record.tree)
-        common = min(checkpoint.decided(known), checkpoint.decided(tree))
-        if cut(known, common) != cut(tree, common):
-            raise ProtocolError("another tree than before: a party's rows have changed since the job began")
-        self._journal.opened(record, tree, range(record.depth, checkpoint.decided(tree)))
-        deeper = max(known, tree, key=checkpoint.decided)
-        changes = {"tree": checkpoint.to_json(deeper), "current": outcome.traffic(total)}
-        return self._put(record.model_copy(update={**changes, "depth": checkpoint.decided(tree)}))
+    def _checkpoint(self, record: Record, found: Any, total: Cost) -> Record:
+        """Keep the state if it goes further than the one there is, and record what this session has opened of it."""
+        task = record.ours.proposal.task
+        known, state = task.decode(record.tree), task.decode(found)
+        steps = task.steps(state)
+        common = min(task.steps(known), steps)
+        if task.cut(known, common) != task.cut(state, common):
+            raise ProtocolError(f"another {task.noun} than before: a party's rows have changed since the job began")
+        self._journal.opened(record, state, range(record.depth, steps))
+        changes = {"tree": task.encode(max(known, state, key=task.steps)), "current": outcome.traffic(total)}
+        return self._put(record.model_copy(update={**changes, "depth": steps}))
+
+    def _missing(self, record: Record) -> list[str]:
+        """What the operator has still to type."""
+        try:
+            return record.ours.proposal.task.missing(self.means(record))
+        except InputError:  # the table or circuit has gone: the session will say so
+            return []
+
+    def _needs(self, record: Record) -> bool:
+        return self.state(record) not in ENDED and bool(self._missing(record))
+
+    def _check_typed(self, job: Proposal, typed: Mapping[str, Any]) -> None:
+        """`InputError` unless what was typed is all that the job asks for, and fits."""
+        means = self._offers.means(job.tables[self._who.party], typed)
+        names = [one.key for one in job.task.asked()]
+        if unknown := [name for name in typed if name not in names]:
+            raise InputError(f"{unknown[0]}: the job does not ask for it")
+        if missing := job.task.missing(means):
+            raise InputError(f"{missing[0]}: the job asks for it, and nothing is typed: --input {missing[0]}=VALUE")
+        if names:
+            with job.task.open(means):
+                pass
+
+    def _not_now(self, record: Record, why: str) -> None:
+        """Why a job must not run now, for our operator."""
+        if record.note != why:
+            self._put(record.model_copy(update={"note": why}))
 
     def _end(self, record: Record, end: End, why: str, error: BaseException | None = None) -> Record:
         ours = record.ours.model_copy(update={"end": end, "why": why[:500], "signed": None})

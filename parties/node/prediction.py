@@ -4,42 +4,55 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from functools import lru_cache
 
-from parties.jobs import planner
-from parties.node.proposal import Proposal
-from protocols import id3
+from parties.canonical import canonical
+from parties.jobs import profiles
+from parties.jobs.kind import Kind, Means
 from smc.counting import forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape
 
+MOST_KEPT = 1024
+
 
 @dataclass(frozen=True)
 class Prediction:
-    """Of a typical tree: bytes both ways, rounds of party 0 and 1, seconds on the link, and the bytes of each level."""
+    """Of a typical run: bytes both ways, rounds of party 0 and 1, seconds on the link, and the bytes of each step."""
 
+    profile: Profile
     bytes: int
     rounds: tuple[int, int]
     seconds: float
-    levels: tuple[int, ...]
+    steps: tuple[int, ...]
 
 
 _counting = threading.Lock()  # the same job is not counted by two threads at once
+_known: dict[tuple[str, Profile, str], Prediction] = {}
 
 
-def predicted(job: Proposal, profile: Profile, link: str) -> Prediction | None:
-    """What the job will cost with this profile on such a link; None if it is too large to be counted ahead."""
-    if not job.is_countable:
+def predicted(task: Kind, means: Means, link: str) -> Prediction | None:
+    """What a task will cost on such a link; None if it is too large to be counted ahead.
+
+    With its own profile, or for the engine "auto" with the first that could be chosen.
+    """
+    if not task.is_countable:
         return None
+    specification = task.specification()
+    profile = profiles.named(specification) or profiles.contenders(task.integers)[0]
+    key = canonical(specification), profile, link
     with _counting:
-        return _counted(job.problem, profile, link)
+        if key not in _known:
+            while len(_known) >= MOST_KEPT:
+                _known.pop(next(iter(_known)))
+            _known[key] = _counted(task, means, profile, link)
+        return _known[key]
 
 
-@lru_cache(maxsize=1024)
-def _counted(problem: id3.Problem, profile: Profile, link: str) -> Prediction:
-    counted = forecast(planner.id3_program(problem, splits=planner.TYPICAL_SPLITS), profile)
+def _counted(task: Kind, means: Means, profile: Profile, link: str) -> Prediction:
+    counted = forecast(task.program(means), profile)
     outermost = [cost for path, cost in counted.meters[0].phases.items() if "/" not in path]
     return Prediction(
+        profile,
         counted.bytes,
         (counted.costs[0].rounds, counted.costs[1].rounds),
         counted.seconds(LinkShape.parse(link)),

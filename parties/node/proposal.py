@@ -7,44 +7,86 @@ the peer is taken apart and put together again: what does not come out the same 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
-from typing import Annotated, Any, Literal
+from functools import cache, cached_property
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from parties.canonical import canonical, job_digest
-from parties.jobs import planner, running
-from parties.jobs.running import PROFILE, id3_specification
-from parties.jobs.settings import Id3Settings
+from parties.jobs import kinds
+from parties.jobs.kind import Kind, KindSettings, Means
+from parties.jobs.settings import parameters, private_parameters
 from parties.link.handshake import MAX_JOB_BYTES
-from parties.settings import explained, merge, validated
-from parties.tables.schema import Schema
-from protocols import id3
+from parties.settings import Settings, explained, validated
 from smc.errors import InputError
 
 MAX_PURPOSE = 400
 Identifier = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+TableName = Annotated[str, Field(max_length=200)]  # empty: the job needs none
 
 
-class JobFile(Id3Settings):
-    """What an operator writes to propose a job: `smc submit JOB.toml`."""
+class JobHead(Settings):
+    """What every job file says, whatever its kind."""
 
-    protocol: Literal["id3"] = "id3"
-    table: Name
+    protocol: str = kinds.DEFAULT
+    table: Name | None = None
     peer_table: Name | None = None  # the same name unless given
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE)] = ""
-    columns: tuple[str, ...] | None = None
+
+
+class JobFile(JobHead, KindSettings):
+    """What an operator writes to propose a job, `smc submit JOB.toml`: the head, and the settings of its kind."""
 
     @model_validator(mode="after")
     def _no_files(self) -> JobFile:
-        for key in ("data", "schema", "out", "report", "dot", "svg"):
-            if getattr(self, "schema_file" if key == "schema" else key) is not None:
+        given = {
+            info.alias or name for name, info in type(self).model_fields.items() if getattr(self, name) is not None
+        }
+        for one in parameters(type(self)):
+            if one.role in ("file", "output") and one.key in given:
                 raise ValueError(
-                    f"{key} has no place in a job: the rows are a table of party.toml, the result is fetched"
+                    f"{one.key} has no place in a job: the rows are a table of party.toml, the result is fetched"
                 )
         return self
+
+    @property
+    def kind(self) -> type[Kind]:
+        """The kind of job."""
+        return kinds.find(self.protocol)
+
+    @property
+    def settings(self) -> KindSettings:
+        """The settings of the kind, without what is typed."""
+        apart = {*JobHead.model_fields, *(one.key for one in private_parameters(self.kind.Settings))}
+        given = self.model_dump(exclude_unset=True, by_alias=True)
+        return self.kind.Settings.model_validate({name: value for name, value in given.items() if name not in apart})
+
+    @property
+    def typed(self) -> dict[str, Any]:
+        """The private inputs that stand in it."""
+        keys = {one.key for one in private_parameters(self.kind.Settings)}
+        given = self.model_dump(exclude_none=True, by_alias=True)
+        return {name: value for name, value in given.items() if name in keys}
+
+
+@cache
+def _job_model(kind: type[Kind]) -> type[JobFile]:
+    return create_model("JobFile", __base__=(JobFile, kind.Settings))  # type: ignore[arg-type]
+
+
+def read_job(fields: Mapping[str, Any]) -> JobFile:
+    """A job file's content, checked. `InputError` names the key."""
+    protocol = fields.get("protocol", kinds.DEFAULT)
+    if not isinstance(protocol, str):
+        raise InputError("protocol: must be text in quotes")
+    try:
+        kind = kinds.find(protocol)
+    except InputError as error:
+        raise InputError(f"protocol: {error}") from None
+    return validated(_job_model(kind), fields)
 
 
 class Proposal(BaseModel):
@@ -56,7 +98,7 @@ class Proposal(BaseModel):
     proposer: Annotated[int, Field(strict=True, ge=0, le=1)]
     proposed_at: datetime
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE)]
-    tables: tuple[Name, Name]
+    tables: tuple[TableName, TableName]
     specification: dict[str, Any]
 
     @model_validator(mode="after")
@@ -66,47 +108,21 @@ class Proposal(BaseModel):
         if len(canonical(self.job)) > MAX_JOB_BYTES:
             raise ValueError(f"it has more than the {MAX_JOB_BYTES} bytes that a session can carry: take fewer columns")
         try:
-            rebuilt = id3_specification(self.settings, self.agreed, self.target)
-            if canonical(rebuilt) != canonical(self.specification):
+            if canonical(self.task.specification()) != canonical(self.specification):
                 raise ValueError("the specification has fields that do not belong to it")
-            _ = self.problem  # refused here if it cannot be
         except InputError as error:
             raise ValueError(str(error)) from None
+        if self.task.reads_table and "" in self.tables:
+            raise ValueError("it names no table")
         return self
 
     @cached_property
-    def agreed(self) -> Schema:
-        """The schema of the run: its columns and their categories."""
-        return Schema.from_public(self.specification.get("schema"))
-
-    @cached_property
-    def target(self) -> str:
-        """The class column."""
-        target = self.specification.get("target")
-        if not isinstance(target, str) or target not in self.agreed.attributes:
-            raise ValueError("the target is not an attribute of the schema")
-        return target
-
-    @cached_property
-    def settings(self) -> Id3Settings:
-        """The parameters of the run."""
-        chosen = {name: value for name, value in self.specification.items() if name in PARAMETERS}
-        return merge(Id3Settings(), chosen)
-
-    @cached_property
-    def problem(self) -> id3.Problem:
-        """The protocol's view."""
-        return running.problem(self.settings, self.agreed, self.target)
-
-    @property
-    def is_countable(self) -> bool:
-        """Whether its cost can be counted ahead in a few seconds, by what was measured; a peer may propose anything."""
-        problem = self.problem
-        attributes, classes = len(problem.domains), problem.classes
-        levels = attributes if problem.max_depth is None else min(problem.max_depth, attributes)
-        candidates = planner.TYPICAL_SPLITS * (levels * attributes - levels * (levels - 1) // 2)
-        logarithms = candidates * max(problem.domains, default=1) * (classes + 1)
-        return candidates <= 8000 and logarithms <= 500_000 and classes <= 200
+    def task(self) -> Kind:
+        """What is to be computed."""
+        protocol = self.specification.get("protocol")
+        if not isinstance(protocol, str):
+            raise ValueError("the specification names no protocol")
+        return kinds.find(protocol).agreed(self.specification)
 
     @cached_property
     def job(self) -> dict[str, Any]:
@@ -119,52 +135,20 @@ class Proposal(BaseModel):
         return job_digest(self.job)
 
 
-PARAMETERS = ("delta", "min_rows", "max_depth", "max_rows", *PROFILE)
-
-
-def propose(own: JobFile, schema: Schema, max_rows: int, party: int) -> Proposal:
-    """The proposal of party `party` for its table of this schema; `max_rows` is the table's public bound."""
-    target = schema.choose_target(own.target)
-    if own.columns is not None:
-        if set(own.columns) <= {target} or len(set(own.columns)) < len(own.columns):
-            raise InputError("columns: name each column once, and one at least besides the target")
-        schema = schema.only([*own.columns, target])
-    given = own.model_dump(include=set(PARAMETERS), exclude_unset=True)
-    settings = merge(Id3Settings(), {"max_rows": max_rows, **given})
-    names = (own.table, own.peer_table or own.table)
+def propose(own: JobFile, means: Means) -> Proposal:
+    """The proposal of this party, by its means. `InputError` names what is wrong."""
+    task = own.kind.proposed(own.settings, means)
+    if task.reads_table and own.table is None:
+        raise InputError("table: is missing")
+    names = (own.table or "", own.peer_table or own.table or "")
     try:
         return Proposal(
             id=secrets.token_hex(16),
-            proposer=party,
+            proposer=means.party,
             proposed_at=datetime.now(UTC).replace(microsecond=0),
             purpose=own.purpose,
-            tables=names if party == 0 else names[::-1],
-            specification=id3_specification(settings, schema, target),
+            tables=names if means.party == 0 else names[::-1],
+            specification=task.specification(),
         )
     except ValidationError as error:
         raise InputError(f"the job: {explained(error, Proposal)}") from None
-
-
-def read_job(fields: dict[str, Any]) -> JobFile:
-    """A job file's content, checked. `InputError` names the key."""
-    return validated(JobFile, fields)
-
-
-def misfit(job: Schema, table: Schema) -> str | None:
-    """Why a table of a party cannot serve a job: an attribute that it lacks, or knows with other values."""
-    for name, values in job.attributes.items():
-        if name not in table.attributes:
-            return f"the table has no attribute '{name}'"
-        if table.attributes[name] != values:
-            return f"the table's attribute '{name}' has other values than the job's"
-    return None
-
-
-def reveals(job: Proposal, peer: str) -> list[str]:
-    """What a run reveals to whom, a sentence each."""
-    rows = f"{job.settings.max_rows:,}"
-    return [
-        f"We and {peer} both learn the decision tree for {job.target} of both tables' rows together.",
-        f"{peer} learns nothing else of our rows, only that they are at most {rows}.",
-        f"We learn nothing else of {peer}'s rows, only that they are at most {rows}.",
-    ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import secrets
 import socket
 import sqlite3
 import threading
@@ -11,10 +9,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol
 
 from parties import files, records
 from parties.identity import fingerprint, load_certificate, load_identity
+from parties.jobs.means import Means
 from parties.link.address import Address, parse_address
 from parties.link.listening import Port, RefusedError, Take
 from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
@@ -23,33 +22,38 @@ from parties.link.settings import require_link
 from parties.node import sessions, views
 from parties.node.control import LABEL, Control, control_options
 from parties.node.events import Events, MetricsServer
-from parties.node.gate import Gate, Offer, Who
+from parties.node.gate import Gate, Who
 from parties.node.health import Health
+from parties.node.inputs import Inputs, Secrets
 from parties.node.ledger import ClosedError, Ledger
+from parties.node.offers import Offers
 from parties.node.settings import NodeFile
 from parties.node.store import Record
-from parties.operator.interface import AuditEntry, AuditState, JobResult, JobView, NodeView
+from parties.operator.interface import ENDED, AuditEntry, AuditState, JobResult, JobView, NodeView, Operator
 from parties.policy.rules import remarks
 from parties.records.database import FILE_NAME, signed_head
-from parties.sources.mapping import rules
 from parties.sources.opening import open_table
-from parties.sources.settings import TableSettings
-from parties.tables import schema
-from parties.web.api import routes
-from parties.web.app import make_app
-from parties.web.login import Logins
-from parties.web.server import WebServer
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
 
 STREAMS = 40  # threads of the port: the control link, sessions, health checks
 
 
+class Front(Protocol):
+    """What an operator reaches the node by: its page and API, put together with the node by whoever starts it."""
+
+    def start(self, operator: Operator) -> str:
+        """Begin to serve; where."""
+
+    def stop(self) -> None:
+        """End it; may be called twice, or without a start."""
+
+
 class Node:
     """A running node. `stop` must be called at its end."""
 
-    def __init__(self, file: NodeFile) -> None:
-        self._file = file
+    def __init__(self, file: NodeFile, front: Front) -> None:
+        self._file, self._front = file, front
         link = require_link(file.link)
         identity = load_identity(link.identity, link.certificate)
         self._who = Who(identity, load_certificate(link.peer), 0 if link.listen is not None else 1)
@@ -62,8 +66,8 @@ class Node:
             timeout=link.timeout,
             shape=link.emulate,
         )
-        offers = {name: _offer(name, table) for name, table in file.tables.items()}
-        self._offers = offers
+        offers = self._offers = Offers.of(file, self._who.party)
+        self._inputs = Inputs()
         self._predict = str(link.emulate) if link.emulate is not None else file.node.link
         self._started = _now()
         self._events = Events()
@@ -71,9 +75,11 @@ class Node:
         self._connection = records.connect(file.node.state / FILE_NAME)
         self._lock = files.lock(file.node.state / "lock")
         self._ledger = Ledger(
-            self._connection, self._who, Gate(self._who, file, offers), offers, self._say, self._changed
+            self._connection, self._who, Gate(self._who, file, offers), offers, self._inputs, self._say, self._changed
         )
         self._refuse_changed_records()
+        self._secrets = Secrets(file.node.state / "secrets")
+        self._secrets.keep_only(r.id for r in self._ledger.all() if self._ledger.state(r) not in ENDED)
         self._control = Control(
             control_options(options),
             self._hear,
@@ -86,7 +92,7 @@ class Node:
             self._ledger,
             options,
             identity,
-            offers,
+            self._secrets,
             self._who.party,
             file.node.sessions,
             lambda: self._control.connected,
@@ -95,9 +101,6 @@ class Node:
         )
         self._health = Health()
         self._port: Port | None = None
-        self._logins = Logins()
-        self._key = secrets.token_urlsafe(32)
-        self._web: WebServer | None = None
         self._metrics: MetricsServer | None = None
         self._began = self._stopping = False
         self._states: Mapping[str, str] = {}  # of all jobs, as logged last
@@ -118,19 +121,15 @@ class Node:
             )
             self._address = self._port.address
         node = self._file.node
-        api = routes(self, self._key, self._login_link)
-        self._web = WebServer(parse_address(node.web, lowest_port=0), make_app(self, self._logins, api))
-        self._web.start()
+        web = self._front.start(self)
         self._metrics = MetricsServer(parse_address(node.metrics, lowest_port=0), self._events.registry)
         health = self._health.serve(parse_address(node.health, lowest_port=0))
-        access = {"url": f"http://{self._web.address}", "key": self._key}
-        files.write_text(node.state / "api.json", json.dumps(access) + "\n", private=True)
         self._ledger.note(
             "node started",
             version=version("smc"),
             fingerprint=fingerprint(self._who.identity.certificate),
             peer_fingerprint=fingerprint(self._who.peer),
-            tables=list(self._offers),
+            tables=list(self._offers.tables),
         )
         self._began = True
         self._events.log("node started", name=self._who.identity.name, peer=self._who.peer_name)
@@ -139,9 +138,9 @@ class Node:
         self._sessions.start()
         threading.Thread(target=self._try_tables, name="smc-tables", daemon=True).start()
         way = {("listens", "connects")[self._who.party]: str(self._address)}
-        served = {"web": access["url"], "metrics": f"http://{self._metrics.address}/metrics", "health": str(health)}
+        served = {"web": web, "metrics": f"http://{self._metrics.address}/metrics", "health": str(health)}
         self._events.log("ready", **way, **served)
-        return {"listens": "", "connects": "", **way, **served, "login": self._login_link()}
+        return {"listens": "", "connects": "", **way, **served}
 
     def stop(self, why: str = "", seconds: float | None = None) -> None:
         """Stop in order: begin nothing new, let running sessions finish for a while, cut the rest at their last level.
@@ -156,12 +155,11 @@ class Node:
         self._control.stop()
         if self._began:
             self._ledger.note("node stopped", why=why)
-        for part in (self._web, self._metrics, self._health):
+        for part in (self._front, self._metrics, self._health):
             if part is not None:
                 part.stop()
         if self._port is not None:
             self._port.close()
-        (self._file.node.state / "api.json").unlink(missing_ok=True)
         self._ledger.close()
         self._lock.close()
         if self._began:
@@ -181,7 +179,7 @@ class Node:
             connected=self._control.connected,
             started_at=self._started,
             version=version("smc"),
-            tables=list(self._offers),
+            tables=list(self._offers.tables),
             trouble="" if self._control.connected else self._control.trouble,
         )
 
@@ -197,9 +195,9 @@ class Node:
         """See `Operator`."""
         return self._view(self._ledger.propose(job))
 
-    def approve(self, identifier: str) -> JobView:
+    def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
         """See `Operator`."""
-        return self._view(self._ledger.decide(identifier, "approved"))
+        return self._view(self._ledger.decide(identifier, "approved", typed=typed))
 
     def refuse(self, identifier: str, why: str) -> JobView:
         """See `Operator`."""
@@ -241,10 +239,12 @@ class Node:
 
     def _try_tables(self) -> None:
         """Tell at once, not at the first job, which tables cannot be opened. No value of theirs is looked at."""
-        for remark in remarks(self._file.policy, {name: o.schema.attributes for name, o in self._offers.items()}):
+        for remark in remarks(
+            self._file.policy, {name: offer.schema.attributes for name, offer in self._offers.tables.items()}
+        ):
             self._events.log("policy", remark=remark)
         warm()  # or the first job would wait for the compiler
-        for name, offer in self._offers.items():
+        for name, offer in self._offers.tables.items():
             columns = list(offer.schema.attributes)
             try:
                 open_table(offer.settings, offer.schema, columns[0], columns).close()
@@ -298,26 +298,19 @@ class Node:
         state = states.get(identifier, "")
         if state and self._states.get(identifier) != state:
             self._events.log("job", job=identifier, state=state)
+        if state in ENDED:
+            self._inputs.forget(identifier)
+            self._secrets.forget(identifier)
         self._states = states
         self._sessions.wake()
 
     def _view(self, record: Record) -> JobView:
-        progress = self._sessions.progress(record.id)
-        return views.job_view(record, self._ledger.state(record), self._who, progress, self._predict)
-
-    def _login_link(self) -> str:
-        assert self._web is not None
-        return self._logins.link(f"http://{self._web.address}")
-
-
-def _offer(name: str, table: TableSettings) -> Offer:
-    """A table of the file with its schema."""
-    try:
-        offer = Offer(table, schema.load(table.schema_file))
-        rules(table.columns, offer.schema, list(offer.schema.attributes))  # a mapping that does not fit is told now
-        return offer
-    except InputError as error:
-        raise InputError(f"tables.{name}: {error}") from None
+        progress, state = self._sessions.progress(record.id), self._ledger.state(record)
+        try:
+            means = self._ledger.means(record)
+        except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
+            means = Means(self._who.party)
+        return views.job_view(record, state, self._who, means, progress, self._predict)
 
 
 def _resolved(address: Address) -> str | None:

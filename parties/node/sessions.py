@@ -11,26 +11,26 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from parties.identity import Identity
-from parties.jobs import planner
+from parties.jobs.means import AwayError
 from parties.link.handshake import make_hello
 from parties.link.listening import RefusedError, Take
 from parties.link.opening import Link, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream
-from parties.node import checkpoint, outcome, runner
+from parties.node import outcome
 from parties.node.events import Events
-from parties.node.gate import Offer
+from parties.node.executor import Event, Finished, Linked, Met, Order, Reached, Stopped, Worker
+from parties.node.inputs import Secrets
 from parties.node.ledger import ClosedError, Ledger
 from parties.node.prediction import predicted
 from parties.node.store import Record
 from parties.operator.interface import ENDED, Progress
-from protocols import id3
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 from smc.meter import Cost
 
@@ -42,30 +42,32 @@ LOOK_SECONDS = 1.0
 
 @dataclass
 class Running:
-    """A session under way. `cut` ends it, once there is anything to cut; `why` is the reason if it was."""
+    """A session under way, as its worker's events tell; `why` is the reason if it was cut."""
 
     started: float = field(default_factory=time.monotonic)
-    cut: Callable[[str], object] | None = None
+    worker: Worker | None = None
     why: str = ""
+    begun: bool = False
     first: int = 0
-    level: id3.Level | None = None
+    step: Reached | None = None
     cost: Cost = field(default_factory=Cost)
-    costs_of_levels: tuple[int, ...] = ()  # of a typical tree: none if it could not be counted
+    costs_of_steps: tuple[int, ...] = ()  # of a typical run: none if it could not be counted
 
     def abort(self, why: str) -> None:
         """Cut it, if there is anything to cut yet; of several reasons the first counts."""
-        if self.cut is not None:
+        if self.worker is not None and self.worker.can_be_cut:
             self.why = self.why or why
-            self.cut(why)
+            self.worker.abort(why)
 
     def progress(self) -> Progress:
         """Where it is."""
         seconds = time.monotonic() - self.started
-        depth = self.level.depth if self.level is not None else self.first
-        done, ahead = sum(self.costs_of_levels[self.first : depth]), sum(self.costs_of_levels[depth:])
+        step = self.step.step if self.step is not None else self.first
+        done, ahead = sum(self.costs_of_steps[self.first : step]), sum(self.costs_of_steps[step:])
         return Progress(
-            depth=depth,
-            nodes=self.level.nodes if self.level is not None else 0,
+            depth=step,
+            nodes=self.step.size if self.step is not None else 0,
+            doing=self.step.words if self.step is not None else "beginning",
             bytes_sent=self.cost.bytes_sent,
             bytes_received=self.cost.bytes_received,
             rounds=self.cost.rounds,
@@ -82,14 +84,14 @@ class Sessions:
         ledger: Ledger,
         options: LinkOptions,
         identity: Identity,
-        offers: dict[str, Offer],
+        secrets: Secrets,
         party: int,
         limit: int,
         connected: Callable[[], bool],
         events: Events,
         link: str = "lan",  # what predictions are for
     ) -> None:
-        self._ledger, self._options, self._identity, self._offers = ledger, options, identity, offers
+        self._ledger, self._options, self._identity, self._secrets = ledger, options, identity, secrets
         self._party, self._limit, self._connected, self._events = party, limit, connected, events
         self._link = link
         self._lock = threading.RLock()  # taken before the ledger's, never after
@@ -151,8 +153,7 @@ class Sessions:
             raise RefusedError(str(error)) from None
 
         def take(stream: Stream) -> None:
-            session.cut = lambda _: stream.cancel()
-            self._spawn(record, session, partial(link_over, stream, options, hello))
+            self._start(record, session, partial(link_over, stream, options, hello), lambda _: stream.cancel())
 
         return outbox_for(options, hello), take
 
@@ -172,7 +173,7 @@ class Sessions:
                 except RefusedError:
                     continue
                 options = self._options_for(record)
-                self._spawn(record, session, partial(open_link, options, record.ours.proposal.job))
+                self._start(record, session, partial(open_link, options, record.ours.proposal.job))
 
     # Both.
 
@@ -195,15 +196,35 @@ class Sessions:
         auto = record.ours.proposal.specification["engine"] == "auto"
         return replace(self._options, label=LABEL + record.id, wait=DIAL_SECONDS, measure=auto)
 
-    def _spawn(self, record: Record, session: Running, dial: Callable[[], AbstractContextManager[Link]]) -> None:
-        def work() -> None:
-            try:
-                with suppress(ClosedError):
-                    self._session(record, session, dial)
-            finally:
-                self._end(record.id)
+    def _start(
+        self,
+        record: Record,
+        session: Running,
+        dial: Callable[[], AbstractContextManager[Link]],
+        cut: Callable[[str], object] | None = None,
+    ) -> None:
+        """Give the session to a worker."""
+        job, identifier = record.ours.proposal, record.id
 
-        threading.Thread(target=work, name=f"smc-job-{record.id[:8]}", daemon=True).start()
+        def tell(event: Event) -> None:
+            try:
+                self._heard(identifier, session, event)
+            except ClosedError:
+                if not isinstance(event, Finished | Stopped):
+                    raise  # there is no node any more: the session ends
+
+        try:
+            means = self._ledger.means(record)
+            typical = predicted(job.task, means, self._link)
+            session.costs_of_steps = typical.steps if typical is not None else ()
+            key, secret = self._identity.key_pem, self._secrets.of(identifier)
+            order = Order(job, means, record.tree, record.profile, record.fingerprint, key, secret)
+        except Exception as error:
+            tell(Stopped(error))
+            self._end(identifier)
+            return
+        session.worker = Worker(order, dial, tell, partial(self._end, identifier), cut)
+        session.worker.start()
 
     def _end(self, identifier: str) -> None:
         """No session of this job is under way any more."""
@@ -212,45 +233,53 @@ class Sessions:
             self._idle.notify_all()
         self._ledger.over(identifier)
 
-    def _session(self, record: Record, session: Running, dial: Callable[[], AbstractContextManager[Link]]) -> None:
-        """One session, to whatever end."""
-        job, identifier = record.ours.proposal, record.id
-        watcher = _Watcher(self, identifier, session)
-        try:
-            offer = self._offers.get(job.tables[self._party])
-            if offer is None:
-                raise InputError(f"there is no table '{job.tables[self._party]}' in party.toml any more")
-            typical = predicted(job, planner.INTEGER[0], self._link)
-            session.costs_of_levels = typical.levels if typical is not None else ()
-            with dial() as link:
-                session.cut = link.channel.abort
-                session.cost = link.session().meter.total
-                rows = partial(runner.rows_of, job, offer, self._identity, record.fingerprint)
-                found = runner.run(link, job, checkpoint.from_json(record.tree), record.profile, rows, watcher)
-            self._pauses.pop(identifier, None)
-            self._ledger.computed(identifier, found.tree, found.total, found.report)
-            self._events.log("session finished", job=identifier, **outcome.traffic(found.total))
-        except runner.AwayError as error:
-            self._broke(identifier, session, str(error), begun=False)
-            self._ledger.remark(identifier, str(error))
-        except (ProtocolError, JobMismatchError, InputError) as error:
-            self._events.log("job failed", job=identifier, error=type(error).__name__)
-            public = "an error in its own input" if isinstance(error, InputError) else str(error)
-            self._ledger.failed(identifier, error, public)
-        except LinkError as error:
-            self._broke(identifier, session, session.why or str(error), watcher.begun)
-        except sqlite3.Error as error:  # a full disk, as a rule: the job goes on when there is room
-            self._events.log("records cannot be written", job=identifier, why=str(error))
-            self._pause(identifier, longer=True)
-        except Exception as error:
-            self._events.log("job failed", job=identifier, error=type(error).__name__)
-            self._ledger.failed(identifier, error, "internal error")
-        if watcher.begun:
+    def _heard(self, identifier: str, session: Running, event: Event) -> None:
+        """What a worker tells, passed on to the ledger. What that raises ends the session."""
+        match event:
+            case Linked(total):
+                session.cost = total
+            case Met(step, profile, fingerprint):
+                session.begun, session.first, session.started = True, step, time.monotonic()
+                self._ledger.met(identifier, step, profile, fingerprint)
+                self._events.log("session began", job=identifier, depth=step, profile=profile)
+            case Reached():
+                session.step = event
+                self._ledger.reached(identifier, event.state, event.total)
+                self._events.log("level", job=identifier, depth=event.step)
+            case Finished(state, total, report):
+                self._pauses.pop(identifier, None)
+                self._ledger.computed(identifier, state, total, report)
+                self._events.log("session finished", job=identifier, **outcome.traffic(total))
+                self._events.session_ended(time.monotonic() - session.started, total)
+            case Stopped(error):
+                self._stopped(identifier, session, error)
+
+    def _stopped(self, identifier: str, session: Running, error: BaseException) -> None:
+        """A session has ended by an error: the job goes on later, or it has failed."""
+        match error:
+            case ClosedError():
+                pass
+            case AwayError():
+                self._broke(identifier, session, str(error), begun=False)
+                self._ledger.remark(identifier, str(error))
+            case ProtocolError() | JobMismatchError() | InputError():
+                self._events.log("job failed", job=identifier, error=type(error).__name__)
+                public = "an error in its own input" if isinstance(error, InputError) else str(error)
+                self._ledger.failed(identifier, error, public)
+            case LinkError():
+                self._broke(identifier, session, session.why or str(error), session.begun)
+            case sqlite3.Error():  # a full disk, as a rule: the job goes on when there is room
+                self._events.log("records cannot be written", job=identifier, why=str(error))
+                self._pause(identifier, longer=True)
+            case _:
+                self._events.log("job failed", job=identifier, error=type(error).__name__)
+                self._ledger.failed(identifier, error, "internal error")
+        if session.begun:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
         """The session broke: leave the job alone for a while, longer each time that it got no further."""
-        self._pause(identifier, longer=not begun or session.level is None or session.level.depth <= session.first)
+        self._pause(identifier, longer=not begun or session.step is None or session.step.step <= session.first)
         if begun and self._ledger.state(self._ledger.find(identifier)) not in ENDED:
             self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
             self._ledger.broke(identifier, why, session.cost)
@@ -259,27 +288,3 @@ class Sessions:
         last = self._pauses.get(identifier, (0.0, SHORTEST_PAUSE / 2))[1]
         pause = min(2 * last, LONGEST_PAUSE) if longer else SHORTEST_PAUSE
         self._pauses[identifier] = (time.monotonic() + pause, pause)
-
-
-@dataclass
-class _Watcher:
-    """Passes on to the ledger how a session goes on."""
-
-    sessions: Sessions
-    identifier: str
-    session: Running
-    begun: bool = False
-
-    def met(self, depth: int, profile: str, fingerprint: str) -> None:
-        """See `runner.Watcher`."""
-        self.begun = True
-        self.session.first = depth
-        self.session.started = time.monotonic()
-        self.sessions._ledger.met(self.identifier, depth, profile, fingerprint)
-        self.sessions._events.log("session began", job=self.identifier, depth=depth, profile=profile)
-
-    def reached(self, level: id3.Level, total: Cost) -> None:
-        """See `runner.Watcher`."""
-        self.session.level = level
-        self.sessions._ledger.reached(self.identifier, level.tree, total)
-        self.sessions._events.log("level", job=self.identifier, depth=level.depth)

@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS jobs (
 class Record(BaseModel):
     """All that a node keeps of a job.
 
-    `tree` is the checkpoint, the tree of indices so far (`parties.node.checkpoint`); never a share or a key.
+    `tree` is the checkpoint, the state as its kind writes it (of ID3 a tree of indices); never a share or a key.
     `fingerprint` is a keyed digest of the own counts at the root: it tells whether the rows have changed since.
     `note` is for this party's operator only; the statements are what the peer has been told and has said.
     """

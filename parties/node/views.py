@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Literal
 
-from parties.jobs import planner
-from parties.jobs.running import PROFILE
-from parties.node import checkpoint, outcome, proposal, statement
+from parties.jobs.kind import Kind, Means
+from parties.node import checkpoint, statement
 from parties.node.gate import Who
 from parties.node.prediction import predicted
-from parties.node.proposal import Proposal
 from parties.node.statement import Statement
 from parties.node.store import Record
-from parties.operator.interface import JobResult, JobView, PredictedCost, Progress, State, Verdict
-from smc.engines import Profile
+from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
 
 
-def job_view(record: Record, state: State, who: Who, progress: Progress | None, link: str) -> JobView:
+def job_view(record: Record, state: State, who: Who, means: Means, progress: Progress | None, link: str) -> JobView:
     """A job as this party sees it; `link` is the kind of link that the predicted cost is for."""
     job, party = record.ours.proposal, who.party
-    settings = job.settings
+    task = job.task
     why = statement.why(record.ours, record.theirs, who.peer_name)
+    ended_badly = state in ("refused", "cancelled", "failed")
     return JobView(
         id=record.id,
         state=state,
@@ -29,15 +27,18 @@ def job_view(record: Record, state: State, who: Who, progress: Progress | None, 
         proposed_at=job.proposed_at.isoformat(),
         ended_at=record.ended_at,
         peer=who.peer_name,
-        protocol=job.specification["protocol"],
+        protocol=task.name,
+        title=task.title,
+        question=task.question,
         purpose=job.purpose,
         table=job.tables[party],
         peer_table=job.tables[1 - party],
-        target=job.target,
-        columns=list(job.agreed.attributes),
-        parameters={name: getattr(settings, name) for name in proposal.PARAMETERS},
-        reveals=proposal.reveals(job, who.peer_name),
-        cost=_cost(job, party, link) if state not in ("refused", "cancelled", "failed") else None,
+        target=task.subject,
+        columns=list(task.columns),
+        parameters=task.parameters(),
+        asked=[] if ended_badly or state == "done" else _asked(task, means),
+        reveals=task.reveals(who.peer_name),
+        cost=None if ended_badly else _cost(task, means, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason),
         theirs=_verdict(record.theirs, ""),
@@ -55,16 +56,26 @@ def job_result(record: Record, state: State) -> JobResult:
     assert ours is not None
     assert theirs is not None
     assert record.cost is not None
-    tree = outcome.tree_file(record.ours.proposal, checkpoint.from_json(record.tree))
+    task = record.ours.proposal.task
     return JobResult(
         id=record.id,
-        tree=tree.fields(),
+        protocol=task.name,
+        noun=task.noun,
+        document=task.document(task.decode(record.tree)),
         cost=record.cost,
         opened=ours.result["opened"],
         summary={"result": ours.result, "our_head": ours.head.model_dump(), "their_head": theirs.head.model_dump()},
         our_signature=ours.signature,
         their_signature=theirs.signature,
     )
+
+
+def _asked(task: Kind, means: Means) -> list[Asked]:
+    try:
+        missing = task.missing(means)
+    except InputError:  # the circuit is not here: the job cannot run anyway
+        return []
+    return [Asked(name=one.key, title=one.title, help=one.help) for one in task.asked() if one.key in missing]
 
 
 def _ended_by(record: Record, state: State) -> Literal["", "us", "peer"]:
@@ -82,16 +93,14 @@ def _verdict(side: Statement | None, reason: str) -> Verdict:
     )
 
 
-def _cost(job: Proposal, party: int, link: str) -> PredictedCost | None:
-    """What the job will cost with its own profile, or for the engine "auto" with the default one."""
-    named = {name: job.specification[name] for name in PROFILE if name in job.specification}
-    profile = planner.INTEGER[0] if named["engine"] == "auto" else Profile(**named)
-    found = predicted(job, profile, link)
+def _cost(task: Kind, means: Means, party: int, link: str) -> PredictedCost | None:
+    """What the job will cost, the sessions' own messages included."""
+    found = predicted(task, means, link)
     if found is None:
         return None
     return PredictedCost(
-        splits=planner.TYPICAL_SPLITS,
-        profile=str(profile),
+        assumed=task.assumed,
+        profile=str(found.profile),
         bytes=found.bytes + checkpoint.BYTES,
         rounds=found.rounds[party] + checkpoint.ROUNDS,
         seconds=found.seconds,

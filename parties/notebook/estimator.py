@@ -25,9 +25,8 @@ try:
 except ImportError:
     raise ImportError("parties.notebook needs scikit-learn: pip install 'smc[notebook]'") from None
 
-from parties.jobs import running
-from parties.jobs.running import Report, id3_specification
-from parties.jobs.settings import Id3Settings
+from parties.jobs.id3 import Id3, Id3Settings
+from parties.jobs.running import Report
 from parties.link.settings import LinkSettings
 from parties.notebook import fitting
 from parties.party_file import load
@@ -44,6 +43,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.operator.interface import Operator
 
+DEFAULTS = Id3Settings()
 PARAMETERS = ("delta", "min_rows", "max_depth", "max_rows", "engine")
 TARGET = "class"  # what the classes are called if nothing gives them a name
 
@@ -77,11 +77,11 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         schema: Schema | Path | str | None = None,
         target: str | None = None,
         *,
-        delta: float = 0.001,
-        min_rows: int = 0,
-        max_depth: int | None = None,
+        delta: float = DEFAULTS.delta,
+        min_rows: int = DEFAULTS.min_rows,
+        max_depth: int | None = DEFAULTS.max_depth,
         max_rows: int | None = None,
-        engine: str = "mixed",
+        engine: str = DEFAULTS.engine,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
         self.schema = schema
@@ -165,20 +165,20 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if given is None or y is not None:
                 raise InputError("a source of counts comes with its schema, and without y")
             own, agreed, target = X, given, given.choose_target(self.target)
-            problem = running.problem(settings, agreed, target)
+            task = Id3(settings, agreed, target)
             self._take_names(agreed.features(target))
             classes = np.array(agreed.attributes[target], dtype=object)
         else:
             agreed, target, columns, labels = self._read(X, y, given)
-            problem = running.problem(settings, agreed, target)
-            own = fitting.counted(problem, agreed, columns, categories.column(target, labels.tolist()))
+            task = Id3(settings, agreed, target)
+            own = fitting.counted(task.problem, agreed, columns, categories.column(target, labels.tolist()))
             classes = categories.typed(agreed.attributes[target], labels)
         cost: Report | None = None
         if link is None:
-            tree = fitting.alone(problem, own)
+            tree = fitting.alone(task.problem, own)
         else:
-            tree, cost = fitting.with_peer(link, id3_specification(settings, agreed, target), problem, own)
-        found = TreeFile(agreed.digest(), target, settings.delta, running.named(tree, agreed, target))
+            tree, cost = fitting.with_peer(link, task, own)
+        found = task.tree_file(tree)
         self.tree_file_, self.classes_, self.attributes_ = found, classes, agreed.features(target)
         self.schema_, self.cost_, self.job_ = agreed, cost, None
         return self

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from parties import console
+from parties.jobs.id3 import Id3
 from parties.jobs.running import Connection, Report
 from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator
@@ -62,22 +63,12 @@ def alone(problem: Problem, own: Counts) -> Tree:
     return run_local(program, timeout=NEVER)[0]
 
 
-def with_peer(link: LinkSettings, specification: Report, problem: Problem, own: Counts) -> tuple[Tree, Report]:
+def with_peer(link: LinkSettings, task: Id3, own: Counts) -> tuple[Tree, Report]:
     """The tree of both parties' rows, and its cost; the peer runs `smc id3`, or this.
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
     """
-    from parties.jobs import planner
-
-    progress = _Log()
-    return Connection(link).run(
-        specification,
-        lambda engine: id3(
-            engine, problem, own, lambda level: progress.doing(f"level {level.depth}: {level.nodes} nodes")
-        ),
-        progress,
-        lambda: planner.id3_program(problem, splits=planner.TYPICAL_SPLITS),
-    )
+    return Connection(link).run_task(task, own, _Log())
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

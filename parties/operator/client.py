@@ -87,9 +87,9 @@ class NodeClient:
         """Propose a job, given as the content of a job file; the peer is told as soon as it is connected."""
         return self._ask(JobView, "POST", "jobs", job)
 
-    def approve(self, identifier: str) -> JobView:
-        """Consent to a job that waits for it."""
-        return self._ask(JobView, "POST", _path(identifier, "/approve"))
+    def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
+        """Consent to a job that waits for it, and give what it asks to be typed; never stored."""
+        return self._ask(JobView, "POST", _path(identifier, "/approve"), {"typed": typed} if typed else None)
 
     def refuse(self, identifier: str, why: str) -> JobView:
         """Decline a job; the proposer sees why."""
@@ -111,6 +111,11 @@ class NodeClient:
     def verify(self) -> AuditState:
         """Check the whole audit log."""
         return self._ask(AuditState, "GET", "audit/state")
+
+    @property
+    def party(self) -> int:
+        """The node's party: 0 if it listens, 1 if it connects."""
+        return 0 if self.node().role == "listens" else 1
 
     def login(self) -> str:
         """A fresh link to the node's page, good for one login."""

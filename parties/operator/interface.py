@@ -29,12 +29,12 @@ class Verdict(View):
 
 
 class PredictedCost(View):
-    """What the job will cost, counted before it runs, for a typical tree: of at most `splits` splits a level.
+    """What the job will cost, counted before it runs; `assumed` says for what, if it depends on the data.
 
     Bytes are both ways, rounds this party's.
     """
 
-    splits: int
+    assumed: str
     profile: str
     bytes: int
     rounds: int
@@ -43,18 +43,27 @@ class PredictedCost(View):
 
 
 class Progress(View):
-    """Where a running job is: the level being decided and its nodes, and what the session has cost so far.
+    """Where a running job is: the step under way, of how many things at once, and what the session has cost so far.
 
-    `seconds_left` is None as long as nothing can be said.
+    `doing` says the same in words. `seconds_left` is None as long as nothing can be said.
     """
 
     depth: int
     nodes: int
+    doing: str
     bytes_sent: int
     bytes_received: int
     rounds: int
     seconds: float
     seconds_left: float | None
+
+
+class Asked(View):
+    """A private input that the operator types when consenting."""
+
+    name: str
+    title: str
+    help: str
 
 
 class JobView(View):
@@ -71,13 +80,16 @@ class JobView(View):
     proposed_at: str
     ended_at: str | None
     peer: str
-    protocol: str
+    protocol: str  # the kind of job
+    title: str  # the kind in words
+    question: str  # what is asked, a phrase
     purpose: str
-    table: str  # ours
+    table: str  # ours; empty if the job needs none
     peer_table: str
-    target: str
+    target: str  # what it is about: a column, or empty
     columns: list[str]  # all that are read, in schema order, the target among them
     parameters: dict[str, int | float | str | None]
+    asked: list[Asked]  # what has to be typed and is not there
     reveals: list[str]  # what is revealed to whom, a sentence each
     cost: PredictedCost | None
     digest: str  # SHA-256 of the public job
@@ -94,19 +106,32 @@ class JobView(View):
 
 
 class JobResult(View):
-    """What a finished job has brought: the tree (the content of tree.json), its cost, and what was opened and signed.
+    """What a finished job has brought, its cost, and what was opened and signed.
 
-    `opened` counts every opened value by its kind. `cost` is the report of the last session. `summary` is what both
-    signed; signatures are hexadecimal.
+    `protocol` is the kind of job, `noun` what it brings; `document` is the result as the kind writes it (of ID3 the
+    content of tree.json). `opened` counts every opened value by its kind. `cost` is the report of the last session.
+    `summary` is what both signed; signatures are hexadecimal.
     """
 
     id: str
-    tree: dict[str, Any]
+    protocol: str
+    noun: str
+    document: dict[str, Any]
     cost: dict[str, Any]
     opened: dict[str, int]
     summary: dict[str, Any]
     our_signature: str
     their_signature: str
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """The content of tree.json, of a job that brings a tree."""
+        return self.document
+
+    def fields(self) -> dict[str, Any]:
+        """All of it as one JSON object, the result under its noun."""
+        rest = {name: value for name, value in dict(self).items() if name not in ("noun", "document", "protocol")}
+        return {"id": self.id, "protocol": self.protocol, self.noun: self.document, **rest}
 
 
 class NodeView(View):
@@ -163,8 +188,8 @@ class Operator(Protocol):
     def submit(self, job: dict[str, Any]) -> JobView:
         """Propose a job, given as the content of a job file; the peer is told as soon as it is connected."""
 
-    def approve(self, identifier: str) -> JobView:
-        """Consent to a job that waits for it."""
+    def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
+        """Consent to a job that waits for it, and give what it asks to be typed; never stored."""
 
     def refuse(self, identifier: str, why: str) -> JobView:
         """Decline a job; the proposer sees why."""

@@ -19,7 +19,8 @@ class Request:
     """All attributes of a job that a rule may ask about; None: not known, or the protocol has no such thing.
 
     `at` is the moment, aware, in the machine's own time zone; `table` is ours; `columns` are all that the job reads;
-    `max_depth` is infinite if there is no limit; `runs_today` counts the runs of the table since midnight.
+    `numbers` are the kind's parameters that can be bounded, infinite where there is no limit; `runs_today` counts the
+    runs of the table since midnight.
     """
 
     peer: str | None
@@ -29,10 +30,7 @@ class Request:
     table: str
     columns: frozenset[str] | None
     protocol: str
-    max_depth: float | None
-    min_rows: float | None
-    delta: float | None
-    max_rows: float | None
+    numbers: Mapping[str, float]
     runs_today: int | None
     purpose: str | None
     at: datetime
@@ -62,7 +60,7 @@ def request_for(
 
     What cannot be an answer is not known: no column at all, no stated purpose, a number that is none, no IP address.
     """
-    depth = parameters.get("max_depth", ...)
+    numbers = {name: _number(value) for name, value in parameters.items()}
     return Request(
         peer=peer,
         fingerprint=fingerprint,
@@ -71,10 +69,7 @@ def request_for(
         table=table,
         columns=frozenset(columns or ()) or None,
         protocol=protocol,
-        max_depth=math.inf if depth is None else _number(depth),
-        min_rows=_number(parameters.get("min_rows")),
-        delta=_number(parameters.get("delta")),
-        max_rows=_number(parameters.get("max_rows")),
+        numbers={name: number for name, number in numbers.items() if number is not None},
         runs_today=runs_today,
         purpose=purpose or None,
         at=at,
@@ -83,6 +78,9 @@ def request_for(
 
 
 def _number(value: object) -> float | None:
+    """The number; None of a parameter stands for no limit."""
+    if value is None:
+        return math.inf
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if isinstance(value, int) or math.isfinite(value) else None

@@ -22,12 +22,15 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from ipaddress import IPv6Network, ip_network
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
+from parties.jobs import kinds
+from parties.jobs.settings import public_parameters
 from parties.policy.request import Request
 from parties.settings import Settings
 from parties.text import did_you_mean, listed, printable, quoted
@@ -84,6 +87,12 @@ def _zone(value: str) -> str:
     return value
 
 
+def _kind(value: str) -> str:
+    if not kinds.is_known(value):
+        raise ValueError(f"there is no kind of job {quoted(value)}{did_you_mean(value, kinds.names())}")
+    return value
+
+
 def _rule_name(value: str) -> str:
     if not value.strip() or value != printable(value) or len(value) > MAX_NAME:
         raise ValueError(f"must be a line of 1 to {MAX_NAME} characters")
@@ -93,7 +102,7 @@ def _rule_name(value: str) -> str:
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_several)]
 Networks: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_several)]
 Peers: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_canonical_peer)], ...], BeforeValidator(_several)]
-Protocols: TypeAlias = Annotated[tuple[Literal["id3", "millionaires", "circuit"], ...], BeforeValidator(_several)]
+Protocols: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_kind)], ...], BeforeValidator(_several)]
 Weekdays: TypeAlias = Annotated[tuple[Weekday, ...], BeforeValidator(_several)]
 Number: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
@@ -144,11 +153,11 @@ class Columns(Settings):
         return self
 
 
-class Rule(Settings):
+class Conditions(Settings):
     """One `[[policy]]` table. A list holds if any of its values does; all conditions that are given must hold.
 
-    `time` begins at its first moment and ends just before its last. `time` and `weekdays` are those in `zone`, or of
-    the machine.
+    Besides what stands here, every parameter of a kind of job that is a number can be bounded. `time` begins at its
+    first moment and ends just before its last. `time` and `weekdays` are those in `zone`, or of the machine.
     """
 
     name: Annotated[str, AfterValidator(_rule_name)]
@@ -159,10 +168,6 @@ class Rule(Settings):
     table: Names = ()
     columns: Columns = Field(default_factory=Columns.model_construct)
     protocol: Protocols = ()
-    max_depth: Bounds = Field(default_factory=Bounds.model_construct)
-    min_rows: Bounds = Field(default_factory=Bounds.model_construct)
-    delta: Bounds = Field(default_factory=Bounds.model_construct)
-    max_rows: Bounds = Field(default_factory=Bounds.model_construct)
     runs_today: Bounds = Field(default_factory=Bounds.model_construct)
     purpose: Names = ()
     time: Annotated[str, AfterValidator(_window)] | None = None
@@ -171,7 +176,7 @@ class Rule(Settings):
     network: Networks = ()  # of the peer's address
 
     @model_validator(mode="after")
-    def _zone_of_something(self) -> Rule:
+    def _zone_of_something(self) -> Conditions:
         if self.zone is not None and self.time is None and not self.weekdays:
             raise ValueError("zone says where time and weekdays are meant: give one of them, or leave it out")
         return self
@@ -184,6 +189,25 @@ class Rule(Settings):
         """Whether the rule has a say; what is not known is read to the safe side."""
         holds = [condition.holds(request) for condition in conditions(self)]
         return all(held is not False if self.effect == "deny" else held is True for held in holds)
+
+
+@cache
+def bounded() -> dict[str, str]:
+    """The parameters that a rule can bound, of all kinds of jobs, and what None of each means."""
+    found: dict[str, str] = {}
+    for kind in kinds.every():
+        found |= {one.key: one.none for one in public_parameters(kind.Settings) if one.is_number}
+    return {name: none for name, none in found.items() if name not in Conditions.model_fields}
+
+
+if TYPE_CHECKING:
+    Rule = Conditions
+else:
+    Rule = create_model(
+        "Rule",
+        __base__=Conditions,
+        **{name: (Bounds, Field(default_factory=Bounds.model_construct)) for name in bounded()},
+    )
 
 
 def check_names(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
@@ -230,10 +254,12 @@ def conditions(rule: Rule) -> Iterator[Condition]:
     if any_of := rule.columns.any_of:
         yield Condition(f"a column is {_or(any_of)}", _attribute("columns"), lambda read: not read.isdisjoint(any_of))
     yield from _one_of("protocol", rule.protocol)
-    for name in ("max_depth", "min_rows", "delta", "max_rows", "runs_today"):
+    for name in bounded():
         bounds: Bounds = getattr(rule, name)
         if said := bounds.words():
-            yield Condition(f"{name} {said}", _attribute(name), bounds.fits)
+            yield Condition(f"{name} {said}", _parameter(name), bounds.fits)
+    if said := rule.runs_today.words():
+        yield Condition(f"runs_today {said}", _attribute("runs_today"), rule.runs_today.fits)
     yield from _one_of("purpose", rule.purpose)
     where = "" if rule.zone is None else f" ({rule.zone})"
     if window := rule.time:
@@ -258,6 +284,10 @@ def _one_of(attribute: str, allowed: Collection[str]) -> Iterator[Condition]:
 
 def _attribute(name: str) -> Callable[[Request], Any]:
     return lambda request: getattr(request, name)
+
+
+def _parameter(name: str) -> Callable[[Request], float | None]:
+    return lambda request: request.numbers.get(name)
 
 
 def _moment(rule: Rule) -> Callable[[Request], datetime]:

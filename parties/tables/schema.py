@@ -89,6 +89,15 @@ class Schema:
                 raise InputError(f"there is no attribute {quoted(name)} in the schema{hint}")
         return Schema({name: values for name, values in self.attributes.items() if name in names}, self.target)
 
+    def misfit(self, wanted: Schema) -> str | None:
+        """Why a table of this schema cannot serve a job of another: an attribute that it lacks, or knows otherwise."""
+        for name, values in wanted.attributes.items():
+            if name not in self.attributes:
+                return f"the table has no attribute '{name}'"
+            if self.attributes[name] != values:
+                return f"the table's attribute '{name}' has other values than the job's"
+        return None
+
     def digest(self) -> str:
         """SHA-256 over the canonical JSON of `public()`, in hexadecimal."""
         canonical = json.dumps(self.public(), ensure_ascii=True, sort_keys=True, separators=(",", ":"))

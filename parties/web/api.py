@@ -54,7 +54,7 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
         ("GET", "/jobs", 200, lambda _, __: operator.jobs()),
         ("POST", "/jobs", 201, lambda _, fields: operator.submit(fields)),
         ("GET", "/jobs/{id}", 200, lambda request, _: operator.job(_id(request))),
-        ("POST", "/jobs/{id}/approve", 200, lambda request, _: operator.approve(_id(request))),
+        ("POST", "/jobs/{id}/approve", 200, lambda request, fields: operator.approve(_id(request), _typed(fields))),
         ("POST", "/jobs/{id}/refuse", 200, lambda request, fields: operator.refuse(_id(request), _why(fields))),
         ("POST", "/jobs/{id}/cancel", 200, lambda request, fields: operator.cancel(_id(request), _why(fields, ""))),
         ("GET", "/jobs/{id}/result", 200, lambda request, _: operator.result(_id(request))),
@@ -139,6 +139,14 @@ def _why(fields: Fields, default: str | None = None) -> str:
     if not isinstance(why, str) or fields.keys() - {"why"}:
         raise InputError('the request must be {"why": "TEXT"}')
     return why
+
+
+def _typed(fields: Fields) -> Fields | None:
+    """What an operator has typed, in a body that may hold nothing else."""
+    typed = fields.get("typed", {})
+    if not isinstance(typed, dict) or fields.keys() - {"typed"}:
+        raise InputError('the request must be {"typed": {NAME: VALUE}}')
+    return typed or None
 
 
 def _number(request: Request, key: str, default: int) -> int:

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
+from parties.jobs import kinds
+from parties.jobs.settings import private_parameters
 from parties.operator.interface import JobResult, JobView, Operator
 from parties.web import results
+from parties.web.proposal import read_field
 from parties.web.render import Renderer
 from parties.web.visits import Visit
 from parties.web.words import ended, nearness
@@ -48,7 +51,12 @@ class Pages:
 
     def approve(self, visit: Visit) -> Response:
         """Consent to a job."""
-        return self._decide(visit, lambda job, why: self._operator.approve(job))
+
+        def approve(job: str, why: str) -> JobView:
+            del why
+            return self._operator.approve(job, _typed(self._operator.job(job), visit.form))
+
+        return self._decide(visit, approve)
 
     def refuse(self, visit: Visit) -> Response:
         """Decline a job, with a reason."""
@@ -109,3 +117,10 @@ class Pages:
             return self._operator.result(visit.identifier)
         except InputError as error:
             raise HTTPException(404, str(error)) from None
+
+
+def _typed(job: JobView, form: dict[str, str]) -> dict[str, object] | None:
+    """What the form gives of what the job asks to be typed. `InputError` for what is no number."""
+    known = {one.key: one for one in private_parameters(kinds.find(job.protocol).Settings)}
+    given = {one.name: form.get(f"typed-{one.name}", "").strip() for one in job.asked}
+    return {name: read_field(known[name], text) for name, text in given.items() if text} or None

@@ -1,22 +1,26 @@
-"""The form that proposes a job: what was typed becomes the content of a job file."""
+"""The form that proposes a job: what was typed becomes the content of a job file.
+
+Its fields are the settings of the kind of job that is chosen; a field that is wrong is named by the node.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
+from parties.jobs import kinds
+from parties.jobs.settings import Parameter, private_parameters, public_parameters
 from parties.operator.interface import JobView, Operator
 from parties.text import quoted
 from parties.web.render import Renderer
 from parties.web.visits import Visit
-from parties.web.words import features
 from smc.errors import InputError
 
-TEXTS = ("table", "peer_table", "purpose", "target")
-NUMBERS: dict[str, type[int] | type[float]] = {"delta": float, "min_rows": int, "max_depth": int, "max_rows": int}
-FIELDS = (*TEXTS, "columns", *NUMBERS)
+HEAD = ("table", "peer_table", "purpose")
+LONGEST_NUMBER = 40  # digits: Python refuses numbers that are much longer with words of its own
 
 
 class Proposals:
@@ -26,10 +30,12 @@ class Proposals:
         self._operator, self._renderer = operator, renderer
 
     def form(self, visit: Visit) -> Response:
-        """An empty form, or one filled in like the job that `like` names."""
-        like = visit.request.query_params.get("like")
+        """An empty form for a kind of job, or one filled in like the job that `like` names."""
+        like, kind = (visit.request.query_params.get(name) for name in ("like", "kind"))
         try:
-            return self._show(visit, _like(self._operator.job(like)) if like else {})
+            typed = _like(self._operator.job(like)) if like else {"protocol": kind or kinds.DEFAULT}
+            kinds.find(typed["protocol"])
+            return self._show(visit, typed)
         except InputError as error:
             return self._show(visit, {}, str(error))
 
@@ -42,35 +48,61 @@ class Proposals:
             return self._show(visit, visit.form, str(error))
         return RedirectResponse(f"/jobs/{job.id}", 303)
 
-    def _show(self, visit: Visit, typed: dict[str, str], problem: str = "") -> Response:
-        values = {name: typed.get(name, "") for name in FIELDS}
-        context = {"typed": values, "problem": problem}
+    def _show(self, visit: Visit, typed: Mapping[str, str], problem: str = "") -> Response:
+        protocol = typed.get("protocol", kinds.DEFAULT)
+        if not kinds.is_known(protocol):
+            protocol = kinds.DEFAULT
+        found = _fields(protocol)
+        values = {name: typed.get(name, "") for name in (*HEAD, *(one.key for one in found))}
+        context = {
+            "typed": values,
+            "problem": problem,
+            "chosen": protocol,
+            "kinds": [(name, kinds.find(name).title) for name in kinds.names()],
+            "line": kinds.line(protocol),
+            "what": [one for one in found if not one.is_engine],
+            "how": [one for one in found if one.is_engine],
+        }
         return self._renderer.page(visit, "propose.html", context, 400 if problem else 200)
+
+
+def read_field(one: Parameter, text: str) -> Any:
+    """What was typed into a field, as a job file has it. `InputError` if it cannot be."""
+    if one.type is tuple:
+        return [part.strip() for part in re.split(r"[,\n]", text) if part.strip()]
+    if one.type not in (int, float):
+        return text
+    try:
+        if len(text) > LONGEST_NUMBER:
+            raise ValueError
+        return one.type(text)
+    except ValueError:
+        what = "a whole number" if one.type is int else "a number, with a point as in 0.001"
+        raise InputError(f"{one.key}: must be {what}, not {quoted(text)}") from None
+
+
+def _fields(protocol: str) -> list[Parameter]:
+    """The settings that a form for this kind asks for."""
+    settings = kinds.find(protocol).Settings
+    return [*public_parameters(settings), *private_parameters(settings)]
 
 
 def _job(form: dict[str, str]) -> dict[str, Any]:
     """The content of a job file: the fields that are not empty. `InputError` for what is no number."""
-    given = {name: form[name].strip() for name in FIELDS if form.get(name, "").strip()}
-    job: dict[str, Any] = {name: given[name] for name in TEXTS if name in given}
-    if "columns" in given:
-        job["columns"] = [name.strip() for name in re.split(r"[,\n]", given["columns"]) if name.strip()]
-    return job | {name: _number(name, given[name]) for name in NUMBERS if name in given}
-
-
-def _number(name: str, text: str) -> int | float:
-    kind = NUMBERS[name]
-    try:
-        if len(text) > 40:  # Python refuses numbers that are much longer with words of its own
-            raise ValueError
-        return kind(text)
-    except ValueError:
-        what = "a whole number" if kind is int else "a number, with a point as in 0.001"
-        raise InputError(f"{name}: must be {what}, not {quoted(text)}") from None
+    protocol = form.get("protocol") or kinds.DEFAULT
+    job: dict[str, Any] = {name: form[name].strip() for name in HEAD if form.get(name, "").strip()}
+    given = {one: form.get(one.key, "").strip() for one in _fields(protocol)}
+    return {"protocol": protocol} | job | {one.key: read_field(one, text) for one, text in given.items() if text}
 
 
 def _like(job: JobView) -> dict[str, str]:
     """What to type for a job like this one."""
-    numbers = {name: job.parameters.get(name) for name in NUMBERS}
-    typed = {name: str(value) for name, value in numbers.items() if value is not None}
-    texts = {"table": job.table, "peer_table": job.peer_table, "purpose": job.purpose, "target": job.target}
-    return {**texts, "columns": ", ".join(features(job)), **typed}
+    names = {one.key for one in public_parameters(kinds.find(job.protocol).Settings)}
+    given = {name: value for name, value in job.parameters.items() if name in names and value is not None}
+    features = [column for column in job.columns if column != job.target]
+    about: dict[str, object] = {"target": job.target, "columns": ", ".join(features)}
+    told = {name: value for name, value in {**about, **given}.items() if name in names and value}
+    texts = {name: ", ".join(map(str, v)) if isinstance(v, list | tuple) else str(v) for name, v in told.items()}
+    head = {"protocol": job.protocol, "table": job.table, "peer_table": job.peer_table, "purpose": job.purpose}
+    zeros = {name: str(value) for name, value in given.items() if value == 0}
+    return {**head, **texts, **zeros}

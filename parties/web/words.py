@@ -11,26 +11,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 from parties.console import size
+from parties.jobs import kinds
+from parties.jobs.settings import public_parameters
 from parties.operator.interface import ENDED, JobView
 from parties.text import visible
 
 LONGEST = 160  # characters shown of a name in a line
 
-PARAMETERS = {  # in the order of the page
-    "delta": ("Delta", "attributes whose entropy is so near the best are as good"),
-    "min_rows": ("Fewest rows", "nodes with so many or fewer, of both together, become leaves"),
-    "max_depth": ("Most levels", "questions one after the other"),
-    "max_rows": ("Row bound", "public: no party has more rows"),
-    "engine": ("Engine", ""),
-    "ot": ("Oblivious transfer", ""),
-    "garbling": ("Garbling", ""),
-    "form": ("Circuits", "of fewest gates (size) or levels (depth)"),
-}
-
 
 def shown(text: str, limit: int = LONGEST) -> str:
     """Somebody's text on one line, at most `limit` characters, invisible marks and controls as escapes."""
     return visible(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def lines(text: str, limit: int = 2000) -> list[str]:
+    """The lines of a text that may come from anybody, each as `shown`, at most `limit`."""
+    return [shown(line, 400) for line in text.splitlines()[:limit]]
 
 
 def state(job: JobView) -> str:
@@ -57,9 +53,7 @@ def nearness(job: JobView) -> int:
 
 def title(job: JobView) -> str:
     """A job in a few words."""
-    if job.protocol == "id3":
-        return f"Decision tree for {shown(job.target, 60)}"
-    return f"{shown(job.protocol, 30)}: {shown(job.target, 60)}"
+    return f"{shown(job.title, 40)}{' for ' if job.target else ''}{shown(job.target, 60)}"
 
 
 def features(job: JobView) -> list[str]:
@@ -68,15 +62,16 @@ def features(job: JobView) -> list[str]:
 
 
 def parameters(job: JobView) -> list[tuple[str, str, str]]:
-    """The parameters of a job: name, value, explanation; those that have no words here under their own names."""
-    order = [name for name in PARAMETERS if name in job.parameters]
-    others = [name for name in job.parameters if name not in PARAMETERS]
+    """The parameters of a job: name, value, explanation; of a kind that is not known here under their own names."""
+    settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else None
+    known = {} if settings is None else {one.key: one for one in public_parameters(settings)}
     rows = []
-    for name in order + others:
-        label, about = PARAMETERS.get(name, (shown(name, 40), ""))
-        if job.parameters[name] is None and name != "max_depth":
+    for name, value in job.parameters.items():
+        one = known.get(name)
+        if value is None and (one is None or one.is_engine or not one.none):
             continue  # left to the engine
-        rows.append((label, _value(job.parameters[name]), about))
+        label, about = (shown(name, 40), "") if one is None else (one.title, one.help)
+        rows.append((label, _value(value, one.none if one is not None else ""), about))
     return rows
 
 
@@ -112,9 +107,9 @@ def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _value(value: object) -> str:
+def _value(value: object, none: str) -> str:
     if value is None:
-        return "no limit"
+        return none
     return f"{value:,}" if isinstance(value, int) else shown(str(value), 60)
 
 

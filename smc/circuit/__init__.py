@@ -3,7 +3,6 @@
 from smc.circuit.bristol import dump, load, parse, save
 from smc.circuit.builder import Builder
 from smc.circuit.carry_save import product_rows, sum_rows
-from smc.circuit.graph import Form
 from smc.circuit.integer import Integer, concatenate, multiply, select, total
 from smc.circuit.netlist import FIRST_INPUT, Layer, Netlist, evaluate
 from smc.circuit.selection import (
@@ -19,6 +18,7 @@ from smc.circuit.selection import (
     unbeaten,
 )
 from smc.circuit.wire import Wire, all_of, any_of, mux, parity
+from smc.recipes import Form
 
 __all__ = [
     "FIRST_INPUT",

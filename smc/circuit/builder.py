@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from smc.circuit.compile import compile_graph
-from smc.circuit.graph import Form, Graph
+from smc.circuit.graph import Graph
 from smc.circuit.integer import Integer
 from smc.circuit.netlist import Netlist
 from smc.circuit.wire import Wire
+from smc.recipes import Form
 
 
 class Builder:

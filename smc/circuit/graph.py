@@ -6,9 +6,7 @@ creation, so the operands of a gate always have smaller numbers than the gate: t
 
 from __future__ import annotations
 
-from typing import Literal
-
-Form = Literal["size", "depth"]  # what arithmetic on the graph saves: AND gates, or levels of AND gates
+from smc.recipes import Form
 
 LEAF, XOR, AND = 0, 1, 2
 ZERO, ONE = 0, 1

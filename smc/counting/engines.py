@@ -16,10 +16,11 @@ from smc.circuit import Netlist
 from smc.counting.rates import AND_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
 from smc.counting.roles import counting_transfers
 from smc.counting.session import CountingSession
-from smc.engines import ArithmeticWords, CircuitWords, Profile, YaoEngine
+from smc.engines import Profile, YaoEngine
 from smc.engines.bits import Bits
 from smc.engines.gmw import GmwEngine
-from smc.engines.interface import Engine
+from smc.engines.interface import XorSharedEngine
+from smc.engines.making import furnish
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import Rows, State
 from smc.ot import Transfers
@@ -30,7 +31,7 @@ from smc.yao.walk import chunks, pieces
 Answers = Iterator[list[BitMatrix]]
 
 
-class CountingEngine(Engine):
+class CountingEngine(XorSharedEngine):
     """Opens what it is told to, or zeros."""
 
     answers: Answers | None = None
@@ -78,7 +79,7 @@ class CountingYao(CountingEngine):
         return np.zeros((len(netlist.outputs), batch), dtype=np.uint8)
 
     def shares(self, bits: Bits) -> BitMatrix:
-        """See `Engine.shares`."""
+        """See `XorSharedEngine.shares`."""
         return bits.data
 
 
@@ -111,17 +112,16 @@ class CountingGmw(CountingEngine, GmwEngine):
 
 def make_counting_engine(session: CountingSession, profile: Profile) -> CountingEngine:
     """The counting twin of `smc.engines.make_engine`."""
+    if profile.recipe.circuits == "clear":
+        raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
     transfers = counting_transfers(session, profile.ot)
     engine: CountingEngine
-    if profile.engine in ("gmw", "lean"):
-        gates: AndGates = (TableGates if profile.uses_table_gates else _CountingTripleGates)(session, transfers)
-        engine = CountingGmw(session, gates)
-    elif profile.engine in ("yao", "mixed"):
+    if profile.garbles:
         engine = CountingYao(session, transfers, profile)
     else:
-        raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
-    engine.form = profile.form or engine.form
-    engine.words = ArithmeticWords(engine, transfers, profile.prices) if profile.arithmetic else CircuitWords(engine)
+        gates: AndGates = (TableGates if profile.uses_table_gates else _CountingTripleGates)(session, transfers)
+        engine = CountingGmw(session, gates)
+    furnish(engine, transfers, profile)
     return engine
 
 

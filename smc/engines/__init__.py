@@ -1,80 +1,28 @@
 """Engines: interpreters of one program."""
 
-from __future__ import annotations
-
-from smc.circuit import Form
 from smc.engines.arithmetic_words import ArithmeticWords
 from smc.engines.bits import Bits
 from smc.engines.circuit_words import CircuitWords
 from smc.engines.clear import ClearEngine
 from smc.engines.gmw import GmwEngine
-from smc.engines.interface import Engine
-from smc.engines.profile import Name, Profile
-from smc.engines.words import GARBLED, Choice, Prices, Word, Words
+from smc.engines.interface import Engine, XorSharedEngine
+from smc.engines.making import engine_of, make_engine
+from smc.engines.profile import Profile
+from smc.engines.words import Choice, Word, Words
 from smc.engines.yao import YaoEngine
-from smc.gmw.gates import AndGates, TableGates, TripleGates
-from smc.ot import Kind, Transfers
-from smc.session import Session
-from smc.yao.schemes import Name as Garbling
-
-
-def make_engine(
-    session: Session,
-    name: Name,
-    ot: Kind = "extension",
-    table_gates: bool | None = None,
-    garbling: Garbling = "half",
-    form: Form | None = None,
-) -> Engine:
-    """The engine of that name: how circuits are computed, and how integers are.
-
-    `yao`: garbled circuits for both. `gmw`: circuits on XOR shares for both. `mixed`: garbled circuits, and additive
-    shares for integers: few rounds, less traffic than `yao`. `lean`: circuits on XOR shares, additive shares for
-    integers: the least traffic, a round for every level of AND gates. `clear` protects nothing and is for tests.
-
-    GMW's AND gates come from precomputed triples, or with `table_gates` straight from 1-out-of-4 OT by the four-row
-    table, which is the rule when `ot` is "trapdoor". `garbling` is the scheme of garbled AND gates. `form` is that of
-    the circuits which protocols build for this engine: unless given, "depth" on XOR shares, where a level of AND gates
-    is a round, else "size". One engine a session: its keys are derived from the session's identifier (`Session.branch`
-    makes another session).
-    """
-    return engine_of(session, Profile(name, ot, garbling, form, table_gates))
-
-
-def engine_of(session: Session, profile: Profile) -> Engine:
-    """`make_engine` for a profile."""
-    session.take("engine")
-    if profile.engine == "clear":
-        engine: Engine = ClearEngine(session)
-        engine.form = profile.form or engine.form
-        engine.words = CircuitWords(engine)
-        return engine
-    transfers = Transfers(session, profile.ot)
-    if profile.garbles:
-        engine = YaoEngine(session, transfers, profile.garbling)
-    else:
-        gates: AndGates = (TableGates if profile.uses_table_gates else TripleGates)(session, transfers)
-        engine = GmwEngine(session, gates)
-    engine.form = profile.form or engine.form
-    engine.words = ArithmeticWords(engine, transfers, profile.prices) if profile.arithmetic else CircuitWords(engine)
-    return engine
-
 
 __all__ = [
-    "GARBLED",
     "ArithmeticWords",
     "Bits",
     "Choice",
     "CircuitWords",
     "ClearEngine",
     "Engine",
-    "Garbling",
     "GmwEngine",
-    "Name",
-    "Prices",
     "Profile",
     "Word",
     "Words",
+    "XorSharedEngine",
     "YaoEngine",
     "engine_of",
     "make_engine",

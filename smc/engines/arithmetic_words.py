@@ -12,11 +12,12 @@ from smc.arithmetic import bits_to_shares, product
 from smc.arithmetic.shares import Shares
 from smc.circuit import Builder, Form, Netlist
 from smc.engines.bits import Bits
-from smc.engines.interface import Engine
-from smc.engines.words import Choice, Groups, Prices, Word, Words
+from smc.engines.interface import XorSharedEngine
+from smc.engines.words import Choice, Groups, Word, Words
 from smc.ot import Transfers
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
+from smc.recipes import Prices
 
 MODULUS = 1 << 64
 
@@ -31,7 +32,7 @@ def _adder(width: int, form: Form) -> Netlist:
 class ArithmeticWords(Words):
     """`Word.data` is this party's share, uint64[batch]. Sums are local; widths only matter on the way back to bits."""
 
-    def __init__(self, engine: Engine, transfers: Transfers, prices: Prices) -> None:
+    def __init__(self, engine: XorSharedEngine, transfers: Transfers, prices: Prices) -> None:
         self.prices = prices
         self._engine = engine
         self._transfers = transfers

@@ -30,6 +30,10 @@ class Bits:
         """Some of the bits of every instance."""
         return Bits(self.data[rows])
 
+    def __xor__(self, other: Bits) -> Bits:
+        """Bit by bit, local: on every engine the cell of an XOR is the XOR of the cells."""
+        return Bits(self.data ^ other.data)
+
     def take(self, instances: NDArray[np.intp] | slice) -> Bits:
         """Some of the instances (public indices), in the order given; repeats are allowed."""
         return Bits(self.data[:, instances])

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from smc.circuit import Builder, Form, Netlist, multiply, parity, product_rows, sum_rows, total
 from smc.engines.bits import Bits
 from smc.engines.interface import Engine
-from smc.engines.words import CIRCUITS, Choice, Groups, Word, Words
+from smc.engines.words import Choice, Groups, Word, Words
+from smc.recipes import CIRCUITS
 
 Table = tuple[int, ...]
 Widths = tuple[int, ...]

@@ -37,6 +37,7 @@ class ClearEngine(Engine):
         del batch
         return np.concatenate(evaluate(netlist, inputs))
 
-    def shares(self, bits: Bits) -> BitMatrix:
-        """See `Engine.shares`: party 0 holds the bits, party 1 zeros."""
-        return bits.data if self.party == 0 else np.zeros_like(bits.data)
+    def reveal(self, *secrets: Bits) -> list[BitMatrix]:
+        """See `Engine.reveal`: both know the bits already."""
+        self.session.meter.opened(sum(secret.data.size for secret in secrets))
+        return [secret.data.copy() for secret in secrets]

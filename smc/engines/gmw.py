@@ -6,16 +6,16 @@ batch size, both public.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Form, Netlist
+from smc.circuit import Netlist
 from smc.circuit.netlist import FIRST_INPUT
 from smc.engines.bits import Bits
-from smc.engines.interface import Engine
+from smc.engines.interface import XorSharedEngine
 from smc.gmw.gates import AndGates
 from smc.gmw.rows import PACKED, Rows
 from smc.primitives.bits import BitMatrix
@@ -25,10 +25,8 @@ LIVE_BYTES = 1 << 26  # of the state worked on at once
 LIVE_TRIPLES = 1 << 25  # in store at once: 12 MiB
 
 
-class GmwEngine(Engine):
+class GmwEngine(XorSharedEngine):
     """Cells are XOR shares, uint8 0 or 1."""
-
-    form: Form = "depth"
 
     def __init__(self, session: Session, gates: AndGates) -> None:
         super().__init__(session)
@@ -49,11 +47,14 @@ class GmwEngine(Engine):
         """See `Engine.constant`: party 0 holds the bit."""
         return Bits(bits if self.party == 0 else np.zeros_like(bits))
 
+    def prepare(self, netlist: Netlist, batch: int) -> None:
+        """See `Engine.prepare`."""
+        for part in _chunks(netlist, batch):
+            self._gates.stock(netlist, Rows(part.stop - part.start))
+
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         outputs = np.empty((len(netlist.outputs), batch), dtype=np.uint8)
-        size = _chunk_size(netlist)
-        for start in range(0, batch, size):
-            part = slice(start, min(start + size, batch))
+        for part in _chunks(netlist, batch):
             outputs[:, part] = self._chunk(netlist, [shares[:, part] for shares in inputs], part.stop - part.start)
         return outputs
 
@@ -71,13 +72,15 @@ class GmwEngine(Engine):
         return rows.get(state, netlist.outputs)
 
     def shares(self, bits: Bits) -> BitMatrix:
-        """See `Engine.shares`."""
+        """See `XorSharedEngine.shares`."""
         shares: BitMatrix = bits.data
         return shares
 
 
-def _chunk_size(netlist: Netlist) -> int:
+def _chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
     """Instances worked on at once: whole vectors, so that cutting the batch costs nothing on the wire."""
     by_state = 8 * LIVE_BYTES // netlist.slots
     by_triples = LIVE_TRIPLES // max(1, netlist.and_count)
-    return max(PACKED, min(by_state, by_triples) // PACKED * PACKED)
+    size = max(PACKED, min(by_state, by_triples) // PACKED * PACKED)
+    for start in range(0, batch, size):
+        yield slice(start, min(start + size, batch))

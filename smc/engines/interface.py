@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Form, Netlist
+from smc.circuit import Netlist
 from smc.engines.bits import Bits
 from smc.engines.words import Words
 from smc.primitives.bits import BitMatrix, pack, unpack
+from smc.recipes import Form
 from smc.session import Session
 
 
@@ -26,7 +27,7 @@ class Engine(ABC):
     """Secret bits in, secret bits out; see the module's first lines."""
 
     words: Words
-    form: Form = "size"  # the form of circuits that suits: "depth" where every level of AND gates is a round
+    form: Form  # of the circuits that protocols build for it
     comfortable = 1 << 24  # bits in a batch that take no more than some hundred MB: what has more is better cut
 
     def __init__(self, session: Session) -> None:
@@ -50,6 +51,24 @@ class Engine(ABC):
         left, right = (self.input(owner, own if owner == self.party else None, *own.shape) for owner in (0, 1))
         return left, right
 
+    def random(self, width: int, batch: int) -> Bits:
+        """Secret uniform bits that neither party knows or can bias: the XOR of bits that each draws for itself.
+
+        Costs what the inputs cost: nothing on XOR shares; garbled, one correlated OT a bit, the evaluator's choice.
+        Each party's bits come from `Session.contributions`, so they are given, not left to the OT.
+        """
+        left, right = self.both(self.session.contributions.bits(width, batch))
+        return left ^ right
+
+    def prepare(self, netlist: Netlist, batch: int) -> None:
+        """Exchange now what a later run of the netlist on so many instances needs; both parties call it alike.
+
+        For the time before the inputs are known: the run itself then sends what depends on them. Several calls add up.
+        On XOR shares these are the triples, which are kept until they are used, 3 bits a gate; elsewhere nothing can be
+        done ahead. A run that nothing was prepared for does it itself, for the same bytes.
+        """
+        del netlist, batch
+
     @abstractmethod
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `input`, which has checked the arguments."""
@@ -61,10 +80,6 @@ class Engine(ABC):
     @abstractmethod
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         """The inputs, [width, batch, ...] each, to all outputs [sum of widths, batch, ...]."""
-
-    @abstractmethod
-    def shares(self, bits: Bits) -> BitMatrix:
-        """This party's XOR share of each bit, uint8[width, batch]. Local."""
 
     def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
         """Evaluate the netlist on every instance of the batch."""
@@ -80,8 +95,20 @@ class Engine(ABC):
         bounds = np.cumsum((0, *netlist.output_widths))
         return [Bits(outputs[low:high]) for low, high in pairwise(bounds)]
 
+    @abstractmethod
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
-        """Open bits to both parties: one message each way, one bit each."""
+        """Open bits to both parties."""
+
+
+class XorSharedEngine(Engine):
+    """An engine that can show each cell as an XOR share: what additive shares are made from, and how it opens bits."""
+
+    @abstractmethod
+    def shares(self, bits: Bits) -> BitMatrix:
+        """This party's XOR share of each bit, uint8[width, batch]. Local."""
+
+    def reveal(self, *secrets: Bits) -> list[BitMatrix]:
+        """See `Engine.reveal`: one message each way, one bit each."""
         own = [self.shares(secret) for secret in secrets]
         flat = np.concatenate([share.reshape(-1) for share in own]) if own else np.zeros(0, np.uint8)
         if flat.size:

@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import get_args
 
-from smc.circuit import Form
-from smc.engines.words import CIRCUITS, GARBLED, SHARED, Prices
-from smc.ot import Kind
-from smc.yao.schemes import Name as Garbling
-
-Name = Literal["yao", "gmw", "mixed", "lean", "clear"]
+from smc.recipes import RECIPES, EngineName, Form, Garbling, Kind, Prices, Recipe
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Engine, kind of OT, garbling scheme, form of the circuits; see `make_engine` for what they mean."""
+    """Engine, kind of OT, garbling scheme, form of the circuits; see `make_engine` for what they mean.
 
-    engine: Name
+    ValueError for a name that `smc.recipes` does not list.
+    """
+
+    engine: EngineName
     ot: Kind = "extension"
     garbling: Garbling = "half"
     form: Form | None = None  # None: the engine's own
     table_gates: bool | None = None  # None: if the OT is "trapdoor"
 
+    def __post_init__(self) -> None:
+        for value, known in (
+            (self.engine, tuple(RECIPES)),
+            (self.ot, get_args(Kind)),
+            (self.garbling, get_args(Garbling)),
+            (self.form, (None, *get_args(Form))),
+        ):
+            if value not in known:
+                raise ValueError(f"a profile names {value!r}, which is none of {', '.join(map(str, known))}")
+
+    @property
+    def recipe(self) -> Recipe:
+        """What the engine is made of."""
+        return RECIPES[self.engine]
+
     @property
     def garbles(self) -> bool:
         """Whether circuits are garbled."""
-        return self.engine in ("yao", "mixed")
+        return self.recipe.circuits == "garbled"
 
     @property
     def arithmetic(self) -> bool:
         """Whether integers are additive shares."""
-        return self.engine in ("mixed", "lean")
+        return self.recipe.integers == "additive shares"
 
     @property
     def prices(self) -> Prices:
         """What operations on integers cost, for the choice of public parameters."""
-        if not self.arithmetic:
-            return CIRCUITS
-        return GARBLED if self.garbles else SHARED
+        return self.recipe.prices
 
     @property
     def uses_table_gates(self) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smc.engines.bits import Bits
+from smc.recipes import Prices
 
 MAX_WIDTH = 64
 Groups = NDArray[np.intp]
@@ -35,23 +36,6 @@ class Choice:
 
     onehot: Bits
     tables: Sequence[Sequence[int]]
-
-
-@dataclass(frozen=True)
-class Prices:
-    """What operations cost, in bytes or any other unit: for choosing between parameters that would all do.
-
-    An AND gate; a one-hot bit to select by; a bit of the factor in a product, 0 if products are made of AND gates.
-    """
-
-    and_gate: float
-    selected_bit: float
-    factor_bit: float
-
-
-CIRCUITS = Prices(1, 0, 0)
-GARBLED = Prices(28, 12, 24)  # additive shares beside garbled circuits
-SHARED = Prices(1.5, 8.2, 16.4)  # additive shares beside XOR shares, with silent OT; its time counts too
 
 
 class Words(ABC):

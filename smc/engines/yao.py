@@ -15,23 +15,23 @@ from numpy.typing import NDArray
 from smc import kernels
 from smc.circuit import Netlist
 from smc.engines.bits import Bits
-from smc.engines.interface import Engine
+from smc.engines.interface import XorSharedEngine
 from smc.hashing import Blocks
 from smc.ot import Transfers
 from smc.primitives.bits import BitMatrix
 from smc.primitives.prg import Prg
+from smc.recipes import Garbling
 from smc.session import Session
 from smc.yao.evaluator import Evaluator
 from smc.yao.garbler import Garbler
-from smc.yao.schemes import Name
 
 
-class YaoEngine(Engine):
+class YaoEngine(XorSharedEngine):
     """Cells are labels: the garbler's zero label, the evaluator's active label, uint64[2]."""
 
     comfortable = 1 << 19  # 8 MiB of labels: memory that is used again, not fetched anew
 
-    def __init__(self, session: Session, transfers: Transfers, scheme: Name = "half") -> None:
+    def __init__(self, session: Session, transfers: Transfers, scheme: Garbling = "half") -> None:
         super().__init__(session)
         self._transfers = transfers
         # One delta for garbling and correlated OT: the evaluator's input labels are then the OT outputs themselves.
@@ -73,5 +73,5 @@ class YaoEngine(Engine):
         return self._work(netlist, inputs, batch)
 
     def shares(self, bits: Bits) -> BitMatrix:
-        """See `Engine.shares`: the permute bits are XOR shares."""
+        """See `XorSharedEngine.shares`: the permute bits are XOR shares."""
         return (bits.data[..., 0] & np.uint64(1)).astype(np.uint8)

@@ -29,8 +29,11 @@ _END = Layer(*np.empty((2, 0, 3), dtype=np.int32))  # a layer without gates, to 
 class AndGates(Protocol):
     """How AND gates are done, and with them a circuit."""
 
+    def stock(self, netlist: Netlist, rows: Rows) -> None:
+        """Do for a later run what can be done ahead, besides what has been done for others."""
+
     def prepare(self, netlist: Netlist, rows: Rows) -> None:
-        """Do ahead what can be done ahead for one run."""
+        """Do for the next run what can be done ahead and has not been done yet."""
 
     def run(self, netlist: Netlist, state: State, rows: Rows) -> None:
         """All gates of the netlist on the state, which holds this party's shares of constants and inputs."""
@@ -46,6 +49,10 @@ class TripleGates:
     def __init__(self, session: Session, transfers: Transfers) -> None:
         self._session = session
         self._source = TripleSource(session, transfers)
+
+    def stock(self, netlist: Netlist, rows: Rows) -> None:
+        """See `AndGates.stock`."""
+        self._source.stock(_triple_bytes(netlist, rows))
 
     def prepare(self, netlist: Netlist, rows: Rows) -> None:
         """See `AndGates.prepare`."""
@@ -83,6 +90,9 @@ class TableGates:
     def __init__(self, session: Session, transfers: Transfers) -> None:
         self._session = session
         self._transfers = transfers
+
+    def stock(self, netlist: Netlist, rows: Rows) -> None:
+        """Nothing can be done ahead."""
 
     def prepare(self, netlist: Netlist, rows: Rows) -> None:
         """Nothing can be done ahead."""

@@ -29,6 +29,12 @@ class TripleSource:
         self._transfers = transfers
         self._store: Store = np.zeros((3, 0), dtype=np.uint8)
         self._next = 0
+        self._stocked = 0  # bytes made ahead by `stock` and not taken yet
+
+    def stock(self, size: int) -> None:
+        """Make `size` bytes of triples for later use, besides those stocked before; both parties ask for the same."""
+        self._stocked += size
+        self.reserve(self._stocked)
 
     def reserve(self, size: int) -> None:
         """Make sure that `size` bytes of triples are in store; both parties ask for the same number."""
@@ -50,6 +56,7 @@ class TripleSource:
             raise ValueError(f"{size} bytes of triples were asked for, {left} are in store")
         first = self._next
         self._next += size
+        self._stocked = max(0, self._stocked - size)
         return self._store, first
 
     def _make(self, words: int) -> Store:

@@ -4,10 +4,11 @@ from smc.ot.elliptic import EllipticReceiver, EllipticSender
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
 from smc.ot.iknp import IknpReceiver, IknpSender
 from smc.ot.interface import Receiver, Sender
-from smc.ot.kinds import Kind, make_roles
+from smc.ot.kinds import make_roles
 from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
 from smc.ot.transfers import Transfers
 from smc.ot.trapdoor import TrapdoorReceiver, TrapdoorSender
+from smc.recipes import Kind
 
 __all__ = [
     "EllipticReceiver",

@@ -1,17 +1,14 @@
-"""The kinds of oblivious transfer, and their two roles."""
+"""The two roles of each kind of oblivious transfer."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 from smc.ot.extension import ExtensionReceiver, ExtensionSender
 from smc.ot.iknp import IknpReceiver, IknpSender
 from smc.ot.interface import Receiver, Sender
 from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
 from smc.ot.trapdoor import TrapdoorReceiver, TrapdoorSender
+from smc.recipes import Kind
 from smc.session import Session
-
-Kind = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
 
 
 def make_roles(kind: Kind, session: Session, sender: str, receiver: str) -> tuple[Sender, Receiver]:

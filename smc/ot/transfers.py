@@ -10,7 +10,8 @@ import numpy as np
 
 from smc.hashing import Blocks
 from smc.ot.interface import Choices, Packed, Role, additive_correction, masks, take_turns
-from smc.ot.kinds import Kind, make_roles
+from smc.ot.kinds import make_roles
+from smc.recipes import Kind
 from smc.session import Session
 
 

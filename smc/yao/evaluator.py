@@ -8,15 +8,16 @@ import numpy as np
 
 from smc.circuit import Netlist
 from smc.hashing import Blocks, KeySchedule
+from smc.recipes import Garbling
 from smc.session import Session
-from smc.yao.schemes import SCHEMES, Name
+from smc.yao.schemes import SCHEMES
 from smc.yao.walk import Piece, walk
 
 
 class Evaluator:
     """Evaluates the netlists that the peer garbles, in the same order."""
 
-    def __init__(self, session: Session, scheme: Name = "half") -> None:
+    def __init__(self, session: Session, scheme: Garbling = "half") -> None:
         self._session = session
         self._scheme = SCHEMES[scheme]
         self._keys = KeySchedule(session, "garble")

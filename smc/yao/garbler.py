@@ -12,15 +12,16 @@ import numpy as np
 
 from smc.circuit import Netlist
 from smc.hashing import Blocks, KeySchedule
+from smc.recipes import Garbling
 from smc.session import Session
-from smc.yao.schemes import SCHEMES, Name
+from smc.yao.schemes import SCHEMES
 from smc.yao.walk import ROWS, Piece, walk
 
 
 class Garbler:
     """Garbles netlists one after another under one secret `delta` (uint64[2], lowest bit 1)."""
 
-    def __init__(self, session: Session, delta: Blocks, scheme: Name = "half") -> None:
+    def __init__(self, session: Session, delta: Blocks, scheme: Garbling = "half") -> None:
         self._session = session
         self._delta = delta
         self._scheme = SCHEMES[scheme]

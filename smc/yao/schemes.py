@@ -16,7 +16,6 @@ bytes and one message each way.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +23,10 @@ from numpy.typing import NDArray
 from smc import kernels
 from smc.hashing import Blocks, RoundKeys
 from smc.primitives.prg import Prg
+from smc.recipes import Garbling
 from smc.yao.walk import Piece
 
 Octets = NDArray[np.uint8]
-Name = Literal["half", "three-halves"]
 
 
 class Scheme(ABC):
@@ -90,4 +89,4 @@ def _columns(tables: Octets, rows: int) -> tuple[Blocks, Blocks, Octets]:
     return wide.view(np.uint64), narrow.view(np.uint64), tables[24 * rows :]
 
 
-SCHEMES: dict[Name, Scheme] = {"half": HalfGates(), "three-halves": ThreeHalves()}
+SCHEMES: dict[Garbling, Scheme] = {"half": HalfGates(), "three-halves": ThreeHalves()}

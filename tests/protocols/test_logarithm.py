@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from protocols.logarithm import open_logarithm, tables
 from protocols.precision import MAX_CELLS, MAX_TERMS, Precision, derive
-from smc.engines import Engine, Prices
-from smc.engines.words import GARBLED, SHARED
+from smc.engines import Engine
 from smc.errors import InputError
+from smc.recipes import GARBLED, SHARED, Prices
 
 DELTAS = [0.1, 0.001, 1e-5]
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]

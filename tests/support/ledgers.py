@@ -10,8 +10,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from parties.identity import Identity
-from parties.node.gate import Gate, Offer, Who
+from parties.jobs.id3 import Id3, Id3Settings
+from parties.node.gate import Gate, Who
+from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
+from parties.node.offers import Offer, Offers
 from parties.node.settings import NodeFile
 from parties.policy.rules import Rule
 from parties.records import connect
@@ -21,6 +24,7 @@ from smc.errors import InputError
 from smc.meter import Cost
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some", "much"), "play": ("yes", "no")}, "play")
+TASK = Id3(Id3Settings(), SCHEMA, "play")
 REPORT = {"total": {}, "phases": {}}
 TREE = Split(0, (Leaf(0), Split(1, (Leaf(0), Leaf(1), Leaf(1)))))
 OTHER = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1), Leaf(1)))))
@@ -34,6 +38,7 @@ class Party:
     def __init__(self, path: Path, who: Who, rules: tuple[Rule, ...] = ()) -> None:
         self.path, self.who, self.rules = path, who, rules
         self.said: list[bytes] = []
+        self.inputs = Inputs()
         self.changed: Callable[[str], None] = lambda _: None
         self.connection: sqlite3.Connection
         self.open()
@@ -41,14 +46,16 @@ class Party:
     def open(self) -> None:
         self.connection = connect(self.path)
         table = cast("Any", SimpleNamespace(max_rows=100))
-        self.offers = {"days": Offer(table, SCHEMA)}
+        self.offers = Offers(self.who.party, {"days": Offer(table, SCHEMA)}, {})
         file = NodeFile(policy=self.rules)
 
         def say(identifier: str) -> None:
             self.said.append(self.ledger.statement(identifier))
 
         gate = Gate(self.who, file, self.offers)
-        self.ledger = Ledger(self.connection, self.who, gate, self.offers, say, lambda job: self.changed(job))
+        self.ledger = Ledger(
+            self.connection, self.who, gate, self.offers, self.inputs, say, lambda job: self.changed(job)
+        )
         self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT)
 
     def crash(self) -> None:
@@ -97,8 +104,13 @@ class Pair:
             with suppress(InputError):
                 ledger.begin(identifier)
                 steps = [lambda ledger=ledger: ledger.met(identifier, 0, "mixed", "f" * 64)]
-                steps += [lambda t=t, ledger=ledger: ledger.reached(identifier, t, Cost(1, 2, 3, 4)) for t in STAGES]
-                steps += [lambda t=tree, ledger=ledger: ledger.computed(identifier, t, Cost(5, 6, 7, 8), REPORT)]
+                steps += [
+                    lambda t=t, ledger=ledger: ledger.reached(identifier, TASK.encode(t), Cost(1, 2, 3, 4))
+                    for t in STAGES
+                ]
+                steps += [
+                    lambda t=tree, ledger=ledger: ledger.computed(identifier, TASK.encode(t), Cost(5, 6, 7, 8), REPORT)
+                ]
                 for step in steps[:last]:
                     step()
                 ledger.over(identifier)

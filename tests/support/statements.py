@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from parties.node.proposal import JobFile, propose
 from parties.node.statement import Statement
 from parties.records import Head, Signed
 from parties.tables.schema import Schema
+from tests.support.proposals import proposal_of
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
-PROPOSAL = propose(JobFile(table="days"), SCHEMA, 100, 0)
+PROPOSAL = proposal_of(SCHEMA)
 SIGNED = Signed(result={"tree": "x"}, head=Head(number=1, hash="0" * 64), signature="0" * 128)
 
 

@@ -6,20 +6,28 @@ from typing import get_args
 
 import pytest
 
-from parties.jobs import settings as jobs
-from parties.jobs.settings import AnyEngine, Id3Settings, Ot
+from parties.jobs import profiles
+from parties.jobs.id3 import Id3Settings
+from parties.jobs.millionaires import Millionaires
+from parties.jobs.settings import public_parameters
 from parties.settings import merge
-from smc.circuit import Form
-from smc.engines import Garbling, Name
-from smc.ot import Kind
+from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, Kind
 
 
-def test_the_settings_know_every_choice_of_the_engine() -> None:
-    """They are written twice so that settings load without the engine; here they are compared."""
-    assert set(get_args(Ot)) == set(get_args(Kind))
-    assert set(get_args(jobs.Garbling)) == set(get_args(Garbling))
-    assert set(get_args(jobs.Form)) == set(get_args(Form))
-    assert set(get_args(AnyEngine)) == {"auto", *get_args(Name)} - {"clear"}
+def test_the_choices_are_those_of_the_recipes() -> None:
+    known = {one.key: set(one.choices) for one in public_parameters(Id3Settings)}
+    assert known["engine"] == {"auto", *RECIPES} - {"clear"}
+    assert known["ot"] == set(get_args(Kind))
+    assert known["garbling"] == set(get_args(Garbling))
+    assert known["form"] == set(get_args(Form))
+    bits = {one.key: set(one.choices) for one in public_parameters(Millionaires.Settings)}["engine"]
+    assert bits == {"auto", "yao", "gmw"}
+
+
+def test_engines_that_auto_may_choose_are_recipes() -> None:
+    for integers in (False, True):
+        for profile in profiles.profiles(integers):
+            assert profile.engine in (ENGINES if integers else BOOLEAN_ENGINES)
 
 
 @pytest.mark.parametrize("flags", [{"ot": "ferret"}, {"garbling": "half"}, {"form": "depth"}])

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties.node import checkpoint, outcome
+from parties.node import outcome
 from protocols.tree import Leaf, Open, Split, Tree, cut
 from smc.errors import SmcError
 from smc.meter import Cost
-from tests.support.ledgers import OTHER, REPORT, STAGES, TREE, Pair, agreed
+from tests.support.ledgers import OTHER, REPORT, STAGES, TASK, TREE, Pair, agreed
 
 COST = Cost(1, 2, 3, 4)
 
@@ -27,15 +27,15 @@ def trees(depth: int) -> st.SearchStrategy[Tree]:
 @given(trees(3), st.integers(0, 4))
 def test_a_checkpoint_survives_the_disk(tree: Tree, depth: int) -> None:
     stage = cut(tree, depth)
-    assert checkpoint.from_json(checkpoint.to_json(stage)) == stage
+    assert TASK.decode(TASK.encode(stage)) == stage
 
 
 @pytest.mark.parametrize(
     ("tree", "levels"), [(Open(), 0), (Leaf(1), 1), (STAGES[1], 1), (TREE, 3), (Split(0, (Leaf(0), Leaf(1))), 2)]
 )
 def test_the_levels_that_are_decided(tree: Tree, levels: int) -> None:
-    assert checkpoint.decided(tree) == levels
-    assert [checkpoint.decided(cut(tree, depth)) for depth in range(levels + 1)] == list(range(levels + 1))
+    assert TASK.steps(tree) == levels
+    assert [TASK.steps(cut(tree, depth)) for depth in range(levels + 1)] == list(range(levels + 1))
 
 
 def cut_short(pair: Pair, tree: Tree) -> str:
@@ -44,7 +44,7 @@ def cut_short(pair: Pair, tree: Tree) -> str:
     ledger = pair.parties[0].ledger
     ledger.begin(job)
     ledger.met(job, 0, "mixed", "f" * 64)
-    ledger.reached(job, tree, COST)
+    ledger.reached(job, TASK.encode(tree), COST)
     ledger.broke(job, "the link broke", COST)
     ledger.over(job)
     ledger.begin(job)
@@ -56,16 +56,16 @@ def test_a_checkpoint_never_goes_back(pair: Pair) -> None:
     job = cut_short(pair, cut(TREE, 2))
     alice = pair.parties[0]
     alice.ledger.met(job, 1, "mixed", "f" * 64)
-    alice.ledger.reached(job, cut(TREE, 1), COST)
+    alice.ledger.reached(job, TASK.encode(cut(TREE, 1)), COST)
     alice.crash()
-    assert checkpoint.from_json(alice.ledger.find(job).tree) == cut(TREE, 2)
+    assert TASK.decode(alice.ledger.find(job).tree) == cut(TREE, 2)
 
 
 def test_the_traffic_of_all_sessions_is_recorded(pair: Pair) -> None:
     job = cut_short(pair, cut(TREE, 2))
     ledger = pair.parties[0].ledger
     ledger.met(job, 2, "mixed", "f" * 64)
-    ledger.computed(job, TREE, Cost(10, 20, 30, 40), REPORT)
+    ledger.computed(job, TASK.encode(TREE), Cost(10, 20, 30, 40), REPORT)
     finished = next(entry for entry in ledger.entries(100, None) if entry.kind == "finished")
     total = [Cost(1, 2, 3, 4), Cost(10, 20, 30, 40)]
     for name in ("bytes_sent", "bytes_received", "rounds"):
@@ -79,13 +79,13 @@ def test_another_tree_the_second_time_ends_the_job(pair: Pair, last: str) -> Non
     ledger = pair.parties[0].ledger
     ledger.met(job, 2, "mixed", "f" * 64)
     steps = {
-        "reached": lambda: ledger.reached(job, Split(1, (Open(), Open(), Open())), COST),
-        "computed": lambda: ledger.computed(job, OTHER, COST, REPORT),
+        "reached": lambda: ledger.reached(job, TASK.encode(Split(1, (Open(), Open(), Open()))), COST),
+        "computed": lambda: ledger.computed(job, TASK.encode(OTHER), COST, REPORT),
     }
     with pytest.raises(SmcError):
         steps[last]()
     record = ledger.find(job)
-    assert checkpoint.from_json(record.tree) == TREE
+    assert TASK.decode(record.tree) == TREE
     assert record.ours.signed is None
 
 
@@ -94,7 +94,7 @@ def test_a_level_that_is_opened_again_is_recorded_again(pair: Pair) -> None:
     job = cut_short(pair, cut(TREE, 2))
     ledger = pair.parties[0].ledger
     ledger.met(job, 1, "mixed", "f" * 64)
-    ledger.reached(job, cut(TREE, 2), COST)
+    ledger.reached(job, TASK.encode(cut(TREE, 2)), COST)
     depths = [entry.fields["depth"] for entry in ledger.entries(100, None) if entry.kind == "opened"]
     assert sorted(depths) == [0, 1, 1]
 

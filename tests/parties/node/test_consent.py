@@ -13,7 +13,7 @@ from parties.node.statement import Statement
 from parties.policy.rules import Rule
 from smc.errors import InputError, ProtocolError, SmcError
 from smc.meter import Cost
-from tests.support.ledgers import STAGES, Pair, agreed, paired, propose
+from tests.support.ledgers import STAGES, TASK, Pair, agreed, paired, propose
 
 
 def test_consent_by_rule_is_asked_for_again_when_the_job_runs(tmp_path: Path, identities: dict[str, Identity]) -> None:
@@ -102,7 +102,7 @@ def test_a_job_that_was_ended_while_the_peer_was_dialled_opens_nothing(pair: Pai
     with pytest.raises(SmcError):
         ledger.met(job, 0, "mixed", "f" * 64)
     with pytest.raises(SmcError):
-        ledger.reached(job, STAGES[1], Cost(1, 2, 3, 4))
+        ledger.reached(job, TASK.encode(STAGES[1]), Cost(1, 2, 3, 4))
     assert not {entry.kind for entry in ledger.entries(100, None)} & {"started", "opened"}
 
 

@@ -10,12 +10,14 @@ import pytest
 
 from parties.identity import Identity
 from parties.node import gate
-from parties.node.gate import Gate, Judgement, Offer, Surroundings, Who
-from parties.node.proposal import JobFile, Proposal, propose
+from parties.node.gate import Gate, Judgement, Surroundings, Who
+from parties.node.offers import Offer, Offers
+from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
 from parties.policy.rules import Rule
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
+from tests.support.proposals import proposal_of
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
 AROUND = Surroundings(runs_today=0, waiting=0, at=datetime(2026, 3, 2, 12, tzinfo=UTC), address=None)
@@ -27,12 +29,12 @@ def judged(
     """What alice (party 0) says of a job for her table `days`."""
     who = Who(identities["alice"], identities["bob"].certificate, 0)
     table = TableSettings.model_validate({"source": "days.csv", "schema": "schema.toml", "max_rows": 100})
-    offers = {"days": Offer(table, SCHEMA)}
+    offers = Offers(0, {"days": Offer(table, SCHEMA)}, {})
     return Gate(who, NodeFile(policy=rules), offers).judge(job, by, replace(AROUND, **around))
 
 
 def job_of(party: int, schema: Schema = SCHEMA, **fields: Any) -> Proposal:
-    return propose(JobFile(**{"table": "days", **fields}), schema, 100, party)
+    return proposal_of(schema, 100, party, **fields)
 
 
 def test_what_fits_waits_for_the_operator(identities: dict[str, Identity]) -> None:

@@ -16,7 +16,7 @@ from parties.policy.rules import Rule
 from parties.records import AuditLog, connect
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost
-from tests.support.ledgers import OTHER, REPORT, TREE, Pair, agreed, paired, propose
+from tests.support.ledgers import OTHER, REPORT, TASK, TREE, Pair, agreed, paired, propose
 
 
 def kinds(pair: Pair, party: int = 0) -> list[str]:
@@ -102,7 +102,7 @@ def test_what_is_computed_after_the_end_is_forgotten(pair: Pair) -> None:
     bob.ledger.cancel(job, "enough")
     pair.deliver()
     assert alice.state(job) == "cancelled"
-    alice.ledger.computed(job, TREE, Cost(1, 2, 3, 4), REPORT)
+    alice.ledger.computed(job, TASK.encode(TREE), Cost(1, 2, 3, 4), REPORT)
     assert alice.ledger.find(job).ours.signed is None
     assert not {"finished", "signed"} & set(kinds(pair))
 
@@ -115,7 +115,7 @@ def test_a_different_signature_that_came_first_is_noticed(pair: Pair, first: int
         party.ledger.begin(job)
         party.ledger.met(job, 0, "mixed", "f" * 64)
         if party.state(job) == "running":
-            party.ledger.computed(job, tree, Cost(1, 2, 3, 4), REPORT)
+            party.ledger.computed(job, TASK.encode(tree), Cost(1, 2, 3, 4), REPORT)
         party.ledger.over(job)
         pair.deliver()
     assert [party.state(job) for party in pair.parties] == ["failed", "failed"]
@@ -142,8 +142,8 @@ def test_only_the_runs_of_today_count(
 def test_only_runs_of_the_table_count(tmp_path: Path, identities: dict[str, Identity]) -> None:
     rules = (Rule.model_validate({"name": "one a day", "effect": "permit", "runs_today": {"below": 1}}),)
     with paired(tmp_path, identities, rules) as pair:
-        offers = pair.parties[1].offers
-        offers["nights"] = offers["days"]
+        tables = pair.parties[1].offers.tables
+        tables["nights"] = tables["days"]
         jobs = [propose(pair, peer_table=table) for table in ("nights", "days", "nights")]
         pair.deliver()
         assert [pair.parties[1].state(job) for job in jobs] == ["queued", "queued", "waiting"]
@@ -202,9 +202,9 @@ def test_half_a_change_is_not_kept_in_memory(pair: Pair, monkeypatch: pytest.Mon
     with monkeypatch.context() as patched:
         patched.setattr(AuditLog, "append", full)
         with pytest.raises(OSError, match="space"):
-            alice.ledger.computed(job, TREE, Cost(1, 2, 3, 4), REPORT)
+            alice.ledger.computed(job, TASK.encode(TREE), Cost(1, 2, 3, 4), REPORT)
     assert alice.ledger.find(job) == before
     assert "opened" not in kinds(pair)
-    alice.ledger.computed(job, TREE, Cost(1, 2, 3, 4), REPORT)
+    alice.ledger.computed(job, TASK.encode(TREE), Cost(1, 2, 3, 4), REPORT)
     assert kinds(pair).count("opened") == 3
     assert alice.ledger.verify().ok

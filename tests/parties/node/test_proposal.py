@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from parties.link.handshake import MAX_JOB_BYTES
-from parties.node.proposal import JobFile, propose, read_job
+from parties.node.proposal import read_job
 from parties.node.statement import Statement
 from parties.tables.schema import Schema
 from parties.web import words
 from smc.errors import InputError, ProtocolError
+from tests.support.proposals import proposal_of
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
-JOB = propose(JobFile(table="days", max_depth=1), SCHEMA, 100, 1)
+JOB = proposal_of(SCHEMA, party=1, max_depth=1)
 
 
 def heard(change: Callable[[dict[str, Any]], object]) -> Statement:
@@ -150,7 +151,7 @@ def test_a_job_too_large_for_a_session_is_not_proposed() -> None:
     values = tuple(f"category {i:06d}" for i in range(MAX_JOB_BYTES // 18))
     schema = Schema({"code": values, "play": ("yes", "no")}, "play")
     with pytest.raises((InputError, ValueError)):
-        propose(JobFile(table="days", max_depth=1), schema, 100, 0)
+        proposal_of(schema, max_depth=1)
 
 
 @pytest.mark.parametrize("key", ["data", "schema", "out", "report", "dot", "svg"])

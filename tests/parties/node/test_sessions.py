@@ -16,11 +16,12 @@ from parties.identity import Identity
 from parties.link.address import Address
 from parties.link.listening import Port, RefusedError
 from parties.link.transport import Stream
-from parties.node import runner, sessions
+from parties.node import executor, sessions
 from parties.node.events import Events
+from parties.node.inputs import Secrets
 from parties.node.sessions import Sessions
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
-from tests.support.ledgers import TREE, Pair, agreed, paired, propose
+from tests.support.ledgers import TASK, TREE, Pair, agreed, paired, propose
 from tests.support.waiting import eventually
 
 
@@ -46,7 +47,8 @@ class Nodes:
     def _sessions(self, party: int, options: Any, limit: int) -> Sessions:
         own = self.pair.parties[party]
         events = Events(self.logs[party])
-        return Sessions(own.ledger, options, own.who.identity, own.offers, party, limit, lambda: True, events)
+        secrets = Secrets(own.path.parent / "secrets")
+        return Sessions(own.ledger, options, own.who.identity, secrets, party, limit, lambda: True, events)
 
     def states(self, job: str) -> list[str]:
         return [party.state(job) for party in self.pair.parties]
@@ -73,15 +75,15 @@ def running(
             nodes.close()
 
 
-def finds(what: Any) -> Callable[..., runner.Finished]:
-    """In place of `runner.run`: says goodbye and has found a tree, or fails."""
+def finds(what: Any) -> Callable[..., executor.Finished]:
+    """In place of `executor.run`: says goodbye and has found a tree, or fails."""
 
-    def run(link: Any, job: Any, own: Any, known: Any, rows: Any, watcher: Any) -> runner.Finished:
-        watcher.met(0, "mixed", "f" * 64)
+    def run(link: Any, order: Any, tell: Any) -> executor.Finished:
+        tell(executor.Met(0, "mixed", "f" * 64))
         if isinstance(what, BaseException):
             raise what
         link.finish()
-        return runner.Finished(what, link.session().meter.total, {"total": {}, "phases": {}})
+        return executor.Finished(TASK.encode(what), link.session().meter.total, {"total": {}, "phases": {}})
 
     return run
 
@@ -89,7 +91,7 @@ def finds(what: Any) -> Callable[..., runner.Finished]:
 def test_a_job_from_begin_to_signatures(
     tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "run", finds(TREE))
+    monkeypatch.setattr(executor, "run", finds(TREE))
     with running(tmp_path, parties, identities) as (pair, nodes):
         job = agreed(pair)
         nodes.bob.start()
@@ -152,7 +154,7 @@ def test_what_becomes_of_an_error(
     expected: str,
 ) -> None:
     """Whether the job goes on, and what the peer and the records are told; an error's text may quote a row."""
-    monkeypatch.setattr(runner, "run", finds(error))
+    monkeypatch.setattr(executor, "run", finds(error))
     monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 60.0)
     with running(tmp_path, parties, identities) as (pair, nodes):
         job = agreed(pair)
@@ -202,7 +204,7 @@ def test_cancelled_while_the_peer_is_dialled(
             yield link
 
     monkeypatch.setattr(sessions, "open_link", slow)
-    monkeypatch.setattr(runner, "run", finds(TREE))
+    monkeypatch.setattr(executor, "run", finds(TREE))
     with running(tmp_path, parties, identities) as (pair, nodes):
         job = agreed(pair)
         nodes.bob.start()

@@ -9,19 +9,20 @@ import pytest
 from parties.identity import Identity
 from parties.node import prediction, views
 from parties.node.gate import Who
-from parties.node.proposal import JobFile, Proposal, propose
+from parties.node.proposal import Proposal
 from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.tables.schema import Schema
+from tests.support.proposals import means_of, proposal_of
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
-JOB = propose(JobFile(table="days", max_depth=1), SCHEMA, 100, 1)
+JOB = proposal_of(SCHEMA, party=1, max_depth=1)
 
 
 def view_of(job: Proposal, identities: dict[str, Identity]) -> Any:
     record = Record(proposed_by="peer", ours=Statement(proposal=job))
     who = Who(identities["alice"], identities["bob"].certificate, 0)
-    return views.job_view(record, "waiting", who, None, "lan")
+    return views.job_view(record, "waiting", who, means_of(SCHEMA), None, "lan")
 
 
 def test_what_the_operator_sees_of_a_job(identities: dict[str, Identity]) -> None:
@@ -45,5 +46,5 @@ def test_a_job_of_absurd_size_is_not_counted_through(
 
     monkeypatch.setattr(prediction, "forecast", endless)
     wide = {f"a{i}": tuple(map(str, range(10))) for i in range(190)}
-    view = view_of(propose(JobFile(table="days"), Schema({**wide, "play": ("yes", "no")}, "play"), 100, 1), identities)
+    view = view_of(proposal_of(Schema({**wide, "play": ("yes", "no")}, "play"), party=1), identities)
     assert view.cost is None

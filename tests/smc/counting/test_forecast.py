@@ -46,6 +46,7 @@ PROGRAMS: dict[str, Program] = {
     "nothing": lambda engine: engine.reveal(),
     "millionaires": lambda engine: three_way(engine, zeros(1), 32),
     "comparisons": lambda engine: strict(engine, zeros(3000), 20),
+    "random bits": lambda engine: engine.reveal(engine.random(9, 1000), engine.random(3, 1), engine.random(2, 0)),
     "empty batch": lambda engine: strict(engine, zeros(0), 20),
     "equality": lambda engine: equal(engine, zeros(65), 9),
     "majority": lambda engine: majority(engine, zeros(3, 129), 7),
@@ -85,7 +86,7 @@ def test_the_forecast_is_exact(profile: Profile, name: str) -> None:
 
 @pytest.mark.parametrize("engine", ["yao", "gmw"])
 def test_the_forecast_is_exact_with_the_trapdoor(engine: Any) -> None:
-    program: Program = lambda engine: three_way(engine, zeros(2), 3)  # noqa: E731
+    program: Program = lambda engine: [three_way(engine, zeros(2), 3), engine.random(2, 3)]  # noqa: E731
     found = forecast(program, Profile(engine, "trapdoor"))
     for counted, real in zip(found.meters, measured(program, Profile(engine, "trapdoor")), strict=True):
         assert public(counted.total) == public(real.total)

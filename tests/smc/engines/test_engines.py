@@ -12,7 +12,7 @@ import pytest
 from smc.channel import memory_pair
 from smc.circuit import Builder, Netlist, evaluate, load
 from smc.circuit.library import aes128, bits_to_octets, initial_state, octets_to_bits, sha256_compression
-from smc.engines import Engine, make_engine
+from smc.engines import Engine, XorSharedEngine, make_engine
 from smc.primitives import bits as bitpack
 from smc.session import Session
 from smc.yao import walk
@@ -251,3 +251,15 @@ def test_inputs_of_different_batches_are_refused(play, name: str) -> None:
             engine.run(netlist, *inputs)
 
     play(program, name)
+
+
+def test_the_clear_engine_opens_what_both_know_without_a_message(play) -> None:
+    def program(engine: Engine) -> Any:
+        assert not isinstance(engine, XorSharedEngine)
+        return engine.reveal(engine.constant(np.eye(3, dtype=np.uint8)), engine.constant(np.zeros((2, 0), np.uint8)))
+
+    run = play(program, "clear")
+    identity, empty = run.agreed
+    assert (identity.tolist(), empty.shape) == (np.eye(3).tolist(), (2, 0))
+    assert [meter.total.bits_opened for meter in run.meters] == [9, 9]
+    assert not any(recorder.sent for recorder in run.recorders)

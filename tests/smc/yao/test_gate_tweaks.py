@@ -8,8 +8,9 @@ import pytest
 from smc import hashing
 from smc.hashing import round_keys
 from smc.primitives.prg import Prg
+from smc.recipes import Garbling
 from smc.yao import walk
-from smc.yao.schemes import SCHEMES, Name, Scheme
+from smc.yao.schemes import SCHEMES, Scheme
 from smc.yao.walk import Piece
 
 # Kind, out, left, right. Gates 0, 2 and 5 multiply the same two wires, 4 the result of one with itself.
@@ -49,7 +50,7 @@ def garbled(scheme: Scheme, pieces: list[Piece], instances: int) -> tuple[np.nda
 
 @pytest.mark.parametrize("name", SCHEMES)
 @pytest.mark.parametrize("instances", [1, 4, 7])
-def test_gates_of_a_piece_are_garbled_as_if_each_came_alone(name: Name, instances: int) -> None:
+def test_gates_of_a_piece_are_garbled_as_if_each_came_alone(name: Garbling, instances: int) -> None:
     together, _ = garbled(SCHEMES[name], whole(instances), instances)
     alone, _ = garbled(SCHEMES[name], single_gates(instances), instances)
     assert np.array_equal(together, alone)
@@ -57,7 +58,7 @@ def test_gates_of_a_piece_are_garbled_as_if_each_came_alone(name: Name, instance
 
 @pytest.mark.parametrize("name", SCHEMES)
 @pytest.mark.parametrize("instances", [1, 4, 7])
-def test_gates_of_a_piece_are_evaluated_as_if_each_came_alone(name: Name, instances: int) -> None:
+def test_gates_of_a_piece_are_evaluated_as_if_each_came_alone(name: Garbling, instances: int) -> None:
     scheme = SCHEMES[name]
     zero, tables = garbled(scheme, single_gates(instances), instances)
     state, tweak = state_of(instances), FIRST  # all inputs 0: active labels are zero labels
@@ -72,7 +73,7 @@ def test_gates_of_a_piece_are_evaluated_as_if_each_came_alone(name: Name, instan
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_equal_gates_and_equal_instances_share_no_label(name: Name) -> None:
+def test_equal_gates_and_equal_instances_share_no_label(name: Garbling) -> None:
     """One tweak used twice on the same labels would give the same output labels, and reveal that inputs agree."""
     instances = 9
     state = state_of(instances)

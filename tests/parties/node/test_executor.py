@@ -8,19 +8,21 @@ import numpy as np
 import pytest
 
 from parties.identity import Identity
-from parties.node import checkpoint, runner
-from parties.node.gate import Offer
-from parties.node.proposal import JobFile, propose
+from parties.jobs.means import Means
+from parties.node import checkpoint, executor
+from parties.node.executor import Order
+from parties.node.proposal import Proposal
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from protocols.tree import Open, Tree, cut
 from smc.errors import InputError, ProtocolError
 from smc.local import run_local
-from tests.support.ledgers import OTHER, STAGES, TREE
+from tests.support.ledgers import OTHER, STAGES, TASK, TREE
+from tests.support.proposals import proposal_of
 
 
 def met(own: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
-    left, right = run_local(lambda session: checkpoint.common(session, own[session.party]))
+    left, right = run_local(lambda session: checkpoint.common(session, TASK, own[session.party]))
     return left, right
 
 
@@ -42,11 +44,11 @@ def test_a_level_that_cannot_be(claimed: int) -> None:
 
     def program(session: object) -> object:
         if session.party == 0:  # type: ignore[attr-defined]
-            return checkpoint.common(session, STAGES[1])  # type: ignore[arg-type]
+            return checkpoint.common(session, TASK, STAGES[1])  # type: ignore[arg-type]
         start = cut(STAGES[1], 0 if claimed < 0 else 1)
         session.send("checkpoint.levels", np.array([claimed], dtype=np.int64))  # type: ignore[attr-defined]
         session.receive("checkpoint.levels", np.int64, (1,))  # type: ignore[attr-defined]
-        session.send("checkpoint.digest", np.frombuffer(checkpoint.digest(start), dtype=np.uint8))  # type: ignore[attr-defined]
+        session.send("checkpoint.digest", np.frombuffer(TASK.digest(start), dtype=np.uint8))  # type: ignore[attr-defined]
         session.receive("checkpoint.digest", np.uint8, (32,))  # type: ignore[attr-defined]
         return start
 
@@ -68,42 +70,49 @@ ROWS = "p,q,y\n0,1,n\n0,1,y\n0,0,y\n"
 
 
 @pytest.fixture
-def offer(tmp_path: Path) -> Offer:
+def means(tmp_path: Path) -> Means:
     OURS.save(tmp_path / "schema.toml")
     (tmp_path / "rows.csv").write_text(ROWS)
     files = {"source": str(tmp_path / "rows.csv"), "schema": str(tmp_path / "schema.toml")}
-    return Offer(TableSettings.model_validate(files), OURS)
+    return Means(1, TableSettings.model_validate(files), OURS)
+
+
+def order_of(job: Proposal, means: Means, identity: Identity, known: str = "") -> Order:
+    return Order(job, means, None, "", known, identity.key_pem, b"secret")
 
 
 @pytest.mark.parametrize("order", [("p", "q", "y"), ("q", "p", "y"), ("y", "q", "p"), ("q", "y"), ("y", "p")])
 def test_rows_are_counted_in_the_order_of_the_job(
-    offer: Offer, identities: dict[str, Identity], order: tuple[str, ...]
+    means: Means, identities: dict[str, Identity], order: tuple[str, ...]
 ) -> None:
     """The parties' schemas may list the attributes in different orders: the job's is what counts."""
-    job = propose(JobFile(table="rows"), Schema({name: OURS.attributes[name] for name in order}, "y"), 100, 1)
+    job = proposal_of(Schema({name: OURS.attributes[name] for name in order}, "y"), party=1)
     expected = {"p": [[1, 2], [0, 0]], "q": [[0, 1], [1, 1]]}
-    with runner.rows_of(job, offer, identities["alice"], "") as rows:
-        counts = rows.source.level(Open(), attributes=True)
+    with executor.opened(order_of(job, means, identities["alice"])) as (source, _):
+        counts = source.level(Open(), attributes=True)
     assert counts.classes.tolist() == [[1, 2]]
     assert [table[0].tolist() for table in counts.values] == [expected[name] for name in order if name != "y"]
 
 
-def test_changed_rows_do_not_go_on(offer: Offer, identities: dict[str, Identity], tmp_path: Path) -> None:
-    job = propose(JobFile(table="rows"), OURS, 100, 1)
-    with runner.rows_of(job, offer, identities["alice"], "") as rows:
-        known = rows.fingerprint
-    with runner.rows_of(job, offer, identities["alice"], known) as rows:
-        assert rows.fingerprint == known
-    with runner.rows_of(propose(JobFile(table="rows"), OURS, 100, 1), offer, identities["alice"], "") as rows:
-        assert rows.fingerprint != known, "two jobs' fingerprints can be compared"
-    with runner.rows_of(job, offer, identities["bob"], "") as rows:
-        assert rows.fingerprint != known, "who knows the counts could compute it"
+def test_changed_rows_do_not_go_on(means: Means, identities: dict[str, Identity], tmp_path: Path) -> None:
+    def fingerprint(job: Proposal, who: str, known: str = "") -> str:
+        with executor.opened(order_of(job, means, identities[who], known)) as (_, found):
+            return found
+
+    job = proposal_of(OURS, party=1)
+    known = fingerprint(job, "alice")
+    assert fingerprint(job, "alice", known) == known
+    assert fingerprint(proposal_of(OURS, party=1), "alice") != known, "two jobs' fingerprints can be compared"
+    assert fingerprint(job, "bob") != known, "who knows the counts could compute it"
     (tmp_path / "rows.csv").write_text(ROWS + "1,1,y\n")
-    with pytest.raises(InputError, match="changed"), runner.rows_of(job, offer, identities["alice"], known):
-        pass
+    with pytest.raises(InputError, match="changed"):
+        fingerprint(job, "alice", known)
 
 
-def test_more_rows_than_the_job_says_are_an_error(offer: Offer, identities: dict[str, Identity]) -> None:
-    job = propose(JobFile(table="rows", max_rows=2), OURS, 100, 1)
-    with pytest.raises(InputError, match="3 rows, more than 2"), runner.rows_of(job, offer, identities["alice"], ""):
+def test_more_rows_than_the_job_says_are_an_error(means: Means, identities: dict[str, Identity]) -> None:
+    job = proposal_of(OURS, party=1, max_rows=2)
+    with (
+        pytest.raises(InputError, match="3 rows, more than 2"),
+        executor.opened(order_of(job, means, identities["alice"])),
+    ):
         pass

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from protocols import circuit, foresight, id3, millionaires
-from smc.circuit import Netlist
+from parties.jobs.settings import ENGINE
 from smc.counting import Program, cheapest
 from smc.engines import Profile
 from smc.link_shape import LinkShape
-
-TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when profiles are compared
 
 BOOLEAN = (
     Profile("yao"),
@@ -44,27 +39,11 @@ def contenders(integers: bool) -> tuple[Profile, ...]:
     return (*INTEGER, BOOLEAN[1]) if integers else BOOLEAN
 
 
-def millionaires_program(bits: int, batch: int = 1) -> Program:
-    """`smc millionaires`, on so many pairs."""
-    return lambda engine: millionaires.three_way(engine, np.zeros(batch, dtype=np.uint64), bits)
-
-
-def circuit_program(netlist: Netlist, batch: int = 1) -> Program:
-    """`smc circuit`, on so many inputs."""
-
-    def program(engine: Any) -> object:
-        width = netlist.input_widths[engine.party] if engine.party < len(netlist.input_widths) else None
-        own = None if width is None else np.zeros((width, batch), dtype=np.uint8)
-        return circuit.evaluate(engine, netlist, own)
-
-    return program
-
-
-def id3_program(problem: id3.Problem, tree: id3.Tree | None = None, splits: int | None = None) -> Program:
-    """`smc id3`: with its tree, or at most; `splits` a level bound a typical one."""
-    if tree is not None:
-        return lambda engine: foresight.with_tree(engine, problem, tree)
-    return lambda engine: foresight.at_most(engine, problem, splits)
+def named(specification: Mapping[str, Any]) -> Profile | None:
+    """The profile that a specification names; None for the engine "auto"."""
+    if specification["engine"] == "auto":
+        return None
+    return Profile(**{name: specification[name] for name in ENGINE if name in specification})
 
 
 def choose(program: Program, candidates: Sequence[Profile], shape: LinkShape) -> Profile:

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from parties.canonical import job_digest
-from parties.jobs import running
-from parties.jobs.running import id3_specification, millionaires_specification, named
-from parties.jobs.settings import Id3Settings, MillionairesSettings
+from parties.jobs.id3 import Id3, Id3Settings
+from parties.jobs.millionaires import Millionaires
 from parties.tables.schema import Schema
 from parties.trees.tree import Leaf, Split
 from protocols import id3
@@ -19,7 +18,7 @@ SCHEMA = Schema({"a": ("x", "y"), "class": ("no", "yes"), "b": ("u", "v", "w")},
 
 
 def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class") -> str:
-    return job_digest(id3_specification(settings, schema, target))
+    return job_digest(Id3(settings, schema, target).specification())
 
 
 @pytest.mark.parametrize(
@@ -39,15 +38,15 @@ def test_schema_order_and_target_enter_the_job() -> None:
 def test_private_things_do_not_enter_the_job() -> None:
     private = Id3Settings(data=Path("mine.csv"), out=Path("tree.json"), report=Path("cost.json"))
     assert digest(private) == digest(Id3Settings())
-    own = MillionairesSettings(value=77)
-    assert "77" not in str(millionaires_specification(own))
+    own = Millionaires(Millionaires.Settings(value=77))
+    assert "77" not in str(own.specification())
 
 
 def test_the_problem_and_the_names() -> None:
-    problem = running.problem(Id3Settings(), SCHEMA, "class")
+    problem = Id3(Id3Settings(), SCHEMA, "class").problem
     assert (problem.domains, problem.classes, problem.max_rows) == ((2, 3), 2, 65535)
     tree = id3.Split(1, (id3.Leaf(0), id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1)))
-    assert named(tree, SCHEMA, "class") == Split(
+    assert Id3(Id3Settings(), SCHEMA, "class").named(tree) == Split(
         "b", {"u": Leaf("no"), "v": Split("a", {"x": Leaf("yes"), "y": Leaf("no")}), "w": Leaf("yes")}
     )
 
@@ -55,10 +54,10 @@ def test_the_problem_and_the_names() -> None:
 def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
     wide = Schema({f"a{i}": ("x", "y") for i in range(202)}, "a0")
     with pytest.raises(InputError, match="--max-depth"):
-        running.problem(Id3Settings(), wide, "a0")
-    assert running.problem(Id3Settings(max_depth=200), wide, "a0").max_depth == 200
+        _ = Id3(Id3Settings(), wide, "a0").problem
+    assert Id3(Id3Settings(max_depth=200), wide, "a0").problem.max_depth == 200
 
 
 def test_what_does_not_fit_the_word_is_refused() -> None:
     with pytest.raises(InputError, match="--delta"):
-        running.problem(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class")
+        _ = Id3(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class").problem

@@ -1,0 +1,118 @@
+"""A command for each kind of job, made from its settings: `smc id3`, `smc millionaires` and so on."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from parties import console
+from parties.commands.options import FILE, json_option, link_options, settings
+from parties.commands.outputs import Outputs
+from parties.jobs import kinds
+from parties.jobs.kind import Kind
+from parties.jobs.running import Connection
+from parties.jobs.settings import Parameter, parameters
+from smc.errors import InputError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+PLAIN = {int: int, float: float, str: str}
+SEEN = (
+    "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "
+    "file."
+)
+
+
+def command_of(name: str) -> click.Command:
+    """The command that runs one task of a kind with the peer. `InputError` if there is no such kind."""
+    kind = kinds.find(name)
+
+    @json_option
+    @link_options
+    def run(config_file: Path | None, as_json: bool, **flags: Any) -> None:
+        _run(kind, config_file, as_json, flags)
+
+    found = [one for one in parameters(kind.Settings) if not one.node]
+    secret = f"\n\n{SEEN}" if any(one.role == "private" for one in found) else ""
+    example = f"Example:  smc {name} {kind.example or '--config party.toml'}"
+    whole = options_of(found)(run)
+    return click.command(name, help=f"{kind.__doc__ or ''}{secret}", epilog=example)(whole)
+
+
+def options_of(found: list[Parameter]) -> Callable[[Command], Command]:
+    """Options, or arguments, for these parameters."""
+
+    def decorate(command: Command) -> Command:
+        for one in reversed(found):
+            command = _option(one)(command)
+        return command
+
+    return decorate
+
+
+def read_flags(found: list[Parameter], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Flags as settings want them: lists cut at commas, `-` read from standard input, numbers read."""
+    read = dict(flags)
+    for one in found:
+        value = read.get(one.variable)
+        if isinstance(value, str) and one.role == "private":
+            value = read_private(one, value)
+        elif isinstance(value, str) and one.type is tuple:
+            value = tuple(part.strip() for part in value.split(",") if part.strip())
+        read.pop(one.variable, None)
+        read[one.key] = value
+    return read
+
+
+def read_private(one: Parameter, text: str) -> Any:
+    """A private value as it was typed; '-' reads it from standard input. `InputError` if it cannot be one."""
+    if text == "-":
+        text = sys.stdin.readline().strip() if sys.stdin is not None else ""
+        if not text:
+            raise InputError("standard input is empty or closed, but '-' says to read the private input there")
+    if one.type is not int:
+        return text
+    if not re.fullmatch("[0-9]+", text):
+        raise InputError(f"{one.flag}: must be a whole number from 0 up")
+    return int(text)
+
+
+def _option(one: Parameter) -> Callable[[Command], Command]:
+    if one.argument:
+        return click.argument(one.variable, metavar=one.key.upper(), type=FILE, required=False)
+    help_ = one.help
+    if one.role == "private":
+        help_ += "; '-' reads it from standard input."
+    elif one.role == "public" and one.shown_default():
+        help_ += f"  [{one.shown_default()}]"
+    kind: Any = FILE if one.type is Path else click.Choice(one.choices) if one.choices else PLAIN.get(one.type, str)
+    if one.role == "private":
+        kind = str  # '-' must be possible, and what is wrong is said in one way
+    column = one.metavar or ("COLUMN" if one.key == "target" else "LIST" if one.type is tuple else None)
+    return click.option(one.flag, one.variable, type=kind, metavar=column, help=help_)
+
+
+def _run(kind: type[Kind], config_file: Path | None, as_json: bool, flags: Mapping[str, Any]) -> None:
+    found = [one for one in parameters(kind.Settings) if not one.node]
+    link, own = settings(lambda file: file.of_kind(kind.name), config_file, read_flags(found, flags))
+    party = 0 if link.listen is not None else 1
+    task, data, remarks = kind.alone(own, party)
+    outputs = Outputs.of(kind, own)
+    inputs = [kind.value(own, one) for one in found if one.role == "file"]
+    outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer])
+    connection = Connection(link)
+    for remark in remarks:
+        console.err.print(remark)
+    with console.progress("starting") as status:
+        state, report = connection.run_task(task, data, status)
+        status.doing("writing")
+        document = task.document(state)
+        outputs.write(document, report)
+    if as_json:
+        console.print_json({**document, "cost": report if kind.phases else report["total"]})
+    else:
+        outputs.tell(kind.text(document, party), report)

@@ -1,0 +1,55 @@
+"""Any program written against the engine, named as module:function, with arguments from the command line."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from parties.text import did_you_mean, quoted
+from smc.errors import InputError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Found = Callable[..., Any]
+
+
+def program_arguments(command: Command) -> Command:
+    """Add MODULE:FUNCTION and its arguments."""
+    rest = click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
+    return click.argument("program", metavar="MODULE:FUNCTION")(rest(command))
+
+
+def load_program(text: str) -> Found:
+    """The function `text` names, of an installed module or one beside us. `InputError` says what is wrong."""
+    module, colon, name = text.partition(":")
+    if not colon or not module or not name:
+        raise InputError(f"the program {quoted(text)} must be MODULE:FUNCTION, such as protocols.equality:equal")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # what lies in this directory, as for python -m
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:  # whatever the module does when it is loaded
+        raise InputError(f"{module} cannot be loaded: {type(error).__name__}: {error}") from None
+    function = getattr(found, name, None)
+    if not callable(function):
+        known = [other for other in vars(found) if callable(vars(found)[other])]
+        raise InputError(f"{module} has no function {quoted(name)}{did_you_mean(name, known)}")
+    loaded: Found = function
+    return loaded
+
+
+def arguments_of(texts: tuple[str, ...]) -> list[Any]:
+    """Arguments as Python reads them: 5 a number, 1,2,3 a list of numbers, anything else a text."""
+    return [_argument(text) for text in texts]
+
+
+def _argument(text: str) -> Any:
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,58 @@
+"""`smc run`: any program written against the engine, with the peer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parties import console
+from parties.commands.kinds import options_of, read_flags
+from parties.commands.options import json_option, link_options, settings
+from parties.commands.programs import arguments_of, load_program, program_arguments
+from parties.jobs.kind import KindSettings
+from parties.jobs.running import Connection
+from parties.jobs.settings import ENGINE, parameters
+
+OWN = [one for one in parameters(KindSettings) if one.key in ENGINE]
+
+
+@click.command("run", epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
+@program_arguments
+@click.option("--integers", is_flag=True, help="It computes with integers: engine auto may choose engines for them.")
+@options_of(OWN)
+@link_options
+@json_option
+def run(
+    program: str, arguments: tuple[str, ...], integers: bool, config_file: Path | None, as_json: bool, **flags: Any
+) -> None:
+    """Run FUNCTION(engine, ARGUMENT...) of a Python MODULE with the peer, who runs the same function.
+
+    The arguments are this party's own, read as Python reads them (5, or 1,2,3, or a text); the result is printed. Both
+    must name the same program and have the same code: what it reveals is its own affair.
+    """
+    link, own = settings(lambda _: KindSettings.model_construct(), config_file, read_flags(OWN, flags))
+    found, given = load_program(program), arguments_of(arguments)
+    engine = {"engine": "auto"} if own.engine == "auto" else {name: getattr(own, name) for name in ENGINE}
+    specification = {"protocol": "run", "program": program, **{k: v for k, v in engine.items() if v is not None}}
+    connection = Connection(link)
+    with console.progress("starting") as status:
+        result, report = connection.run(
+            specification,
+            lambda engine: found(engine, *given),
+            status,
+            lambda: lambda engine: found(engine, *given),
+            integers,
+        )
+    if as_json:
+        console.print_json({"result": json.loads(json.dumps(result, default=_plain)), "cost": report["total"]})
+        return
+    console.out.print(str(result))
+    console.show(console.cost_table(report), console.err)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists, anything else as text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

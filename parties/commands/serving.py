@@ -1,0 +1,49 @@
+"""A node's page and API, served beside it: where they are, and who may use them."""
+
+from __future__ import annotations
+
+import json
+import secrets
+
+from parties import files
+from parties.link.address import parse_address
+from parties.node.settings import NodeSettings
+from parties.operator.interface import Operator
+from parties.web.api import routes
+from parties.web.app import make_app
+from parties.web.login import Logins
+from parties.web.server import WebServer
+
+
+class Page:
+    """Serves the page and the API of a node; `api.json` in its state directory tells commands where, and the key."""
+
+    def __init__(self, settings: NodeSettings) -> None:
+        self._settings = settings
+        self._access = settings.state / "api.json"
+        self._logins = Logins()
+        self._server: WebServer | None = None
+
+    def start(self, operator: Operator) -> str:
+        """Begin to serve; the URL."""
+        key = secrets.token_urlsafe(32)
+        app = make_app(operator, self._logins, routes(operator, key, self.login_link))
+        self._server = WebServer(parse_address(self._settings.web, lowest_port=0), app)
+        self._server.start()
+        files.write_text(self._access, json.dumps({"url": self._url, "key": key}) + "\n", private=True)
+        return self._url
+
+    def login_link(self) -> str:
+        """A fresh link, good for one login."""
+        return self._logins.link(self._url)
+
+    def stop(self) -> None:
+        """End it; may be called twice, or without a start."""
+        if self._server is not None:
+            self._server.stop()
+            self._access.unlink(missing_ok=True)
+
+    @property
+    def _url(self) -> str:
+        assert self._server is not None
+        return f"http://{self._server.address}"

@@ -1,0 +1,283 @@
+"""What a kind of job is: everything that commands, nodes, pages, the policy and the records need to know of it.
+
+A kind is a class in a file of its own; an object of it is one task, in terms that are public between the parties. All
+that hosts jobs asks this interface and knows no kind by name. `parties.jobs.kinds` finds kinds, built-in ones and
+those of other packages.
+
+What a task has found so far is its *state*, a value of public terms: None before anything is decided, the result in
+the end. A kind of several steps (ID3: levels) has states between, at which a run that was cut short goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from parties.canonical import canonical
+from parties.jobs.means import Means, Opened
+from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
+from parties.settings import Settings, merge, required
+
+if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
+    from smc.counting import Program
+    from smc.engines import Engine
+
+State = Any
+Document = dict[str, Any]
+Own = TypeVar("Own", bound="Kind")
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a run is: about to decide step `number`, of `size` things at once, with what it has found before."""
+
+    number: int
+    size: int
+    state: State
+    words: str
+
+
+Told = Callable[[Step], object]
+
+
+@dataclass(frozen=True)
+class File:
+    """A form of the result: a file to download and, with `option`, the setting that says where a command writes it."""
+
+    name: str
+    media_type: str
+    content: Callable[[Document], str]
+    option: str | None = None
+
+
+class Extra(Settings):
+    """What an estimate may be told beyond the settings of the kind, see `Kind.counted`."""
+
+
+class Kind(ABC):
+    """A task of some kind. A new kind defines what is abstract here, and whatever else does not suit it."""
+
+    name: ClassVar[str]  # the command, the table of party.toml, the `protocol` of a specification
+    title: ClassVar[str]  # for people, such as "Decision tree"
+    Settings: ClassVar[type[KindSettings]]
+    Extra: ClassVar[type[Extra]] = Extra
+    example: ClassVar[str] = ""  # of the command, without its name
+    estimate_example: ClassVar[str] = ""  # the same for `smc estimate`, with a space behind
+    noun: ClassVar[str] = "result"  # what it brings, in records and file names
+    afterwards: ClassVar[str] = ""  # how the result is used, a sentence
+    integers: ClassVar[bool] = False  # whether it computes with integers: more engines suit
+    phases: ClassVar[bool] = False  # whether a command's JSON has the cost of each phase, or the total only
+    page: ClassVar[str] = "plain"  # how the operator's page shows the result: a viewer of `parties.web`
+
+    def __init__(self, settings: KindSettings) -> None:
+        self.settings = settings
+
+    # How a task comes about.
+
+    @classmethod
+    def proposed(cls: type[Own], settings: KindSettings, means: Means) -> Own:
+        """The task that these settings mean for a party's table. `InputError` names what is wrong."""
+        return cls(settings)
+
+    @classmethod
+    def agreed(cls: type[Own], specification: Mapping[str, Any]) -> Own:
+        """The task of a specification, which may come from the peer. `InputError` or ValueError if it is none."""
+        return cls(cls.settings_in(specification))
+
+    @classmethod
+    def planned(cls: type[Own], settings: KindSettings) -> Own:
+        """The task that a command's settings mean, with the files that they name but without private data."""
+        return cls(settings)
+
+    @classmethod
+    def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
+        """The task and this party's data from the files and values in a command's settings, and remarks on them."""
+        task = cls.planned(settings)
+        return task, task.own({one.key: cls.value(settings, one) for one in private_parameters(cls.Settings)}), []
+
+    @classmethod
+    def settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
+        """The public settings that stand in a specification."""
+        names = [one.key for one in public_parameters(cls.Settings)]
+        return merge(cls.Settings(), {name: specification[name] for name in names if name in specification})
+
+    def specification(self) -> Document:
+        """All that both parties must have the same, as plain JSON; `agreed` is the inverse."""
+        given = {name: value for name, value in self.parameters().items() if value is not None}
+        what = {name: value for name, value in given.items() if name not in ENGINE}
+        return {"protocol": self.name, **what, **self.engine_fields()}
+
+    def engine_fields(self) -> Document:
+        """What of the profile is agreed on beforehand; all of it is chosen later if the engine is "auto"."""
+        if self.settings.engine == "auto":
+            return {"engine": "auto"}
+        fields = {name: getattr(self.settings, name) for name in ENGINE}
+        return {name: value for name, value in fields.items() if value is not None}
+
+    # What is said of it.
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in a word: the target column."""
+        return ""
+
+    @property
+    def question(self) -> str:
+        """What is asked, a phrase."""
+        return self.title.lower()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read, the subject among them."""
+        return ()
+
+    def parameters(self) -> dict[str, Any]:
+        """The public settings by their names, as they are told, shown, recorded and put to the policy."""
+        return {one.key: self.value(self.settings, one) for one in public_parameters(self.Settings)}
+
+    @abstractmethod
+    def reveals(self, peer: str) -> list[str]:
+        """What a run reveals to whom, a sentence each."""
+
+    @abstractmethod
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """How many values of each kind a run opens that ends in this state, or one step of it."""
+
+    # Whether it can be had here.
+
+    @property
+    def reads_table(self) -> bool:
+        """Whether its data come from a table; else the operator types them."""
+        return False
+
+    def misfit(self, means: Means) -> str | None:
+        """Why this party cannot take part, if it cannot: a sentence that the peer may read."""
+        return None
+
+    def asked(self) -> tuple[Parameter, ...]:
+        """What the operator has to type."""
+        return () if self.reads_table else private_parameters(self.Settings)
+
+    def missing(self, means: Means) -> list[str]:
+        """The names of what has not been typed yet."""
+        return [one.key for one in self.asked() if one.key not in means.typed]
+
+    # What it costs.
+
+    @abstractmethod
+    def program(self, means: Means) -> Program:
+        """The conversation for a counting engine: of this task, or of a typical one if it depends on the data."""
+
+    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+        """The program that `smc estimate` counts, as `extra` says, and what the counts are for."""
+        return self.program(means), ""
+
+    @property
+    def assumed(self) -> str:
+        """What the counts of `program` are for, if not for every run."""
+        return ""
+
+    @property
+    def is_countable(self) -> bool:
+        """Whether `program` can be counted in a few seconds; a peer may propose anything."""
+        return True
+
+    # How it is run.
+
+    def own(self, typed: Mapping[str, Any]) -> Any:
+        """This party's data from what was typed. `InputError` if they do not fit."""
+        return dict(typed)
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """This party's data for one session, checked. `InputError` if they are not fit; `AwayError`."""
+        yield Opened(self.own(means.typed))
+
+    @abstractmethod
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """The protocol, from a state on to the end; `told` is told of every step before it begins."""
+
+    # Its states: one step, unless a kind says otherwise.
+
+    beginning: State = None
+
+    def steps(self, state: State) -> int:
+        """How many steps are decided."""
+        return 0 if state is None else 1
+
+    def is_done(self, state: State) -> bool:
+        """Whether nothing is left to decide."""
+        return state is not None
+
+    def cut(self, state: State, steps: int) -> State:
+        """The state as it was when so many steps were decided."""
+        return state if steps else None
+
+    def encode(self, state: State) -> Any:
+        """The state as JSON; null for the beginning."""
+        return state
+
+    def decode(self, value: Any) -> State:
+        """The inverse of `encode`."""
+        return value
+
+    def digest(self, state: State) -> bytes:
+        """SHA-256 of the state."""
+        return hashlib.sha256(canonical({self.noun: self.encode(state)}).encode()).digest()
+
+    # What it brings.
+
+    @abstractmethod
+    def document(self, state: State) -> Document:
+        """The result as a JSON object."""
+
+    @classmethod
+    @abstractmethod
+    def text(cls, document: Document, party: int) -> str:
+        """The result for a terminal of party 0 or 1, ending with a newline."""
+
+    @classmethod
+    def picture(cls, document: Document) -> str | None:
+        """The result as an SVG document, if it is a picture."""
+        return None
+
+    @classmethod
+    def files(cls) -> tuple[File, ...]:
+        """The forms in which the result can be kept."""
+        return (File(f"{cls.noun}.json", "application/json", _json, "out"),)
+
+    @staticmethod
+    def value(settings: KindSettings, one: Parameter) -> Any:
+        """A setting by the key of its parameter."""
+        names = {info.alias or name: name for name, info in type(settings).model_fields.items()}
+        return getattr(settings, names[one.key])
+
+
+def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
+    """What was typed under this name. `InputError` says how to give it."""
+    return required(typed.get(key), f"{kind.name}.{key}")
+
+
+def _json(document: Document) -> str:
+    import json
+
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+__all__ = [
+    "Document",
+    "Extra",
+    "File",
+    "Kind",
+    "KindSettings",
+    "Means",
+    "Opened",
+    "State",
+    "Step",
+    "Told",
+    "typed_value",
+]

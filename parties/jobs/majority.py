@@ -1,0 +1,198 @@
+"""The joint majority as a kind of job: which class do most rows of both parties have?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from parties.jobs.amounts import BatchExtra
+from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
+from parties.jobs.settings import BooleanEngine, private, public
+from parties.settings import merge
+from parties.tables.schema import Schema
+from parties.text import listed, quoted
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.counting import Program
+    from smc.engines import Engine
+
+Classes = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(min_length=1, max_length=4096)
+]
+
+
+class MajoritySettings(KindSettings):
+    """`smc majority`."""
+
+    counts: str | None = private("Counts", "Own count of every class, with commas between them", metavar="N,N,...")
+    classes: Classes | None = public(
+        None, "Classes", "The classes in their order, with commas between them", none="the target's values"
+    )
+    target: str | None = public(
+        None, "Target", "The column whose values are counted", none="target in the schema", node=True
+    )
+    bits: Annotated[int, Field(strict=True, ge=1, le=62)] = public(32, "Width", "Public width of all counts, in bits")
+    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
+
+
+class Majority(Kind):
+    """Which class do most rows of both parties have? Both learn the class, the first among equals, and nothing else."""
+
+    name = "majority"
+    title = "Majority"
+    Settings = MajoritySettings
+    Extra = BatchExtra
+    example = "--classes yes,no --counts 120,45 --config party.toml"
+    estimate_example = "--classes yes,no "
+    settings: MajoritySettings
+
+    @classmethod
+    def proposed(cls, settings: KindSettings, means: Means) -> Majority:
+        """See `Kind.proposed`: the classes of a table's column, unless they are given and the counts are typed."""
+        assert isinstance(settings, MajoritySettings)
+        if means.schema is None or (settings.classes is not None and settings.target is None):
+            return cls.agreed(cls(settings).specification())
+        target = means.schema.choose_target(settings.target)
+        if settings.classes is not None:
+            raise InputError("classes: they are those of the target column; give one or the other")
+        chosen = {"target": target, "classes": means.schema.attributes[target]}
+        return cls(merge(settings, chosen))
+
+    @classmethod
+    def agreed(cls, specification: Mapping[str, Any]) -> Majority:
+        """See `Kind.agreed`."""
+        task = cls(cls.settings_in(specification))
+        classes = task.settings.classes
+        if classes is None:
+            raise InputError("classes: name them, with commas between them")
+        if len(set(classes)) < len(classes):
+            raise InputError("classes: name each class once")
+        if task.settings.target is not None:
+            Schema.from_public({"attributes": [{"name": task.settings.target, "values": list(classes)}]})
+        return task
+
+    @classmethod
+    def planned(cls, settings: KindSettings) -> Majority:
+        """See `Kind.planned`."""
+        return cls.agreed(cls(settings).specification())
+
+    def specification(self) -> Document:
+        """See `Kind.specification`."""
+        found = super().specification()
+        return {**found, "classes": list(self.settings.classes)} if self.settings.classes is not None else found
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes in the agreed order."""
+        return self.settings.classes or ()
+
+    @property
+    def subject(self) -> str:
+        """See `Kind.subject`."""
+        return self.settings.target or ""
+
+    @property
+    def question(self) -> str:
+        """See `Kind.question`."""
+        where = f" of {self.settings.target}" if self.settings.target else ""
+        return f"which class{where} most rows of both parties have: {listed(self.classes)}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Kind.columns`."""
+        return (self.settings.target,) if self.settings.target is not None else ()
+
+    @property
+    def reads_table(self) -> bool:
+        """See `Kind.reads_table`."""
+        return self.settings.target is not None
+
+    def parameters(self) -> dict[str, Any]:
+        """See `Kind.parameters`: but for what is the subject."""
+        return {name: value for name, value in super().parameters().items() if name != "target" and name != "classes"}
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        return [
+            f"We and {peer} both learn which class is the most frequent in both parties' counts together.",
+            f"{peer} learns nothing else of our counts, only that each has at most {self.settings.bits} bits.",
+            f"We learn nothing else of {peer}'s counts, only that each has at most {self.settings.bits} bits.",
+        ]
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`: of one class nothing is asked."""
+        return {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1}
+
+    def misfit(self, means: Means) -> str | None:
+        """See `Kind.misfit`."""
+        if not self.reads_table:
+            return None
+        table, schema = means.required()
+        assert self.settings.target is not None
+        if table.max_rows >> self.settings.bits:
+            return f"bits of the job must hold {table.max_rows}, the public bound of the table here"
+        return schema.misfit(Schema({self.settings.target: self.classes}))
+
+    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+        """See `Kind.counted`: so many at once."""
+        return self._program(extra.batch), ""
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`."""
+        return self._program(1)
+
+    def _program(self, batch: int) -> Program:
+        import numpy as np
+
+        from protocols.majority import majority
+
+        return lambda engine: majority(engine, np.zeros((len(self.classes), batch), dtype=np.int64), self.settings.bits)
+
+    def own(self, typed: Mapping[str, Any]) -> list[int]:
+        """See `Kind.own`: one count for every class."""
+        text = str(typed_value(type(self), typed, "counts"))
+        parts = [part.strip() for part in text.split(",")]
+        if not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
+            raise InputError("--counts: must be whole numbers from 0 up, with commas between them")
+        if len(parts) != len(self.classes):
+            raise InputError(f"--counts: {len(parts)} counts, but there are {len(self.classes)} classes")
+        if any(int(part) >> self.settings.bits for part in parts):
+            raise InputError(f"--counts: a count does not fit {self.settings.bits} bits")
+        return [int(part) for part in parts]
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """See `Kind.open`: what was typed, or the counts of the target's values."""
+        if not self.reads_table:
+            yield Opened(self.own(means.typed))
+            return
+        from protocols.tree import Open
+
+        table, _ = means.required()
+        assert self.settings.target is not None
+        with means.counts(self.settings.target, [self.settings.target], table.max_rows) as source:
+            (counts,) = source.level(Open(), attributes=False).classes
+            yield Opened([int(count) for count in counts], source.fingerprint)
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`; `data` are the counts of the classes."""
+        import numpy as np
+
+        from protocols.majority import majority
+
+        told(Step(0, 1, start, "comparing"))
+        return int(majority(engine, np.array(data, dtype=np.int64)[:, None], self.settings.bits)[0])
+
+    def document(self, state: State) -> Document:
+        """See `Kind.document`."""
+        return {"result": self.classes[state]}
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        return f"{quoted(document['result'])[1:-1]}\n"

@@ -1,0 +1,69 @@
+"""What a party brings to a job: its table, its circuits, what its operator has typed. All of it stays here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.sources.source import Source
+
+
+class AwayError(InputError):
+    """What a job needs cannot be had now; the job can go on when it can."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """One party's side of a job. `schema` is the table's public one; `typed` the private inputs by their names."""
+
+    party: int = 0
+    table: TableSettings | None = None
+    schema: Schema | None = None
+    circuits: Mapping[str, Path] = field(default_factory=dict)
+    typed: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def required(self) -> tuple[TableSettings, Schema]:
+        """The table and its schema. `InputError` if there is none."""
+        if self.table is None or self.schema is None:
+            raise InputError("the job needs a table, and none is named")
+        return self.table, self.schema
+
+    @contextmanager
+    def counts(self, target: str, columns: Sequence[str], max_rows: int) -> Iterator[Source]:
+        """The table as a source of counts, by these columns in this order, the target among them.
+
+        Its rows are checked: `InputError` if they are not fit, `AwayError` if the table cannot be opened now.
+        """
+        from parties.sources.opening import open_table
+
+        table, schema = self.required()
+        ours = schema.attributes
+        ordered = Schema({name: ours[name] for name in [*columns, *ours]})
+        try:
+            source = open_table(table.model_copy(update={"max_rows": max_rows}), ordered, target, columns)
+        except InputError as error:
+            raise AwayError(str(error)) from None
+        try:
+            source.check()
+            yield source
+        finally:
+            source.close()
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A party's private data, ready for a run. `fingerprint(key)` tells whether they are the same as in a run before.
+
+    It is None for what an operator types: a keyed digest of a small number would be the number itself.
+    """
+
+    data: Any = field(repr=False)
+    fingerprint: Callable[[bytes], bytes] | None = None

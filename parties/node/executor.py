@@ -1,0 +1,205 @@
+"""One session of a job, by a worker that knows nothing of the node: a description goes in, events come out.
+
+The description and the events are plain values, and a session can be cut from outside; so a worker may be a thread, as
+here, or a process. What the node does about an event is `sessions`' business.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from parties.jobs import profiles
+from parties.jobs.kind import Kind, Means, Opened, Step
+from parties.jobs.running import profile_for
+from parties.link.opening import Link
+from parties.node import checkpoint
+from parties.node.proposal import Proposal
+from smc.engines import Profile, engine_of
+from smc.errors import InputError, ProtocolError
+from smc.meter import Cost
+from smc.primitives.prg import Prg
+from smc.session import Session, derive
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker needs to know. `state` is the checkpoint, `profile` and `fingerprint` those of sessions before.
+
+    `key` makes fingerprints of private rows, `secret` the contributions to joint randomness; both are this party's.
+    """
+
+    job: Proposal
+    means: Means
+    state: Any
+    profile: str
+    fingerprint: str
+    key: bytes = field(repr=False)
+    secret: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Linked:
+    """The peer is there. `total` is what the session has cost, and goes on counting."""
+
+    total: Cost
+
+
+@dataclass(frozen=True)
+class Met:
+    """Both go on from this step; the fingerprint is of our rows, if they are needed."""
+
+    step: int
+    profile: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Reached:
+    """All steps before this one are decided; `state` as JSON."""
+
+    step: int
+    size: int
+    words: str
+    state: Any
+    total: Cost
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The result is there, and the peer has it too; `state` as JSON."""
+
+    state: Any
+    total: Cost
+    report: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The session has ended by an error."""
+
+    error: BaseException
+
+
+Event = Linked | Met | Reached | Finished | Stopped
+Tell = Callable[[Event], None]
+
+
+class Worker:
+    """A thread that carries out an order over a link that it dials, or takes, itself. `over` is called at its end."""
+
+    def __init__(
+        self,
+        order: Order,
+        dial: Callable[[], AbstractContextManager[Link]],
+        tell: Tell,
+        over: Callable[[], None],
+        cut: Callable[[str], object] | None = None,
+    ) -> None:
+        self._order, self._dial, self._tell, self._over, self._cut = order, dial, tell, over, cut
+        self._thread = threading.Thread(target=self._work, name=f"smc-job-{order.job.id[:8]}", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def abort(self, why: str) -> None:
+        """Cut the session, if there is anything to cut yet."""
+        if self._cut is not None:
+            self._cut(why)
+
+    @property
+    def can_be_cut(self) -> bool:
+        """Whether there is anything to cut."""
+        return self._cut is not None
+
+    def _work(self) -> None:
+        try:
+            with self._dial() as link:
+                self._cut = link.channel.abort
+                self._tell(Linked(link.session().meter.total))
+                finished = run(link, self._order, self._tell)
+            self._tell(finished)
+        except BaseException as error:
+            self._tell(Stopped(error))
+        finally:
+            self._over()
+
+
+def run(link: Link, order: Order, tell: Tell) -> Finished:
+    """The session: agree on the last common step, go on from there to the end.
+
+    The data are opened only if there is anything left to decide.
+    """
+    session, task = link.session(), order.job.task
+    start = checkpoint.common(session, task, task.decode(order.state))
+    first = task.steps(start)
+    if task.is_done(start):
+        tell(Met(first, "", ""))
+        state, profile = start, "nothing to compute"
+    else:
+        chosen = _profile(link, order)
+        profile = str(chosen)
+        with opened(order) as (data, fingerprint):
+            tell(Met(first, profile, fingerprint))
+            state = task.run(engine_of(session, chosen), data, start, _reporting(session, task, order, tell))
+    link.finish()
+    total = session.meter.total
+    return Finished(task.encode(state), total, {"profile": profile, **session.meter.report()})
+
+
+def _reporting(session: Session, task: Kind, order: Order, tell: Tell) -> Callable[[Step], None]:
+    """Before each step: its own contributions to joint randomness, the same if it is begun again; and the event."""
+
+    def told(step: Step) -> None:
+        tell(Reached(step.number, step.size, step.words, task.encode(step.state), session.meter.total))
+        session.contributions = Prg(derive(order.secret, "contributions", order.job.id, step.number))
+
+    return told
+
+
+@contextmanager
+def opened(order: Order) -> Iterator[tuple[Any, str]]:
+    """Our data, checked, and their keyed fingerprint.
+
+    `InputError` if they are not fit, or not those of sessions before any more; `AwayError` if they are away.
+    """
+    with order.job.task.open(order.means) as ours:
+        found = _fingerprint(order, ours)
+        if order.fingerprint and order.fingerprint != found:
+            raise InputError("the table's rows have changed since the job began: it cannot go on; propose it anew")
+        yield ours.data, found
+
+
+def _fingerprint(order: Order, ours: Opened) -> str:
+    if ours.fingerprint is None:
+        return ""
+    key = hashlib.sha256(b"smc.node.fingerprint" + order.key + order.job.id.encode()).digest()
+    return ours.fingerprint(key).hex()
+
+
+def _profile(link: Link, order: Order) -> Profile:
+    """The profile of the job. What the engine "auto" has chosen once is kept: another one may decide near-ties else."""
+    task, specification = order.job.task, order.job.specification
+    contenders = profiles.contenders(task.integers)
+    if specification["engine"] == "auto":
+        names = [str(profile) for profile in contenders]
+        session, none = link.session(), len(contenders)
+        own = names.index(order.profile) if order.profile in names else none
+        session.send("checkpoint.profile", np.array([own], dtype=np.uint8))
+        theirs = int(session.receive("checkpoint.profile", np.uint8, (1,))[0])
+        before = {own, theirs} - {none}
+        if len(before) > 1 or max(before, default=0) > none:
+            raise ProtocolError("the two parties know different profiles of the job: it cannot go on")
+        if before:
+            return contenders[before.pop()]
+    return profile_for(link, specification, lambda: task.program(order.means), task.integers)
+
+
+__all__ = ["Event", "Finished", "Linked", "Met", "Order", "Reached", "Stopped", "Worker", "opened", "run"]

@@ -1,0 +1,57 @@
+"""What this party can take part with: its tables with their public schemas, its circuits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from parties.jobs.means import Means
+from parties.node.settings import NodeFile
+from parties.sources.mapping import rules
+from parties.sources.settings import TableSettings
+from parties.tables import schema as schemas
+from parties.tables.schema import Schema
+from parties.text import did_you_mean, quoted
+from smc.errors import InputError
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A table that this party takes part with: its settings and its public schema."""
+
+    settings: TableSettings
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class Offers:
+    """All of them; `party` is this one's number."""
+
+    party: int
+    tables: Mapping[str, Offer]
+    circuits: Mapping[str, Path]
+
+    @classmethod
+    def of(cls, file: NodeFile, party: int) -> Offers:
+        """Those of a node's file. `InputError` if a schema cannot be read, or a mapping does not fit it."""
+        return cls(party, {name: _offer(name, table) for name, table in file.tables.items()}, file.circuits)
+
+    def means(self, table: str, typed: Mapping[str, Any] | None = None) -> Means:
+        """What this party brings to a job on a table; an empty name stands for none. `InputError`: no such table."""
+        if not table:
+            return Means(self.party, circuits=self.circuits, typed=typed or {})
+        offer = self.tables.get(table)
+        if offer is None:
+            raise InputError(f"there is no table {quoted(table)}{did_you_mean(table, self.tables)}")
+        return Means(self.party, offer.settings, offer.schema, self.circuits, typed or {})
+
+
+def _offer(name: str, table: TableSettings) -> Offer:
+    try:
+        offer = Offer(table, schemas.load(table.schema_file))
+        rules(table.columns, offer.schema, list(offer.schema.attributes))  # a mapping that does not fit is told now
+        return offer
+    except InputError as error:
+        raise InputError(f"tables.{name}: {error}") from None

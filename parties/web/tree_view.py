@@ -1,0 +1,72 @@
+"""A tree for the page: how large it is, its classes, its outline, and the picture to explore."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from parties.trees import tree
+from parties.trees.tree import Leaf, Node, Size, TreeFile, places
+from parties.web import figures
+from smc.errors import InputError
+
+OUTLINED = 3000  # nodes that the page lists; the files have all
+
+
+@dataclass(frozen=True)
+class Line:
+    """A node in the outline: the value that leads to it, what it says, and how many lists end after it."""
+
+    value: str | None
+    text: str
+    leaf: bool
+    ends: int
+
+
+@dataclass(frozen=True)
+class TreeView:
+    """What the page shows of a tree. `outline` is None if it is too large to list."""
+
+    target: str
+    size: Size
+    drawable: bool
+    legend: list[tuple[str, str, int]]
+    outline: list[Line] | None
+
+
+def view(document: dict[str, Any]) -> TreeView:
+    """The tree of a result. `InputError` if it cannot be read."""
+    file = _tree_file(document)
+    size = tree.size(file.tree)
+    return TreeView(
+        target=file.target,
+        size=size,
+        drawable=size.nodes <= figures.LARGEST,
+        legend=figures.legend(file.tree),
+        outline=_outline(file.tree) if size.nodes <= OUTLINED else None,
+    )
+
+
+def figure(document: dict[str, Any]) -> figures.Figure | None:
+    """The picture to explore; None if the tree is too large for it."""
+    root = _tree_file(document).tree
+    return figures.tree(root) if tree.size(root).nodes <= figures.LARGEST else None
+
+
+def _tree_file(document: dict[str, Any]) -> TreeFile:
+    try:
+        return TreeFile.parse(document)
+    except ValueError as error:
+        raise InputError(f"the tree of this job cannot be read: {error}") from None
+
+
+def _outline(root: Node) -> list[Line]:
+    """All nodes in reading order, for nested lists without recursion."""
+    found = places(root)
+    lines = []
+    for i, place in enumerate(found):
+        next_depth = found[i + 1].depth if i + 1 < len(found) else 0
+        leaf = isinstance(place.node, Leaf)
+        text = place.node.label if isinstance(place.node, Leaf) else place.node.attribute
+        lines.append(Line(place.value, text, leaf, max(0, place.depth - next_depth)))
+    return lines

@@ -1,0 +1,26 @@
+"""Opened bits as values: what both parties opened may be anything if the peer's messages are wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smc.errors import ProtocolError
+from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
+
+Bounds = int | NDArray[np.int64]
+
+
+def index_below(bits: BitMatrix, bound: Bounds, what: str) -> NDArray[np.int64]:
+    """The opened numbers, int64[batch], each below the bound, or below its own of int64[batch]; at most 63 bits wide.
+
+    `ProtocolError` for a number out of range: no honest run of the circuit opens it.
+    """
+    numbers = bitpack.to_words(bits).astype(np.int64)
+    bounds = np.broadcast_to(bound, numbers.shape)
+    wrong = np.flatnonzero(numbers >= bounds)
+    if wrong.size:
+        number, limit = numbers[wrong[0]], bounds[wrong[0]]
+        raise ProtocolError(f"{what} was opened as {number}, must be below {limit}: the peer's messages are wrong")
+    return numbers

@@ -1,0 +1,92 @@
+"""What an ID3 opens, said once: the run reads it from opened bits, counting plays it, records count it.
+
+Of every level: whether each node is a leaf, the class of each leaf, and the attribute of each split unless only one is
+left. That is the level of the tree itself, and nothing else. For a target of one class nothing is opened at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.opened import index_below
+from protocols.tree import Leaf, Open, Split, Tree
+from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
+
+KINDS = ("whether a node is a leaf", "class of a leaf", "attribute of a split")
+
+
+def index_width(count: int) -> int:
+    """Bits of an index below `count`."""
+    return (count - 1).bit_length()
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """The first that a level opens: bool[nodes], and the leaves' classes int64[nodes], 0 for a split."""
+
+    leaves: NDArray[np.bool_]
+    labels: NDArray[np.int64]
+
+    def bits(self, classes: int) -> BitMatrix:
+        """As opened, uint8[1 + index width, nodes]."""
+        labels = bitpack.from_integers(self.labels.tolist(), index_width(classes))
+        return np.vstack([self.leaves, labels]).astype(np.uint8)
+
+    @classmethod
+    def read(cls, bits: BitMatrix, classes: int, last: bool) -> Decisions:
+        """The inverse; on the `last` level all are leaves. `ProtocolError` for bits that no honest run opens."""
+        splits = index_below(bits[:1] ^ np.uint8(1), 1 if last else 2, "whether a node of the last level splits")
+        leaves = splits == 0
+        return cls(leaves, index_below(bits[1:], np.where(leaves, classes, 1), "a leaf's class"))
+
+
+def choice_bits(choices: Sequence[int], left: int) -> BitMatrix:
+    """The second that a level opens: each split's place among the `left` attributes, uint8[index width, splits]."""
+    return bitpack.from_integers(choices, index_width(left))
+
+
+def read_choices(bits: BitMatrix, left: int) -> NDArray[np.int64]:
+    """The inverse, int64[splits]. `ProtocolError` for bits that no honest run opens."""
+    return index_below(bits, left, "a node's attribute")
+
+
+@dataclass(frozen=True)
+class OpenedLevel:
+    """All that one level opens; `choices` is None where nothing is to be chosen. `left` attributes are left there."""
+
+    decisions: Decisions
+    choices: list[int] | None
+    left: int
+
+    def counts(self) -> tuple[int, int, int]:
+        """How many values of each of `KINDS`."""
+        nodes, leaves = len(self.decisions.leaves), int(self.decisions.leaves.sum())
+        return nodes, leaves, len(self.choices or ())
+
+
+def levels(domains: Sequence[int], classes: int, tree: Tree) -> Iterator[OpenedLevel]:
+    """What a run opens that finds this tree, level by level, as far as the tree is decided."""
+    level = [(tree, tuple(range(len(domains))))] if classes > 1 else []
+    while level and not any(isinstance(node, Open) for node, _ in level):
+        nodes = [node for node, _ in level]
+        labels = [node.label if isinstance(node, Leaf) else 0 for node in nodes]
+        decisions = Decisions(np.array([isinstance(node, Leaf) for node in nodes]), np.array(labels, dtype=np.int64))
+        splits = [(node, rest) for node, rest in level if isinstance(node, Split)]
+        left = len(level[0][1])
+        choices = [rest.index(node.attribute) for node, rest in splits] if splits and left > 1 else None
+        yield OpenedLevel(decisions, choices, left)
+        level = [
+            (child, tuple(a for a in rest if a != node.attribute)) for node, rest in splits for child in node.children
+        ]
+
+
+def opened(domains: Sequence[int], classes: int, tree: Tree, depth: int | None = None) -> dict[str, int]:
+    """How many values of each kind are opened for a tree, or for its level at `depth`."""
+    counts = [level.counts() for level in levels(domains, classes, tree)]
+    chosen = counts if depth is None else counts[depth : depth + 1]
+    return dict(zip(KINDS, (sum(column) for column in zip((0, 0, 0), *chosen, strict=True)), strict=True))

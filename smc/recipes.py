@@ -1,0 +1,77 @@
+"""The public choices of how a program is run, and what each engine is made of. No other list of them exists.
+
+Names, circuits, integers, prices and descriptions of the engines; the kinds of oblivious transfer; the schemes of
+garbled gates; the forms of circuits. This module loads nothing, so that command lines can read their options from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+EngineName = Literal["yao", "gmw", "mixed", "lean", "clear"]
+Kind = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
+Garbling = Literal["half", "three-halves"]
+Form = Literal["size", "depth"]  # what circuits save: AND gates, or levels of AND gates
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What operations cost, in bytes or any other unit: for choosing between parameters that would all do.
+
+    An AND gate; a one-hot bit to select by; a bit of the factor in a product, 0 if products are made of AND gates.
+    """
+
+    and_gate: float
+    selected_bit: float
+    factor_bit: float
+
+
+CIRCUITS: Final = Prices(1, 0, 0)
+GARBLED: Final = Prices(28, 12, 24)  # additive shares beside garbled circuits
+SHARED: Final = Prices(1.5, 8.2, 16.4)  # additive shares beside XOR shares, with silent OT; its time counts too
+
+
+@dataclass(frozen=True)
+class Security:
+    """Security parameters in bits, against a semi-honest peer."""
+
+    computational: int
+    statistical: int
+
+
+SEMI_HONEST: Final = Security(computational=128, statistical=40)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An engine: how it computes circuits and integers, the form of circuits that suits it, what operations cost."""
+
+    circuits: Literal["garbled", "XOR shares", "clear"]
+    integers: Literal["circuits", "additive shares"]
+    form: Form  # "depth" where every level of AND gates is a round
+    prices: Prices
+    security: Security | None  # None: it protects nothing
+    summary: str
+
+
+RECIPES: Final[dict[EngineName, Recipe]] = {
+    "yao": Recipe("garbled", "circuits", "size", CIRCUITS, SEMI_HONEST, "garbled circuits: constant rounds"),
+    "gmw": Recipe(
+        "XOR shares", "circuits", "depth", CIRCUITS, SEMI_HONEST,
+        "circuits on XOR shares: little traffic, a round for every level of AND gates",
+    ),
+    "mixed": Recipe(
+        "garbled", "additive shares", "size", GARBLED, SEMI_HONEST,
+        "garbled circuits, and additive shares for integers: few rounds, less traffic than yao",
+    ),
+    "lean": Recipe(
+        "XOR shares", "additive shares", "depth", SHARED, SEMI_HONEST,
+        "circuits on XOR shares, additive shares for integers: the least traffic, a round for every level of AND gates",
+    ),
+    "clear": Recipe("clear", "circuits", "size", CIRCUITS, None, "protects nothing: the reference in tests"),
+}  # fmt: skip
+
+# The engines that protect: for every program, and those that differ on programs of bits only.
+ENGINES: Final = tuple(name for name, recipe in RECIPES.items() if recipe.security is not None)
+BOOLEAN_ENGINES: Final = tuple(name for name in ENGINES if RECIPES[name].integers == "circuits")
