@@ -179,14 +179,12 @@ def test_a_peer_killed_at_any_step_is_exit_3_and_leaves_no_tree(processes, messa
     script = processes.directory / "victim.py"
     script.write_text(VICTIM)
     survivor_arguments = id3(DEMO.clinic_a, "--out", "tree.json", "--report", "cost.json")
-    victim_arguments = id3(DEMO.clinic_b, "--out", "victim.json")
+    victim_program = [script, messages, *id3(DEMO.clinic_b, "--out", "victim.json")]
     if victim == 1:
         survivor, address = processes.listen(*survivor_arguments)
-        dying = start_script(processes, script, messages, [*victim_arguments, *processes.link("b", "a"), "--connect",
-                                                           address])  # fmt: skip
+        dying = processes.start_python(*victim_program, *processes.link("b", "a"), "--connect", address)
     else:
-        dying = start_script(processes, script, messages, [*victim_arguments, *processes.link("a", "b"), "--listen",
-                                                           "127.0.0.1:0"])  # fmt: skip
+        dying = processes.start_python(*victim_program, *processes.link("a", "b"), "--listen", "127.0.0.1:0")
         assert dying.stderr is not None
         address = dying.stderr.readline().strip().removeprefix("listening on ")
         survivor = processes.start(*survivor_arguments, *processes.link("b", "a"), "--connect", address)
@@ -197,23 +195,6 @@ def test_a_peer_killed_at_any_step_is_exit_3_and_leaves_no_tree(processes, messa
     assert "at step" in done.message
     assert not list(processes.directory.glob("*.json"))
     assert not list(processes.directory.glob(".smc-*"))
-
-
-def start_script(processes, script: Path, messages: int, arguments: list[object]):  # type: ignore[no-untyped-def]
-    import subprocess
-    import sys
-
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(messages), *map(str, arguments)],
-        cwd=processes.directory,
-        env=ENVIRONMENT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    processes._running.append(process)
-    return process
 
 
 def test_interrupting_one_side_tells_the_other(processes) -> None:

@@ -111,6 +111,7 @@ def test_keys_are_bound_to_the_session_the_role_and_the_index(name: str) -> None
     from smc.ot import elliptic, trapdoor
 
     def key(identifier: bytes, role: str, index: int) -> bytes:
+        # Inside, since a whole transfer has fresh randomness too: its keys differ anyway.
         if name == "trapdoor":
             session = Session(0, None, identifier)  # type: ignore[arg-type]
             return trapdoor._key(session, role, index, 0, b"preimage").tobytes()

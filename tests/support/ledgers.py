@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,20 +39,23 @@ class Party:
         self.path, self.who, self.rules = path, who, rules
         self.said: list[bytes] = []
         self.inputs = Inputs()
+        self.changed: Callable[[str], None] = lambda _: None
         self.connection: sqlite3.Connection
         self.open()
 
     def open(self) -> None:
         self.connection = connect(self.path)
         table = cast("Any", SimpleNamespace(max_rows=100))
-        offers = Offers(self.who.party, {"days": Offer(table, SCHEMA)}, {})
+        self.offers = Offers(self.who.party, {"days": Offer(table, SCHEMA)}, {})
         file = NodeFile(policy=self.rules)
 
         def say(identifier: str) -> None:
             self.said.append(self.ledger.statement(identifier))
 
-        gate = Gate(self.who, file, offers)
-        self.ledger = Ledger(self.connection, self.who, gate, offers, self.inputs, say, lambda _: None)
+        gate = Gate(self.who, file, self.offers)
+        self.ledger = Ledger(
+            self.connection, self.who, gate, self.offers, self.inputs, say, lambda job: self.changed(job)
+        )
         self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT)
 
     def crash(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import grpc
@@ -117,6 +117,20 @@ class RawPeer:
 
     def read(self) -> Frame:
         return Frame.FromString(next(self.incoming))
+
+    def ended(self, seconds: float = 15.0) -> grpc.StatusCode:
+        """How the other side ended the stream, by so many seconds; what still came is dropped."""
+
+        def drop() -> None:
+            with suppress(grpc.RpcError):
+                for _ in self.incoming:
+                    pass
+
+        dropping = threading.Thread(target=drop, daemon=True)
+        dropping.start()
+        dropping.join(seconds)
+        assert not dropping.is_alive(), "the stream has not ended"
+        return self.incoming.code()
 
     def hang_up(self) -> None:
         self._outgoing.put(None)

@@ -39,8 +39,12 @@ class Processes:
 
     def start(self, *arguments: object, stdin: str | None = None) -> subprocess.Popen[str]:
         """`smc arguments...` in the test's directory."""
+        return self.start_python("-m", "parties.cli", *arguments, stdin=stdin)
+
+    def start_python(self, *arguments: object, stdin: str | None = None) -> subprocess.Popen[str]:
+        """A Python program, likewise."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "parties.cli", *map(str, arguments)],
+            [sys.executable, *map(str, arguments)],
             cwd=self.directory,
             env=ENVIRONMENT,
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,

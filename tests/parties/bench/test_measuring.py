@@ -20,6 +20,7 @@ def test_a_forecast_that_is_off_by_one_is_an_error(name: str, party: int) -> Non
     cost = meters[party].total
     setattr(cost, name, getattr(cost, name) + 1)
     with pytest.raises(RuntimeError, match=f"party {party} measured {name}"):
+        # By hand, since `measure` has processes of its own, which are right.
         _compare(ONE, ONE.forecast(), _Run(0.1, (meters[0], meters[1].total)))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import grpc
 import numpy as np
@@ -25,12 +25,12 @@ OPTIONS = {"wait": 5.0, "timeout": 5.0, "goodbye": 5.0}
 class End:
     """One node's end of the link, and what it has heard."""
 
-    def __init__(self, options: LinkOptions, greeting: list[str]) -> None:
+    def __init__(self, options: LinkOptions, greeting: list[str], hear: Callable[[bytes], None] | None = None) -> None:
         self.heard: list[bytes] = []
         self.news: list[tuple[bool, str | None]] = []
         self.control = Control(
             control_options(options),
-            self.heard.append,
+            hear or self.heard.append,
             lambda: greeting,
             str.encode,
             lambda *news: self.news.append(news),
@@ -43,9 +43,17 @@ class End:
 
 
 @pytest.fixture
+def patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds between signs of life, and without one before the link is dead."""
+    alive, silence = request.param
+    monkeypatch.setattr(control, "ALIVE_SECONDS", alive)
+    monkeypatch.setattr(control, "SILENCE_SECONDS", silence)
+
+
+@pytest.fixture
 def listening(parties, identities) -> Iterator[tuple[End, Callable[[], str]]]:
     """Alice's node, and a function that opens its port (again) and tells the address."""
-    alice = End(parties.options("alice", "bob", listen="127.0.0.1:0"), ["from alice"])
+    alice = End(parties.options("alice", "bob", listen="127.0.0.1:0", timeout=60.0), ["from alice"])
     ports: list[Port] = []
 
     def serve() -> str:
@@ -101,15 +109,16 @@ def test_the_listening_node_may_come_later_and_come_back(listening, parties) -> 
 def test_a_newer_link_replaces_the_older(listening, parties) -> None:
     alice, serve = listening
     address = serve()
-    ends = [End(parties.options("bob", "alice", connect=address), [name]) for name in ("first", "second")]
-    ends[0].control.start()
-    eventually(lambda: alice.heard == [b"first"])
-    ends[0].control._stopped.set()  # it will not dial again
-    ends[1].control.start()
-    eventually(lambda: alice.heard == [b"first", b"second"] and not ends[0].control.connected)
-    assert ends[1].control.connected
+    bob = End(parties.options("bob", "alice", connect=address), ["newer"])
+    with parties.rogue(address, label=control.LABEL) as older:  # which does not dial again
+        older.hello()
+        eventually(lambda: alice.control.connected)
+        bob.control.start()
+        eventually(lambda: alice.heard == [b"newer"])
+        assert older.ended() == grpc.StatusCode.CANCELLED
+    assert bob.control.connected
     assert alice.control.connected
-    ends[1].control.stop()
+    bob.control.stop()
 
 
 def size(number: int) -> bytes:
@@ -152,10 +161,9 @@ def test_another_kind_of_stream_is_refused_with_the_reason(listening, parties) -
     assert refused.value.details() == "not this one"
 
 
-def test_an_error_over_a_statement_is_not_the_end_of_the_link(listening: Any, parties: Any) -> None:
+def test_an_error_over_a_statement_is_not_the_end_of_the_link(listening, parties) -> None:
     """A node that cannot write what it has heard (a full disk, say) must go on listening, or dial again."""
     alice, serve = listening
-    bob = End(parties.options("bob", "alice", connect=serve()), [])
     tries: list[bytes] = []
 
     def fail_once(statement: bytes) -> None:
@@ -163,7 +171,7 @@ def test_an_error_over_a_statement_is_not_the_end_of_the_link(listening: Any, pa
         if len(tries) == 1:
             raise OSError("no space left")
 
-    bob.control._hear = fail_once
+    bob = End(parties.options("bob", "alice", connect=serve()), [], fail_once)
     bob.control.start()
     eventually(lambda: len(tries) >= 2 or (len(tries) == 1 and bob.control.connected and alice.control.connected))
     alice.control.say("news")
@@ -172,29 +180,24 @@ def test_an_error_over_a_statement_is_not_the_end_of_the_link(listening: Any, pa
     bob.control.stop()
 
 
-def test_a_silent_link_is_kept_alive(listening: Any, parties: Any, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("patience", [(0.2, 1.0)], indirect=True)
+def test_a_silent_link_is_kept_alive(patience, listening, parties) -> None:
     """Without anything to say, a sign of life goes out before the peer would take the link for dead."""
-    monkeypatch.setattr(control, "ALIVE_SECONDS", 0.2)
-    monkeypatch.setattr(control, "SILENCE_SECONDS", 1.0)
     alice, serve = listening
-    alice.control._options = control.control_options(alice.control._options)
     bob = End(parties.options("bob", "alice", connect=serve()), [])
     bob.control.start()
     eventually(lambda: alice.control.connected and bob.control.connected)
-    meter = bob.control._stream or alice.control._stream
-    assert meter is not None
-    assert not meter.ended.wait(2.5)
-    assert [up for up, _ in bob.news] == [True]
+    time.sleep(2.5)
+    assert alice.news == [(True, "127.0.0.1")]
+    assert bob.news == [(True, None)]
     bob.control.stop()
 
 
-def test_who_falls_silent_is_cut_off(listening: Any, parties: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(control, "ALIVE_SECONDS", 60.0)
-    monkeypatch.setattr(control, "SILENCE_SECONDS", 0.5)
+@pytest.mark.parametrize("patience", [(60.0, 0.5)], indirect=True)
+def test_who_falls_silent_is_cut_off(patience, listening, parties) -> None:
     alice, serve = listening
-    alice.control._options = control.control_options(alice.control._options)
-    bob = End(parties.options("bob", "alice", connect=serve()), [])
+    bob = End(parties.options("bob", "alice", connect=serve(), timeout=60.0), [])
     bob.control.start()
-    eventually(lambda: len(alice.news) >= 2)
+    eventually(lambda: len(alice.news) >= 2, 15)
     assert [up for up, _ in alice.news][:2] == [True, False]
     bob.control.stop()

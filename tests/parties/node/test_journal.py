@@ -11,13 +11,12 @@ import pytest
 
 from parties.identity import Identity
 from parties.node import ledger as ledgers
-from parties.node.statement import state, why
+from parties.node.store import Store
 from parties.policy.rules import Rule
 from parties.records import AuditLog, connect
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost
 from tests.support.ledgers import OTHER, REPORT, TASK, TREE, Pair, agreed, paired, propose
-from tests.support.statements import says
 
 
 def kinds(pair: Pair, party: int = 0) -> list[str]:
@@ -84,7 +83,7 @@ def test_a_store_that_fails_takes_the_entry_back(pair: Pair, monkeypatch: pytest
     def full(*_: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(type(bob.ledger._store), "put", full)
+    monkeypatch.setattr(Store, "put", full)
     with pytest.raises(OSError, match="space"):
         bob.ledger.decide(job, "approved")
     monkeypatch.undo()
@@ -124,15 +123,6 @@ def test_a_different_signature_that_came_first_is_noticed(pair: Pair, first: int
         assert "signed" not in kinds(pair, own)
 
 
-def test_a_result_without_a_signature_is_none() -> None:
-    done = says(end="computed").model_copy(update={"signed": None})
-    assert state(done, done, False, True) == "interrupted"
-
-
-def test_of_two_reasons_the_peers_is_told() -> None:
-    assert why(says(end="cancelled", why="ours"), says(end="failed", why="theirs"), "bert") == "bert: theirs"
-
-
 @pytest.mark.parametrize(("days", "expected"), [(0, "waiting"), (1, "queued"), (-1, "queued")])
 def test_only_the_runs_of_today_count(
     tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch, days: int, expected: str
@@ -141,7 +131,7 @@ def test_only_the_runs_of_today_count(
     with paired(tmp_path, identities, rules) as pair:
         then = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
         with monkeypatch.context() as patched:
-            patched.setattr(ledgers, "_now", lambda: then)
+            patched.setattr(ledgers, "_now", lambda: then)  # the clock: no call tells the ledger what time it is
             propose(pair)
             pair.deliver()
         job = propose(pair)
@@ -152,8 +142,8 @@ def test_only_the_runs_of_today_count(
 def test_only_runs_of_the_table_count(tmp_path: Path, identities: dict[str, Identity]) -> None:
     rules = (Rule.model_validate({"name": "one a day", "effect": "permit", "runs_today": {"below": 1}}),)
     with paired(tmp_path, identities, rules) as pair:
-        bob = pair.parties[1].ledger
-        bob._offers.tables["nights"] = bob._offers.tables["days"]
+        tables = pair.parties[1].offers.tables
+        tables["nights"] = tables["days"]
         jobs = [propose(pair, peer_table=table) for table in ("nights", "days", "nights")]
         pair.deliver()
         assert [pair.parties[1].state(job) for job in jobs] == ["queued", "queued", "waiting"]

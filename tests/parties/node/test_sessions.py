@@ -15,6 +15,7 @@ import pytest
 from parties.identity import Identity
 from parties.link.address import Address
 from parties.link.listening import Port, RefusedError
+from parties.link.transport import Stream
 from parties.node import executor, sessions
 from parties.node.events import Events
 from parties.node.inputs import Secrets
@@ -29,8 +30,9 @@ class Nodes:
 
     def __init__(self, pair: Pair, parties: Any, identities: dict[str, Identity], limit: int) -> None:
         self.pair = pair
+        self.logs = (io.StringIO(), io.StringIO())
         alice, bob = pair.parties
-        self.alice = self._sessions(0, parties.options("alice", "bob", listen="127.0.0.1:0"), identities, limit)
+        self.alice = self._sessions(0, parties.options("alice", "bob", listen="127.0.0.1:0"), limit)
         self.port = Port(
             Address("127.0.0.1", 0),
             identities["alice"],
@@ -38,19 +40,22 @@ class Nodes:
             10.0,
             lambda label: self.alice.admit(label.removeprefix(sessions.LABEL)),
         )
-        self.bob = self._sessions(1, parties.options("bob", "alice", connect=str(self.port.address)), identities, limit)
-        alice.ledger._changed = lambda _: self.alice.wake()
-        bob.ledger._changed = lambda _: self.bob.wake()
+        self.bob = self._sessions(1, parties.options("bob", "alice", connect=str(self.port.address)), limit)
+        alice.changed = lambda _: self.alice.wake()
+        bob.changed = lambda _: self.bob.wake()
 
-    def _sessions(self, party: int, options: Any, identities: dict[str, Identity], limit: int) -> Sessions:
-        ledger = self.pair.parties[party].ledger
-        identity = identities[("alice", "bob")[party]]
-        events = Events(io.StringIO())
-        secrets = Secrets(self.pair.parties[party].path.parent / "secrets")
-        return Sessions(ledger, options, identity, secrets, party, limit, lambda: True, events)
+    def _sessions(self, party: int, options: Any, limit: int) -> Sessions:
+        own = self.pair.parties[party]
+        events = Events(self.logs[party])
+        secrets = Secrets(own.path.parent / "secrets")
+        return Sessions(own.ledger, options, own.who.identity, secrets, party, limit, lambda: True, events)
 
     def states(self, job: str) -> list[str]:
         return [party.state(job) for party in self.pair.parties]
+
+    def run(self, job: str) -> bool:
+        """Whether a session of the job is under way at either."""
+        return self.alice.progress(job) is not None or self.bob.progress(job) is not None
 
     def close(self) -> None:
         for part in (self.bob, self.alice):
@@ -93,17 +98,18 @@ def test_a_job_from_begin_to_signatures(
         eventually(lambda: all(party.ledger.find(job).ours.signed for party in pair.parties))
         pair.deliver()
         assert nodes.states(job) == ["done", "done"]
-        eventually(lambda: not nodes.alice._running and not nodes.bob._running)
+        eventually(lambda: not nodes.run(job))
 
 
 def test_no_more_than_there_is_room_for(tmp_path: Path, parties: Any, identities: dict[str, Identity]) -> None:
     with running(tmp_path, parties, identities, limit=1) as (pair, nodes):
         first, second = agreed(pair), agreed(pair)
-        nodes.alice.admit(first)
+        outbox, take = nodes.alice.admit(first)
         with pytest.raises(RefusedError, match="no room"):
             nodes.alice.admit(second)
         assert pair.parties[0].state(second) == "queued"
-        nodes.alice._running.clear()  # nobody dials: nothing to wait for
+        take(Stream(iter([]), outbox, lambda: None))  # a stream that is over ends the session
+        eventually(lambda: not nodes.run(first))
 
 
 @pytest.mark.parametrize("state", ["waiting", "refused", "unknown"])
@@ -119,7 +125,7 @@ def test_the_peer_cannot_begin_what_we_have_not_approved(
             nodes.alice.admit(job if state != "unknown" else "0" * 32)
         with pytest.raises(RefusedError):
             nodes.alice.admit(job[:8])
-        assert not nodes.alice._running
+        assert not nodes.run(job)
 
 
 SECRET = "row 17 says 4711"
@@ -154,13 +160,13 @@ def test_what_becomes_of_an_error(
         job = agreed(pair)
         nodes.bob.start()
         eventually(lambda: pair.parties[1].state(job) == expected)
-        eventually(lambda: not nodes.alice._running and not nodes.bob._running)
+        eventually(lambda: not nodes.run(job))
         record = pair.parties[1].ledger.find(job)
         assert record.ours.why == told
         said = b"".join(pair.parties[0].said + pair.parties[1].said)
         entries = str([entry.fields for party in pair.parties for entry in party.ledger.entries(100, None)])
         assert SECRET not in said.decode() + entries
-        assert SECRET not in nodes.bob._events._logger._logger._file.getvalue()
+        assert SECRET not in nodes.logs[0].getvalue() + nodes.logs[1].getvalue()
 
 
 def test_a_session_that_cannot_even_greet_leaves_nothing_behind(
@@ -178,8 +184,9 @@ def test_a_session_that_cannot_even_greet_leaves_nothing_behind(
             with pytest.raises((RefusedError, InputError)):
                 nodes.alice.admit(job)
         assert pair.parties[0].state(job) != "running"
-        nodes.alice.admit(job)
-        nodes.alice._running.clear()  # nobody dials: nothing to wait for
+        outbox, take = nodes.alice.admit(job)
+        take(Stream(iter([]), outbox, lambda: None))  # a stream that is over ends the session
+        eventually(lambda: not nodes.run(job))
 
 
 def test_cancelled_while_the_peer_is_dialled(
@@ -204,7 +211,7 @@ def test_cancelled_while_the_peer_is_dialled(
         assert dialled.wait(15)
         pair.parties[1].ledger.cancel(job, "stop")
         go.set()
-        eventually(lambda: not nodes.bob._running)
+        eventually(lambda: not nodes.run(job))
         kinds = {entry.kind for entry in pair.parties[1].ledger.entries(100, None)}
         assert not kinds & {"started", "opened", "finished"}
         assert pair.parties[1].state(job) == "cancelled"

@@ -95,3 +95,12 @@ def test_statements_survive_the_wire() -> None:
 def test_bytes_that_are_no_statement_are_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         Statement.from_bytes(data)
+
+
+def test_a_result_without_a_signature_is_none() -> None:
+    done = says(end="computed").model_copy(update={"signed": None})
+    assert state(done, done, False, True) == "interrupted"
+
+
+def test_of_two_reasons_the_peers_is_told() -> None:
+    assert why(says(end="cancelled", why="ours"), says(end="failed", why="theirs"), "bert") == "bert: theirs"

@@ -73,6 +73,7 @@ def test_a_program_that_finds_its_kernels_compiled_does_not_load_numba() -> None
 def test_a_damaged_or_missing_file_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     code = [b"machine code"]
+    # Inside, since calls keep the code in memory, and real compiling takes long.
     monkeypatch.setattr(native, "_cache_directories", lambda: [tmp_path / "new", tmp_path])
     monkeypatch.setattr(native, "_compile", lambda module: code[0])
     monkeypatch.setattr(native, "on_compile", told.append)

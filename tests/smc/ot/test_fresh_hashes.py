@@ -106,6 +106,7 @@ def test_scalars_of_base_ot_serve_once() -> None:
     def program(session: Session) -> Any:
         if session.party == 0:
             sender = EllipticSender(session, "ot")
+            # The index is in no message: only here it shows that none is used twice.
             return [sender.random(count) for count in (3, 2, 3)], sender._keys.index
         send = session.send
 
