@@ -20,9 +20,11 @@ def node(config_file: Path) -> None:
     Ctrl-C or SIGTERM stops it in order: running sessions have [node] stop seconds to finish; what is not finished goes
     on after the next start. A second Ctrl-C does not wait.
     """
+    from parties.link.bounds import raise_descriptors
     from parties.node import settings
     from parties.node.service import Node
 
+    raise_descriptors()
     file = settings.load(config_file)
     with console.progress("starting"):
         party = Node(file)

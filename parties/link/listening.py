@@ -14,6 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.identity import Identity
+from parties.link import bounds
 from parties.link.address import Address
 from parties.link.outbox import Outbox
 from parties.link.transport import LABEL, SERVICE, Stream, grpc, options
@@ -48,7 +49,8 @@ class Port:
         self._admit = admit
         self._threads = ThreadPoolExecutor(max_workers=streams, thread_name_prefix="smc-link")
         handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(self._exchange)
-        self._server = grpc.server(self._threads, options=options(keepalive))
+        bounded = bounds.server_options(bounds.connections())
+        self._server = grpc.server(self._threads, options=[*options(keepalive), *bounded])
         own = grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler})
         self._server.add_generic_rpc_handlers((own,))
         for add_to in services:
