@@ -22,7 +22,7 @@ from parties.link.outbox import Outbox
 from parties.link.settings import require_link
 from parties.node import sessions, views
 from parties.node.control import LABEL, Control, control_options
-from parties.node.events import Events, MetricsServer
+from parties.node.events import Events
 from parties.node.gate import Gate, Offer, Who
 from parties.node.health import Health
 from parties.node.ledger import ClosedError, Ledger
@@ -38,6 +38,7 @@ from parties.tables import schema
 from parties.web.api import routes
 from parties.web.app import make_app
 from parties.web.login import Logins
+from parties.web.metrics import make_metrics
 from parties.web.server import WebServer
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
@@ -98,7 +99,7 @@ class Node:
         self._logins = Logins()
         self._key = secrets.token_urlsafe(32)
         self._web: WebServer | None = None
-        self._metrics: MetricsServer | None = None
+        self._metrics: WebServer | None = None
         self._began = self._stopping = False
         self._states: Mapping[str, str] = {}  # of all jobs, as logged last
 
@@ -121,7 +122,9 @@ class Node:
         api = routes(self, self._key, self._login_link)
         self._web = WebServer(parse_address(node.web, lowest_port=0), make_app(self, self._logins, api))
         self._web.start()
-        self._metrics = MetricsServer(parse_address(node.metrics, lowest_port=0), self._events.registry)
+        figures = make_metrics(self._events.registry)
+        self._metrics = WebServer(parse_address(node.metrics, lowest_port=0), figures, what="the metrics page")
+        self._metrics.start()
         health = self._health.serve(parse_address(node.health, lowest_port=0))
         access = {"url": f"http://{self._web.address}", "key": self._key}
         files.write_text(node.state / "api.json", json.dumps(access) + "\n", private=True)
