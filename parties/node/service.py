@@ -186,6 +186,7 @@ class Node:
             version=version("smc"),
             tables=list(self._offers),
             trouble="" if self._control.connected else self._control.trouble,
+            tls=self._control.tls if self._control.connected else "",
         )
 
     def jobs(self) -> list[JobView]:
@@ -291,7 +292,7 @@ class Node:
         if connected:
             self._ledger.address = address or _resolved(self._address)
             whom = {"peer": self._who.peer_name, "fingerprint": fingerprint(self._who.peer)}
-            self._ledger.note("connected", **whom, address=self._ledger.address)
+            self._ledger.note("connected", **whom, address=self._ledger.address, tls=self._control.tls)
         else:
             self._ledger.note("disconnected", why=self._control.trouble)
 
