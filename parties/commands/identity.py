@@ -9,6 +9,7 @@ import click
 from parties import console
 from parties.commands.options import FILE, json_option
 from parties.identity import create, describe, fingerprint, load_certificate
+from parties.link import tls
 from smc.errors import InputError
 
 
@@ -44,8 +45,8 @@ def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
 @click.argument("certificate", type=FILE)
 @json_option
 def show_command(certificate: Path, as_json: bool) -> None:
-    """Show name, hosts, validity and fingerprint of a certificate."""
-    fields = describe(load_certificate(certificate))
+    """Show name, hosts, validity and fingerprint of a certificate, and the oldest TLS that links use with it."""
+    fields = describe(load_certificate(certificate)) | {"oldest_tls": tls.VERSION}
     if as_json:
         console.print_json(fields)
         return

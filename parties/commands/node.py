@@ -21,9 +21,11 @@ def node(config_file: Path) -> None:
     on after the next start. A second Ctrl-C does not wait.
     """
     from parties.commands.serving import Page
+    from parties.link.bounds import raise_descriptors
     from parties.node import settings
     from parties.node.service import Node
 
+    raise_descriptors()
     file = settings.load(config_file)
     with console.progress("starting"):
         page = Page(file.node)

@@ -1,9 +1,11 @@
-"""A node's page and API, served beside it: where they are, and who may use them."""
+"""A node's page, API and figures, served beside it: where they are, and who may use them."""
 
 from __future__ import annotations
 
 import json
 import secrets
+
+from prometheus_client import CollectorRegistry
 
 from parties import files
 from parties.link.address import parse_address
@@ -12,6 +14,7 @@ from parties.operator.interface import Operator
 from parties.web.api import routes
 from parties.web.app import make_app
 from parties.web.login import Logins
+from parties.web.metrics import make_metrics
 from parties.web.server import WebServer
 
 
@@ -23,15 +26,21 @@ class Page:
         self._access = settings.state / "api.json"
         self._logins = Logins()
         self._server: WebServer | None = None
+        self._metrics: WebServer | None = None
 
-    def start(self, operator: Operator) -> str:
-        """Begin to serve; the URL."""
+    def start(self, operator: Operator, registry: CollectorRegistry) -> dict[str, str]:
+        """Begin to serve; the URLs of the page and of the figures."""
         key = secrets.token_urlsafe(32)
         app = make_app(operator, self._logins, routes(operator, key, self.login_link))
         self._server = WebServer(parse_address(self._settings.web, lowest_port=0), app)
         self._server.start()
+        figures = make_metrics(registry)
+        self._metrics = WebServer(
+            parse_address(self._settings.metrics, lowest_port=0), figures, what="the metrics page"
+        )
+        self._metrics.start()
         files.write_text(self._access, json.dumps({"url": self._url, "key": key}) + "\n", private=True)
-        return self._url
+        return {"web": self._url, "metrics": f"http://{self._metrics.address}/metrics"}
 
     def login_link(self) -> str:
         """A fresh link, good for one login."""
@@ -39,8 +48,10 @@ class Page:
 
     def stop(self) -> None:
         """End it; may be called twice, or without a start."""
+        for server in (self._server, self._metrics):
+            if server is not None:
+                server.stop()
         if self._server is not None:
-            self._server.stop()
             self._access.unlink(missing_ok=True)
 
     @property

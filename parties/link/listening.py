@@ -14,6 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.identity import Identity
+from parties.link import bounds, tls
 from parties.link.address import Address
 from parties.link.outbox import Outbox
 from parties.link.transport import LABEL, SERVICE, Stream, grpc, options
@@ -48,7 +49,8 @@ class Port:
         self._admit = admit
         self._threads = ThreadPoolExecutor(max_workers=streams, thread_name_prefix="smc-link")
         handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(self._exchange)
-        self._server = grpc.server(self._threads, options=options(keepalive))
+        bounded = bounds.server_options(bounds.connections())
+        self._server = grpc.server(self._threads, options=[*options(keepalive), *bounded])
         own = grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler})
         self._server.add_generic_rpc_handlers((own,))
         for add_to in services:
@@ -77,13 +79,16 @@ class Port:
         presented = x509.load_pem_x509_certificate(facts["x509_pem_cert"][0])
         if presented != self._peer:  # TLS has checked this already; a pin is worth a second look
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not the pinned one")
-        label, address = _label(context), _host(context.peer())
+        if tls.is_too_old(facts):
+            context.abort(grpc.StatusCode.PERMISSION_DENIED, f"this connection is older than {tls.VERSION}")
+        label, address, protection = _label(context), _host(context.peer()), tls.negotiated(facts)
         context.send_initial_metadata(())  # tells the dialling end that it has arrived
         try:
             outbox, take = self._admit(label)
         except RefusedError as refusal:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(refusal))
-        stream = Stream(incoming, outbox, context.cancel, address=address)  # from here on nothing can fail
+        # From here on nothing can fail.
+        stream = Stream(incoming, outbox, context.cancel, address=address, tls=protection)
         if not context.add_callback(stream.end):
             stream.end()
         take(stream)

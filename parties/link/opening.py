@@ -33,13 +33,21 @@ ANSWER_SECONDS = 1.0  # for the answer to a call, even if loading took all the t
 class Link:
     """A ready link: the peer is the pinned one and wants the same job.
 
-    `measured` is the link's speed if that was asked for: the same numbers on both sides.
+    `measured` is the link's speed if that was asked for: the same numbers on both sides. `tls` says what protects it,
+    as far as this end knows.
     """
 
     def __init__(
-        self, party: int, channel: GrpcChannel, identifier: bytes, goodbye: float, measured: LinkShape | None
+        self,
+        party: int,
+        channel: GrpcChannel,
+        identifier: bytes,
+        goodbye: float,
+        measured: LinkShape | None,
+        tls: str = "",
     ) -> None:
         self.party = party
+        self.tls = tls
         self.channel = channel
         self.identifier = identifier
         self.measured = measured
@@ -80,7 +88,7 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
     try:
         identifier = _shake_hands(channel, hello, options.goodbye)
         measured = measure(channel, hello.party) if options.measure else None
-        link = Link(hello.party, channel, identifier, options.goodbye, measured)
+        link = Link(hello.party, channel, identifier, options.goodbye, measured, stream.tls)
         yield link
         link.finish()
     except BaseException as error:

@@ -13,6 +13,7 @@ import time
 from cryptography import x509
 
 from parties.identity import Identity, common_name, short_fingerprint
+from parties.link import tls
 from parties.link.address import Address
 from smc.errors import LinkError
 
@@ -57,6 +58,8 @@ def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeo
         raise LinkError(f"the host name in {address} cannot be found: {error.strerror}") from None
     except ssl.SSLError as error:
         reason = error.reason or ""
+        if reason == "TLSV1_ALERT_PROTOCOL_VERSION":
+            raise LinkError(f"what answers at {address} does not speak {tls.VERSION}") from None
         if "ALERT" in reason:
             raise _untrusted(address, identity) from None
         if isinstance(error, ssl.SSLEOFError):
@@ -70,12 +73,13 @@ def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeo
 
 def _examine(connection: socket.socket, address: Address, identity: Identity, peer: x509.Certificate) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # look first, so that the message can say who it is instead
     context.set_alpn_protocols(["h2"])
     context.load_cert_chain(identity.certificate_path, identity.key_path)
-    with context.wrap_socket(connection) as tls:
-        presented = x509.load_der_x509_certificate(tls.getpeercert(binary_form=True) or b"")
+    with context.wrap_socket(connection) as secured:
+        presented = x509.load_der_x509_certificate(secured.getpeercert(binary_form=True) or b"")
         if presented != peer:
             raise LinkError(
                 f"the peer at {address} presents certificate {short_fingerprint(presented)} "
@@ -85,7 +89,7 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
         # In TLS 1.3 our certificate is judged after our side of the handshake: a refusal is an alert or, from
         # gRPC, just the end of the connection. A party that trusts us sends its HTTP/2 settings instead.
         try:
-            refused = not tls.recv(1)
+            refused = not secured.recv(1)
         except (ssl.SSLEOFError, ConnectionError):
             refused = True
         if refused:

@@ -17,6 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.identity import Identity, tls_name
+from parties.link import tls
 from parties.link.address import Address
 from parties.link.frames import MAX_FRAME_BYTES
 from parties.link.outbox import Outbox
@@ -45,6 +46,7 @@ class Stream:
     ended: threading.Event = field(default_factory=threading.Event)
     cause: str = "the connection ended"
     address: str | None = None  # the dialling end's IP address, for the listening end
+    tls: str = ""  # version and key exchange, as far as this end knows them
 
     def take(self) -> bytes | None:
         """The next serialised frame; None once the stream is over. Blocks: `cancel` from elsewhere ends it."""
@@ -133,7 +135,7 @@ def dial(
         try:
             open_stream: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
             call = open_stream(outbox, metadata=((LABEL, label),) if label else None)
-            stream = Stream(call, outbox, call.cancel)
+            stream = Stream(call, outbox, call.cancel, tls=tls.VERSION if tls.NOTHING_OLDER else "")
             if not call.add_callback(stream.end):
                 stream.end()
             yield stream

@@ -40,7 +40,7 @@ class Control:
     What is said is named by a key, and `read` only when it is sent: so nothing is overtaken by what was true before.
 
     `changed` is told when the link comes up, with the dialling peer's address, or breaks; `troubled` why there is none,
-    when that changes. `trouble` says it at any time.
+    when that changes. `trouble` says it at any time, and `tls` what protects the present link or protected the last.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class Control:
         self._down = threading.Event()  # no conversation is under way
         self._down.set()
         self.trouble = "not connected yet"
+        self.tls = ""
 
     @property
     def connected(self) -> bool:
@@ -140,7 +141,7 @@ class Control:
         try:
             for key in self._greet():
                 outgoing.put(key)
-            self.trouble = ""
+            self.trouble, self.tls = "", link.tls
             self._changed(True, address)
             with link.session().phase("statements"):
                 while True:

@@ -7,17 +7,19 @@ texts of errors, which may quote a party's data, are not logged at any level.
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import threading
+import time
 from typing import TextIO, get_args
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from parties.link.address import Address
 from parties.operator.interface import State
-from smc.errors import InputError
 from smc.meter import Cost
+
+QUIET_SECONDS = 10.0  # before the same unexpected error is told again
 
 
 class Events:
@@ -37,7 +39,7 @@ class Events:
 
     def watch_process(self) -> None:
         """Let nothing in this process write of errors by itself: neither our modules nor threads nor libraries."""
-        for name in ("parties", "uvicorn"):
+        for name in ("parties", "uvicorn", "asyncio"):
             logger = logging.getLogger(name)
             logger.handlers, logger.propagate = [_Unexpected(self)], False
 
@@ -64,30 +66,25 @@ class Events:
 
 
 class _Unexpected(logging.Handler):
-    """Turns what our modules log of unexpected errors into such lines: where it was, and the kind of the error."""
+    """Turns what our modules log of unexpected errors into such lines: where it was, and the kind of the error.
+
+    What repeats itself is told once in `QUIET_SECONDS`, with how often it was left out since: whoever can cause an
+    error at will cannot fill the disk with it.
+    """
 
     def __init__(self, events: Events) -> None:
         super().__init__(logging.WARNING)
         self._events = events
+        self._told: dict[tuple[str, str], tuple[float, int]] = {}  # when last, and how often left out since
 
     def emit(self, record: logging.LogRecord) -> None:
         """Never the message of an error: it may quote anything."""
         kind = record.exc_info[0] if record.exc_info else None
-        self._events.log("unexpected error", where=record.name, error=kind.__name__ if kind else "none")
-
-
-class MetricsServer:
-    """Serves the figures to Prometheus at http://ADDRESS/metrics."""
-
-    def __init__(self, address: Address, registry: CollectorRegistry) -> None:
-        try:
-            self._server, self._thread = start_http_server(address.port, address.host, registry)
-        except OSError as error:
-            raise InputError(f"cannot serve metrics on {address}: {error.strerror}") from None
-        self.address = Address(address.host, self._server.server_port)
-
-    def stop(self) -> None:
-        """Stop serving."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
+        where, error = record.name, kind.__name__ if kind else "none"
+        last, left_out = self._told.get((where, error), (-math.inf, 0))
+        if time.monotonic() < last + QUIET_SECONDS:
+            self._told[where, error] = last, left_out + 1
+            return
+        self._told[where, error] = time.monotonic(), 0
+        repeated = {"repeated": left_out} if left_out else {}
+        self._events.log("unexpected error", where=where, error=error, **repeated)

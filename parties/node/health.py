@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from parties.link import bounds
 from parties.link.address import Address
 from parties.link.transport import SERVICE, grpc
 from smc.errors import InputError
@@ -30,7 +31,8 @@ class Health:
     def serve(self, address: Address) -> Address:
         """Serve it to this machine, without TLS; the address with its port."""
         threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="smc-health")
-        self._server = grpc.server(threads, options=[("grpc.so_reuseport", 0)])  # or two nodes would share the port
+        alone = ("grpc.so_reuseport", 0)  # or two nodes would share the port
+        self._server = grpc.server(threads, options=[alone, *bounds.server_options(bounds.local_connections())])
         self._register(self._servicer, self._server)
         try:
             port = self._server.add_insecure_port(str(address))

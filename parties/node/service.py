@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Protocol
 
+from prometheus_client import CollectorRegistry
+
 from parties import files, records
 from parties.identity import fingerprint, load_certificate, load_identity
 from parties.jobs.means import Means
@@ -21,7 +23,7 @@ from parties.link.outbox import Outbox
 from parties.link.settings import require_link
 from parties.node import sessions, views
 from parties.node.control import LABEL, Control, control_options
-from parties.node.events import Events, MetricsServer
+from parties.node.events import Events
 from parties.node.gate import Gate, Who
 from parties.node.health import Health
 from parties.node.inputs import Inputs, Secrets
@@ -40,10 +42,10 @@ STREAMS = 40  # threads of the port: the control link, sessions, health checks
 
 
 class Front(Protocol):
-    """What an operator reaches the node by: its page and API, put together with the node by whoever starts it."""
+    """What an operator reaches the node by: page, API, figures. Whoever starts the node puts it together with it."""
 
-    def start(self, operator: Operator) -> str:
-        """Begin to serve; where."""
+    def start(self, operator: Operator, registry: CollectorRegistry) -> dict[str, str]:
+        """Begin to serve; the URLs by what they are."""
 
     def stop(self) -> None:
         """End it; may be called twice, or without a start."""
@@ -101,7 +103,6 @@ class Node:
         )
         self._health = Health()
         self._port: Port | None = None
-        self._metrics: MetricsServer | None = None
         self._began = self._stopping = False
         self._states: Mapping[str, str] = {}  # of all jobs, as logged last
 
@@ -121,8 +122,7 @@ class Node:
             )
             self._address = self._port.address
         node = self._file.node
-        web = self._front.start(self)
-        self._metrics = MetricsServer(parse_address(node.metrics, lowest_port=0), self._events.registry)
+        served = self._front.start(self, self._events.registry)
         health = self._health.serve(parse_address(node.health, lowest_port=0))
         self._ledger.note(
             "node started",
@@ -138,7 +138,7 @@ class Node:
         self._sessions.start()
         threading.Thread(target=self._try_tables, name="smc-tables", daemon=True).start()
         way = {("listens", "connects")[self._who.party]: str(self._address)}
-        served = {"web": web, "metrics": f"http://{self._metrics.address}/metrics", "health": str(health)}
+        served["health"] = str(health)
         self._events.log("ready", **way, **served)
         return {"listens": "", "connects": "", **way, **served}
 
@@ -155,9 +155,8 @@ class Node:
         self._control.stop()
         if self._began:
             self._ledger.note("node stopped", why=why)
-        for part in (self._front, self._metrics, self._health):
-            if part is not None:
-                part.stop()
+        self._front.stop()
+        self._health.stop()
         if self._port is not None:
             self._port.close()
         self._ledger.close()
@@ -181,6 +180,7 @@ class Node:
             version=version("smc"),
             tables=list(self._offers.tables),
             trouble="" if self._control.connected else self._control.trouble,
+            tls=self._control.tls if self._control.connected else "",
         )
 
     def jobs(self) -> list[JobView]:
@@ -288,7 +288,7 @@ class Node:
         if connected:
             self._ledger.address = address or _resolved(self._address)
             whom = {"peer": self._who.peer_name, "fingerprint": fingerprint(self._who.peer)}
-            self._ledger.note("connected", **whom, address=self._ledger.address)
+            self._ledger.note("connected", **whom, address=self._ledger.address, tls=self._control.tls)
         else:
             self._ledger.note("disconnected", why=self._control.trouble)
 

@@ -148,6 +148,7 @@ class NodeView(View):
     version: str
     tables: list[str]
     trouble: str = ""  # why there is no connection
+    tls: str = ""  # what protects it: version, and key exchange as far as this end knows
 
 
 class AuditEntry(View):

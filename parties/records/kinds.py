@@ -80,6 +80,7 @@ class Connected(Fields):
     peer: Text
     fingerprint: Fingerprint
     address: Text | None = None
+    tls: Text = ""  # version and key exchange, as far as our end knows them
 
 
 class Disconnected(Fields):

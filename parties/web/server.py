@@ -1,4 +1,4 @@
-"""Serves the page in a thread of the node, to this machine only."""
+"""Serves the page, or the metrics, in a thread of the node, to this machine only."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ import time
 import uvicorn
 from starlette.types import ASGIApp
 
+from parties.link import bounds
 from parties.link.address import Address
+from parties.web.connection import Connection
 from smc.errors import InputError
 
 STOP_SECONDS = 3.0  # for answers that are on their way
 START_SECONDS = 10.0
+QUEUE = 1024  # connections that the system keeps until they are accepted
 
 
 class WebServer:
     """An ASGI application at an address; port 0 takes any free port.
 
-    `loopback_only=False` serves other machines too: for inside a container whose port is published on loopback.
+    `loopback_only=False` serves other machines too: for inside a container whose port is published on loopback. `what`
+    it is stands in messages.
     """
 
-    def __init__(self, address: Address, app: ASGIApp, loopback_only: bool = True) -> None:
-        self._address, self._app, self._loopback_only = address, app, loopback_only
+    def __init__(self, address: Address, app: ASGIApp, loopback_only: bool = True, what: str = "the web page") -> None:
+        self._address, self._app, self._loopback_only, self._what = address, app, loopback_only, what
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -38,6 +42,8 @@ class WebServer:
         listening = self._listen()
         config = uvicorn.Config(
             self._app,
+            http=Connection,
+            backlog=bounds.local_connections(),  # so many are accepted at once, before the first can be turned away
             log_config=None,  # the node's logging stands
             access_log=False,
             lifespan="off",
@@ -53,8 +59,9 @@ class WebServer:
         deadline = time.monotonic() + START_SECONDS
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > deadline:
-                raise InputError(f"the web page at {self._address} does not start")
+                raise InputError(f"{self._what} at {self._address} does not start")
             time.sleep(0.01)
+        listening.listen(QUEUE)  # what waits there costs no descriptor
 
     def stop(self) -> None:
         """End it, within about `STOP_SECONDS`; may be called twice, or without a start."""
@@ -70,11 +77,11 @@ class WebServer:
         host, port = self._address
         if self._loopback_only and not self._address.is_local:
             raise InputError(
-                f"the web page is for this machine only: serve it at 127.0.0.1:{port}, not at {self._address}"
+                f"{self._what} is for this machine only: serve it at 127.0.0.1:{port}, not at {self._address}"
             )
         try:
             family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             return socket.create_server(where[:2], family=family)
         except OSError as error:
             hint = f"{error.strerror}; is another node running?" if error.errno == errno.EADDRINUSE else error.strerror
-            raise InputError(f"the web page cannot be served at {self._address}: {hint}") from None
+            raise InputError(f"{self._what} cannot be served at {self._address}: {hint}") from None

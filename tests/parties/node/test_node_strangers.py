@@ -1,0 +1,74 @@
+"""A node as a process that may open few files, and somebody on its machine who opens many connections to it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from parties.identity import create
+from parties.link.address import parse_address
+from parties.operator.client import NodeClient
+
+ROOT = Path(__file__).resolve().parents[3]
+SOFT, HARD = 96, 192
+LIMITED = f"""if True:
+    import os, resource, sys
+    resource.setrlimit(resource.RLIMIT_NOFILE, ({SOFT}, {HARD}))
+    os.execv(sys.executable, [sys.executable, "-m", "parties.cli", "node", "--config", "party.toml"])
+    """
+PARTY = """
+[link]
+identity = "a.key"
+certificate = "a.crt"
+peer = "b.crt"
+listen = "127.0.0.1:0"
+
+[node]
+web = "127.0.0.1:0"
+metrics = "127.0.0.1:0"
+health = "127.0.0.1:0"
+"""
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch) -> Iterator[subprocess.Popen[str]]:
+    for name in ("a", "b"):
+        create(name, ["127.0.0.1"], tmp_path)
+    (tmp_path / "party.toml").write_text(PARTY)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    command = [sys.executable, "-c", LIMITED]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        yield process
+        process.kill()
+
+
+def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_path: Path) -> None:
+    ready: dict[str, str] = {}
+    assert node.stderr is not None
+    while ready.get("event") != "ready":
+        ready = json.loads(node.stderr.readline())
+    limits = Path(f"/proc/{node.pid}/limits").read_text()
+    assert [line.split()[3:5] for line in limits.splitlines() if line.startswith("Max open files")] == [[str(HARD)] * 2]
+    urls = [httpx.URL(ready[name]) for name in ("web", "metrics")]
+    addresses = [(url.host, url.port or 0) for url in urls] + [parse_address(ready[n]) for n in ("listens", "health")]
+    with ExitStack() as stack:
+        for address in addresses:
+            for _ in range(HARD):
+                stranger = stack.enter_context(socket.create_connection(address, timeout=10))
+                stranger.setblocking(False)
+                with suppress(OSError):  # it may have been turned away already
+                    stranger.send(b"GET / HTTP/1.1\r\nHo")
+        assert NodeClient(tmp_path / "state").node().name == "a"
+        assert "smc_connected 0.0" in httpx.get(urls[1]).text
+        assert len(list(Path(f"/proc/{node.pid}/fd").iterdir())) < HARD - 32
+    node.terminate()
+    assert node.wait(30) == 0
+    assert {json.loads(line)["event"] for line in node.stderr} <= {"node stopping", "node stopped"}
