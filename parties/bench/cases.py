@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.jobs.id3 import Id3, Id3Settings
+from parties.jobs.programs import arguments_of, load_program
 from parties.tables import example, schema
 from parties.tables.rows import Table, load
 from protocols import equality, foresight, id3, logarithm, majority, millionaires, precision
@@ -248,6 +249,13 @@ def batch_cases() -> list[Case]:
 def crossover_cases() -> list[Case]:
     """What the picture of time against the round trip is drawn from."""
     return _cases(AES, BOOLEAN, 256)
+
+
+def program_cases(program: str, arguments: Sequence[str], integers: bool) -> list[Case]:
+    """Any program, module:function, on the profiles that suit it; both parties give it the same arguments."""
+    found, own = load_program(program), arguments_of(arguments)
+    workload = Workload(program, lambda engine, batch: found(engine, *own), lambda result, batch: True)
+    return _cases(workload, (*INTEGER, *BOOLEAN) if integers else BOOLEAN, 1)
 
 
 def find(title: str) -> Case:

@@ -10,10 +10,10 @@ from rich.table import Table
 
 from parties import console
 from parties.commands.kinds import options_of, read_flags
-from parties.commands.options import json_option
-from parties.commands.programs import arguments_of, load_program, program_arguments
+from parties.commands.options import json_option, program_arguments
 from parties.jobs import kinds, profiles
 from parties.jobs.means import Means
+from parties.jobs.programs import arguments_of, load_program
 from parties.jobs.settings import Parameter, parameters
 from parties.settings import merge
 from smc.counting import Forecast, Program, forecast

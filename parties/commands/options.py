@@ -44,6 +44,12 @@ def link_options(command: Command) -> Command:
     return command
 
 
+def program_arguments(command: Command) -> Command:
+    """Add MODULE:FUNCTION and its arguments."""
+    rest = click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
+    return click.argument("program", metavar="MODULE:FUNCTION")(rest(command))
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 

@@ -10,9 +10,9 @@ import click
 
 from parties import console
 from parties.commands.kinds import options_of, read_flags
-from parties.commands.options import json_option, link_options, settings
-from parties.commands.programs import arguments_of, load_program, program_arguments
+from parties.commands.options import json_option, link_options, program_arguments, settings
 from parties.jobs.kind import KindSettings
+from parties.jobs.programs import arguments_of, load_program
 from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, parameters
 

@@ -58,6 +58,7 @@ class NodeProcess:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.client = NodeClient(directory / "state")
+        self.environment = ENVIRONMENT
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
@@ -65,7 +66,7 @@ class NodeProcess:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "parties.cli", "node", "--config", "party.toml"],
                 cwd=self.directory,
-                env=ENVIRONMENT | {"PYTHONFAULTHANDLER": "1"},
+                env=self.environment | {"PYTHONFAULTHANDLER": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

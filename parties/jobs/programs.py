@@ -1,26 +1,17 @@
-"""Any program written against the engine, named as module:function, with arguments from the command line."""
+"""Any program written against the engine, named as module:function, with arguments as texts."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import click
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from parties.text import did_you_mean, quoted
 from smc.errors import InputError
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 Found = Callable[..., Any]
-
-
-def program_arguments(command: Command) -> Command:
-    """Add MODULE:FUNCTION and its arguments."""
-    rest = click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
-    return click.argument("program", metavar="MODULE:FUNCTION")(rest(command))
 
 
 def load_program(text: str) -> Found:
@@ -42,7 +33,7 @@ def load_program(text: str) -> Found:
     return loaded
 
 
-def arguments_of(texts: tuple[str, ...]) -> list[Any]:
+def arguments_of(texts: Sequence[str]) -> list[Any]:
     """Arguments as Python reads them: 5 a number, 1,2,3 a list of numbers, anything else a text."""
     return [_argument(text) for text in texts]
 

@@ -1,0 +1,149 @@
+"""How many elements do two private subsets of a small public domain have in common? A protocol and its kind of job.
+
+Ideal functionality. Inputs: a subset of {0, ..., size - 1} of each party. Output to both: how many elements are in both
+subsets. Leakage: the size of the domain. With its own subset a party learns from the number how many of its own
+elements the peer has: that is what is asked here, and the sentences for the operator say so. Security is that of the
+engine.
+
+Cost for a domain of n elements: n ANDs for the elements and about n more to add them up; inputs of n bits from each
+party; ceil(log2(n + 1)) bits opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
+from parties.jobs.settings import BooleanEngine, private, public
+from protocols.opened import index_below
+from smc.circuit import Builder, Form, Netlist, total
+from smc.counting import Program
+from smc.engines import Engine
+from smc.errors import InputError
+
+# The protocol.
+
+
+@lru_cache(maxsize=32)
+def _netlist(size: int, form: Form) -> Netlist:
+    builder = Builder(form)
+    left, right = builder.input(size), builder.input(size)
+    both = [builder.integer([x & y]) for x, y in zip(left, right, strict=True)]
+    builder.output(total(both, size.bit_length()))
+    return builder.build()
+
+
+def overlap(engine: Engine, own: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
+    """How many elements both have; each party passes its own subset as uint8[size] of 0 and 1."""
+    size = len(own)
+    outputs = engine.run(_netlist(size, engine.form), *engine.both(own.reshape(size, 1)))
+    (opened,) = engine.reveal(*outputs)
+    return int(index_below(opened, size + 1, "the number of common elements")[0])
+
+
+# The kind of job.
+
+
+class OverlapSettings(KindSettings):
+    """`smc overlap`."""
+
+    elements: str | None = private("Elements", "Own elements, with commas between them", metavar="N,N,...")
+    size: Annotated[int, Field(strict=True, ge=1, le=1 << 16)] = public(64, "Domain", "Elements are below this number")
+    column: str | None = public(
+        None, "Column", "Whose values that occur are the elements", none="each operator types them", node=True
+    )
+    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
+
+
+class Overlap(Kind):
+    """How many elements do both have? Both learn the number, and nothing else."""
+
+    name = "overlap"
+    title = "Elements in common"
+    Settings = OverlapSettings
+    example = "--elements 3,14,15 --size 100 --config party.toml"
+    estimate_example = "--size 100 "
+    settings: OverlapSettings
+
+    @property
+    def subject(self) -> str:
+        """See `Kind.subject`."""
+        return self.settings.column or ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Kind.columns`."""
+        return () if self.settings.column is None else (self.settings.column,)
+
+    @property
+    def reads_table(self) -> bool:
+        """See `Kind.reads_table`."""
+        return self.settings.column is not None
+
+    def misfit(self, means: Means) -> str | None:
+        """See `Kind.misfit`."""
+        if self.settings.column is None:
+            return None
+        _, schema = means.required()
+        values = schema.attributes.get(self.settings.column)
+        if values is None:
+            return f"column: the table has no attribute '{self.settings.column}'"
+        return None if len(values) == self.settings.size else f"size of the job must be {len(values)}"
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        return [
+            f"We and {peer} both learn how many elements both have: how many of our own {peer} has, and the reverse.",
+            f"{peer} learns nothing else of our elements, and we nothing else of {peer}'s.",
+        ]
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        return {"number of common elements": 0 if state is None else 1}
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`."""
+        return lambda engine: overlap(engine, np.zeros(self.settings.size, dtype=np.uint8))
+
+    def own(self, typed: Mapping[str, Any]) -> Any:
+        """See `Kind.own`."""
+        text = str(typed_value(type(self), typed, "elements"))
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        if not all(part.isascii() and part.isdigit() and int(part) < self.settings.size for part in parts):
+            raise InputError(f"--elements: must be whole numbers below {self.settings.size}, with commas between them")
+        own = np.zeros(self.settings.size, dtype=np.uint8)
+        own[[int(part) for part in parts]] = 1
+        return own
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """See `Kind.open`: what was typed, or the values of the column that occur in the table."""
+        if self.settings.column is None:
+            yield Opened(self.own(means.typed))
+            return
+        from protocols.tree import Open
+
+        table, _ = means.required()
+        with means.counts(self.settings.column, [self.settings.column], table.max_rows) as source:
+            (counts,) = source.level(Open(), attributes=False).classes
+            yield Opened((counts > 0).astype(np.uint8), source.fingerprint)
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`."""
+        told(Step(0, 1, start, "comparing"))
+        return overlap(engine, data)
+
+    def document(self, state: State) -> Document:
+        """See `Kind.document`."""
+        return {"common": state}
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        return f"{document['common']} in common\n"

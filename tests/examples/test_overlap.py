@@ -1,0 +1,184 @@
+"""A kind of job in one file, found by its entry point: engine, command, estimate, two nodes, page, policy, records."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from examples.overlap import Overlap, OverlapSettings, overlap
+from parties.identity import create
+from parties.jobs.kind import Means
+from smc.counting import forecast
+from smc.engines import Profile, engine_of
+from smc.errors import InputError
+from smc.local import run_local
+from tests.support.chromium import chromium
+from tests.support.nodes import Nodes, job, verified
+from tests.support.places import ENVIRONMENT, ROOT
+
+SUBSETS = st.integers(1, 40).flatmap(
+    lambda size: st.tuples(st.just(size), *(st.sets(st.integers(0, size - 1)) for _ in (0, 1)))
+)
+
+
+def bits(size: int, elements: set[int]) -> Any:
+    return np.isin(np.arange(size), list(elements)).astype(np.uint8)
+
+
+@settings(deadline=None, max_examples=20)
+@given(SUBSETS, st.sampled_from(["yao", "gmw", "clear"]))
+def test_the_number_is_that_of_the_intersection(case: tuple[int, set[int], set[int]], engine: Any) -> None:
+    size, *sets = case
+    found = run_local(lambda s: overlap(engine_of(s, Profile(engine)), bits(size, sets[s.party])))
+    assert found == (len(sets[0] & sets[1]),) * 2
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw"), Profile("gmw", "ferret")], ids=str)
+def test_the_estimate_is_what_is_measured(size: int, profile: Profile) -> None:
+    counted = forecast(Overlap(OverlapSettings(size=size)).program(Means()), profile)
+    meters: dict[int, Any] = {}
+
+    def program(session: Any) -> int:
+        meters[session.party] = session.meter
+        return overlap(engine_of(session, profile), np.ones(size, dtype=np.uint8))
+
+    assert run_local(program) == (size, size)
+    for party in (0, 1):
+        for name in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
+            assert getattr(counted.costs[party], name) == getattr(meters[party].total, name), name
+
+
+@pytest.mark.parametrize("text", ["64", "-1", "a", "1;2"])
+def test_elements_that_are_none(text: str) -> None:
+    with pytest.raises(InputError, match="below 64"):
+        Overlap(OverlapSettings()).own({"elements": text})
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which another package names the kind, as `pip install` leaves it."""
+    place = tmp_path_factory.mktemp("site")
+    package = place / "overlap_for_smc-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: overlap-for-smc\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[smc.kinds]\noverlap = examples.overlap:Overlap\n")
+    return ENVIRONMENT | {"PYTHONPATH": f"{place}:{ROOT}"}
+
+
+def smc(environment: dict[str, str], directory: Path, *words: str, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "parties.cli", *words],
+        cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=110,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_command_and_estimate(installed: dict[str, str], tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        create(name, ["127.0.0.1"], tmp_path)
+    assert "  overlap " in smc(installed, tmp_path, "--help")
+    assert "--elements N,N,..." in smc(installed, tmp_path, "overlap", "--help")
+    estimates = json.loads(smc(installed, tmp_path, "estimate", "overlap", "--size", "100", "--json"))["estimates"]
+    counted = next(row for row in estimates if (row["engine"], row["garbling"]) == ("yao", "half"))
+    words = [sys.executable, "-m", "parties.cli", "overlap", "--size", "100", "--json"]
+    first = subprocess.Popen(
+        [*words, "--elements", "3,14,15,92", "--identity", "a.key", "--certificate", "a.crt", "--peer", "b.crt",
+         "--listen", "127.0.0.1:0"],
+        cwd=tmp_path, env=installed, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert first.stderr is not None
+        address = first.stderr.readline().strip().removeprefix("listening on ")
+        own = ["--elements", "1,14,92", "--identity", "b.key", "--certificate", "b.crt", "--peer", "a.crt"]
+        second = json.loads(smc(installed, tmp_path, "overlap", "--size", "100", "--json", *own, "--connect", address))
+        out, _ = first.communicate(timeout=60)
+    finally:
+        first.kill()
+    found = json.loads(out)
+    assert found["common"] == second["common"] == 2
+    assert found["cost"]["bytes_sent"] == counted["party0_sends"]
+    assert second["cost"]["bytes_sent"] == counted["party1_sends"]
+    wrong = smc(installed, tmp_path, "overlap", "--size", "9", "--elements", "9", "--listen", "127.0.0.1:0", code=2)
+    assert wrong == "smc: --elements: must be whole numbers below 9, with commas between them\n"
+
+
+RULES = '[[policy]]\nname = "small"\neffect = "permit"\nprotocol = "overlap"\nsize.at_most = 3\npurpose = "research"\n'
+SCHEMA = 'target = "play"\n[attributes]\nwind = ["weak", "strong", "none"]\nplay = ["yes", "no"]\n'
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory, installed: dict[str, str]) -> Iterator[Nodes]:
+    nodes = Nodes(tmp_path_factory.mktemp("overlap"))
+    rows = ("wind,play\nweak,yes\nstrong,no\n", "wind,play\nstrong,yes\nnone,no\n")
+    nodes.furnish(rows, SCHEMA, (RULES, RULES))
+    for node in (nodes.a, nodes.b):
+        node.environment = installed
+    try:
+        nodes.start()
+        yield nodes
+    finally:
+        nodes.close()
+
+
+def test_from_tables_by_a_rule_of_the_policy(pair: Nodes, installed: dict[str, str]) -> None:
+    """A rule bounds the kind's own parameter; the job runs, is recorded, signed, and brings its result."""
+    text = 'protocol = "overlap"\ntable = "rows"\npurpose = "research"\ncolumn = "wind"\nsize = 3\n'
+    (pair.a.directory / "job.toml").write_text(text)
+    decided = smc(installed, pair.a.directory, "policy", "--job", "job.toml")
+    assert "size at most 3" in decided
+    assert decided.rstrip().splitlines()[-1].startswith("permit")
+    shown = smc(installed, pair.a.directory, "submit", "job.toml", "--wait")
+    identifier = pair.a.client.jobs()[0].id
+    left, right = pair.finished(identifier)
+    assert (left.state, right.state) == ("done", "done"), (shown, left.why, right.why)
+    assert right.ours.by == "rule small"
+    for node in (pair.a, pair.b):
+        assert node.client.result(identifier).document == {"common": 1}
+        assert node.client.result(identifier).opened == {"number of common elements": 1}
+        assert verified(node)["ok"]
+    assert smc(installed, pair.b.directory, "result", identifier) == "1 in common\n"
+    entry = next(e for e in pair.b.client.audit() if e.kind == "proposed")
+    assert (entry.fields["protocol"], entry.fields["target"]) == ("overlap", "wind")
+    assert entry.fields["parameters"]["size"] == 3
+    assert left.cost is not None
+    assert left.cost.bytes == sum(
+        pair.a.client.result(identifier).cost["total"][f"bytes_{way}"] for way in ("sent", "received")
+    )
+
+
+def test_typed_and_consented_to_on_the_page(pair: Nodes, installed: dict[str, str]) -> None:
+    """Alice types her elements when she proposes, Bob on the page when he consents; neither is written anywhere."""
+    typed = {"elements": "41,42,43"}
+    identifier = pair.a.client.submit({"protocol": "overlap", "size": 50, "purpose": "by hand", **typed}).id
+    view = job(pair.b, identifier)
+    assert [one.name for one in view.asked] == ["elements"]
+    missing = smc(installed, pair.b.directory, "approve", identifier, code=2)
+    assert "elements: the job asks for it" in missing
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(pair.b.client.login())
+        page.goto(f"{pair.b.client.login().rpartition('/login')[0]}/jobs/{identifier}")
+        assert "how many of our own" in page.locator("#revealed").inner_text()
+        page.get_by_label("Elements").fill("42,43,44")
+        page.get_by_role("button", name="Approve").click()
+        page.get_by_text("2 in common").wait_for()
+        page.goto(f"{pair.b.client.login().rpartition('/login')[0]}/propose?kind=overlap")
+        assert page.get_by_label("Domain").is_visible()
+    left, right = pair.finished(identifier)
+    assert (left.state, right.state) == ("done", "done"), (left.why, right.why)
+    for node in (pair.a, pair.b):
+        kept = b"".join(path.read_bytes() for path in (node.directory / "state").rglob("*") if path.is_file())
+        assert b"41,42,43" not in kept
+        assert b"42,43,44" not in kept
+        assert not list((node.directory / "state" / "secrets").glob("*"))

@@ -1,0 +1,48 @@
+"""Every room of parties imports what docs/architecture.md says, and nothing else; the table is drawn from the graph."""
+
+from __future__ import annotations
+
+import re
+
+from tests.support.imports import circles, floors, grouped, imports
+from tests.support.places import ROOT
+
+
+def room(module: str) -> str:
+    """The folder, or the module at the root, that a module belongs to."""
+    return module.split(".")[1] if "." in module else module
+
+
+def drawn() -> dict[str, set[str]]:
+    graph = grouped(imports(ROOT / "parties"), room)
+    del graph["parties"]
+    return graph
+
+
+def stated() -> dict[str, set[str]]:
+    """The rows of the table: a room, and what it may import."""
+    text = (ROOT / "docs" / "architecture.md").read_text().partition("\n## parties\n")[2]
+    rows = re.findall(r"^\| ([a-z_]+) \| [^|]+ \| ?([a-z_, ]*)\|$", text, re.MULTILINE)
+    return {
+        name: {word.strip() for word in others.split(",") if word.strip()} for name, others in rows if name != "room"
+    }
+
+
+def test_the_table_is_the_graph() -> None:
+    assert stated() == drawn()
+
+
+def test_rooms_stand_in_the_order_of_the_table() -> None:
+    """Whoever reads it from the top meets nothing that was not explained before."""
+    order = list(stated())
+    for name, others in drawn().items():
+        assert all(order.index(other) < order.index(name) for other in others), name
+    assert len(floors(drawn())) == len(order)
+
+
+def test_no_modules_import_each_other() -> None:
+    assert not circles(imports(ROOT / "parties"))
+
+
+def test_the_page_is_not_the_nodes_business() -> None:
+    assert "web" not in drawn()["node"]
