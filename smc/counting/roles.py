@@ -77,8 +77,6 @@ class _EllipticReceiver(_Counted, EllipticReceiver):
 class _Correlated(_Counted):
     """Hashing takes little beside the correlated OTs that are hashed."""
 
-    def _seed(self, *_: Any) -> None: ...
-
     def _hash(self, *_: Any) -> None: ...
 
     def _hash_bits(self, *_: Any) -> None: ...
@@ -97,12 +95,16 @@ class _CorrelatedReceiver(_Correlated, CorrelatedReceiver):
 class _IknpSender(_CorrelatedSender, IknpSender):
     base_ot = _EllipticReceiver
 
+    def _seed(self, *_: Any) -> None: ...
+
     def _extend(self, received: Octets, out: Blocks) -> None:
         self.work(len(out) * COT_SECONDS["iknp"])
 
 
 class _IknpReceiver(_CorrelatedReceiver, IknpReceiver):
     base_ot = _EllipticSender
+
+    def _seed(self, *_: Any) -> None: ...
 
     def _extend(self, choice: Choices, matrix: Octets, out: Blocks) -> None:
         self.work(len(out) * COT_SECONDS["iknp"])
@@ -111,12 +113,16 @@ class _IknpReceiver(_CorrelatedReceiver, IknpReceiver):
 class _SoftSpokenSender(_CorrelatedSender, SoftSpokenSender):
     base_ot = _EllipticReceiver
 
+    def _seed(self, *_: Any) -> None: ...
+
     def _extend(self, received: Octets, out: Blocks) -> None:
         self.work(len(out) * COT_SECONDS[f"softspoken{self._k}"])
 
 
 class _SoftSpokenReceiver(_CorrelatedReceiver, SoftSpokenReceiver):
     base_ot = _EllipticSender
+
+    def _seed(self, *_: Any) -> None: ...
 
     def _extend(self, choice: Choices, corrections: Blocks, out: Blocks) -> None:
         self.work(len(out) * COT_SECONDS[f"softspoken{self._k}"])
