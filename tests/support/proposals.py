@@ -16,6 +16,6 @@ def means_of(schema: Schema, max_rows: int = 100, party: int = 0, typed: dict[st
     return Means(party, table, schema, typed=typed or {})
 
 
-def proposal_of(schema: Schema, max_rows: int = 100, party: int = 0, **fields: Any) -> Proposal:
-    """The proposal of a party whose table `days` has this schema."""
-    return propose(read_job({"table": "days", **fields}), means_of(schema, max_rows, party))
+def proposal_of(schema: Schema, party: int = 0, **fields: Any) -> Proposal:
+    """The proposal of a party whose table `days` has this schema, by a job file with these fields."""
+    return propose(read_job({"table": "days", **fields}), means_of(schema, party=party))

@@ -34,7 +34,7 @@ def judged(
 
 
 def job_of(party: int, schema: Schema = SCHEMA, **fields: Any) -> Proposal:
-    return proposal_of(schema, 100, party, **fields)
+    return proposal_of(schema, party, **fields)
 
 
 def test_what_fits_waits_for_the_operator(identities: dict[str, Identity]) -> None:
