@@ -17,5 +17,5 @@ def means_of(schema: Schema, max_rows: int = 100, party: int = 0, typed: dict[st
 
 
 def proposal_of(schema: Schema, party: int = 0, **fields: Any) -> Proposal:
-    """The proposal of a party whose table `days` has this schema, and 100 rows at most."""
+    """The proposal of a party whose table `days` has this schema, by a job file with these fields."""
     return propose(read_job({"table": "days", **fields}), means_of(schema, party=party))
