@@ -44,13 +44,15 @@ Result = Any
 class Workload:
     """A program with its inputs: `play` is this party's side, `right` judges the result.
 
-    `count` is the same conversation for a counting engine; None if that can be `play` itself.
+    `count` is the same conversation for a counting engine; None if that can be `play` itself. `call` is what another
+    process makes it from, if it is not one of ours: module:function and the arguments.
     """
 
     name: str
     play: Callable[[Engine, int], Result]
     right: Callable[[Result, int], bool]
     count: Callable[[Any, int], object] | None = None
+    call: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -252,15 +254,23 @@ def crossover_cases() -> list[Case]:
 
 
 def program_cases(program: str, arguments: Sequence[str], integers: bool) -> list[Case]:
-    """Any program, module:function, on the profiles that suit it; both parties give it the same arguments."""
+    """Any program, module:function, on the profiles that suit it; both parties give it the same arguments.
+
+    Nothing says which result is right, only what a run may cost.
+    """
     found, own = load_program(program), arguments_of(arguments)
-    workload = Workload(program, lambda engine, batch: found(engine, *own), lambda result, batch: True)
+    workload = Workload(
+        program, lambda engine, batch: found(engine, *own), lambda result, batch: True, call=(program, *arguments)
+    )
     return _cases(workload, (*INTEGER, *BOOLEAN) if integers else BOOLEAN, 1)
 
 
-def find(title: str) -> Case:
-    """The case of that title."""
-    every = (*default_cases(), *batch_cases(), *crossover_cases())
+def find(title: str, *call: str) -> Case:
+    """The case of that title: one of ours, or of the program that `call` names."""
+    if call:
+        every = program_cases(call[0], call[1:], integers=True)
+    else:
+        every = [*default_cases(), *batch_cases(), *crossover_cases()]
     return next(case for case in every if case.title == title)
 
 

@@ -25,6 +25,7 @@ from parties.bench.cases import LONGEST_SECONDS, Case
 from parties.bench.cases import find as find_case
 from smc.counting import Forecast
 from smc.engines import engine_of
+from smc.errors import InputError
 from smc.link_shape import LinkShape
 from smc.local import run_local
 from smc.meter import Cost, Meter
@@ -172,9 +173,8 @@ def _compare(case: Case, found: Forecast, run: _Run) -> None:
         for name in COUNTS:
             counted, real = getattr(found.costs[party], name), getattr(measured[party], name)
             if counted != real:
-                raise RuntimeError(
-                    f"{case.title}: party {party} measured {name} = {real:,}, the forecast says {counted:,}"
-                )
+                wrong = InputError if case.workload.call else RuntimeError  # what it opens may steer a program
+                raise wrong(f"{case.title}: party {party} measured {name} = {real:,}, the forecast says {counted:,}")
 
 
 def _row(link: str, shape: LinkShape, case: Case, found: Forecast, runs: Sequence[_Run]) -> Measurement:
@@ -234,7 +234,7 @@ def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iter
     """A session with a second process of this program, which will play the same cases."""
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
         directory = Path(name)
-        plan = {"link": str(shape), "repeats": repeats, "cases": [case.title for case in cases]}
+        plan = {"link": str(shape), "repeats": repeats, "cases": [[case.title, *case.workload.call] for case in cases]}
         (directory / "plan.json").write_text(json.dumps(plan))
         with pair.lead(directory, ["-m", MODULE], _slower(shape)) as session:
             yield session
@@ -249,7 +249,7 @@ def play_peer(directory: Path, address: str) -> None:
     """The second process: party 1 of every case in the plan."""
     plan = json.loads((directory / "plan.json").read_text())
     shape = LinkShape.parse(plan["link"])
-    cases = [find_case(title) for title in plan["cases"]]
+    cases = [find_case(*named) for named in plan["cases"]]
     with pair.join(directory, address, _slower(shape)) as session:
         warm_up(cases)
         session.send("bench.ready", np.empty(0, dtype=np.uint8))

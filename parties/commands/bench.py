@@ -11,7 +11,7 @@ from rich.table import Table
 
 from parties import console
 from parties.bench import survey
-from parties.bench.cases import LONGEST_SECONDS, default_cases
+from parties.bench.cases import LONGEST_SECONDS, Case, default_cases, program_cases
 from parties.commands.options import json_option
 from smc.errors import InputError
 
@@ -21,6 +21,9 @@ from smc.errors import InputError
     epilog="Example:  smc bench --only millionaires --links 'lan;50mbit,80ms'",
 )
 @click.option("--only", default="", metavar="TEXT", help="Only cases with TEXT in their title, such as 'gmw'.")
+@click.option("--program", metavar="MODULE:FUNCTION", help="Measure FUNCTION(engine, ARGUMENT...) instead.")
+@click.option("--argument", "arguments", multiple=True, metavar="ARGUMENT", help="Of the program, for both parties.")
+@click.option("--integers", is_flag=True, help="The program computes with integers: measure the engines for them, too.")
 @click.option(
     "--links",
     default="loopback,lan,wan",
@@ -34,15 +37,27 @@ from smc.errors import InputError
     help="Write bench.json, bench.csv and pictures to this directory; measures more for the pictures.",
 )
 @json_option
-def bench(only: str, links: str, repeats: int, out: Path | None, as_json: bool) -> None:
+def bench(
+    only: str,
+    program: str | None,
+    arguments: tuple[str, ...],
+    integers: bool,
+    links: str,
+    repeats: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """Measure each protocol and profile between two processes of this machine, over gRPC with mutual TLS.
 
     The link is emulated: loopback as it is, lan 1 Gbit/s and 0.5 ms there and back, wan 100 Mbit/s and 40 ms. Setting
     up (base OT, RSA keys) is included; the start of the processes is not. Results are checked against the plain
     computation; bytes, messages and rounds against the forecast, which `smc estimate` prints without running anything.
+    A program of yours has no plain computation here, so its costs alone are checked.
     """
     shapes = survey.parse_links(links)
-    cases = [case for case in default_cases() if only in case.title]
+    cases = [case for case in _cases(program, arguments, integers) if only in case.title]
+    if not cases and program is not None:
+        raise InputError(f"--only: no profile of {program} has {only!r} in its name")
     if not cases:
         protocols = "; ".join(dict.fromkeys(case.workload.name for case in default_cases()))
         raise InputError(
@@ -51,7 +66,7 @@ def bench(only: str, links: str, repeats: int, out: Path | None, as_json: bool) 
     if out is not None:
         survey.prepare(out)
     with console.progress("starting") as progress:
-        document = survey.survey(shapes, cases, repeats, out is not None and not only, progress.doing)
+        document = survey.survey(shapes, cases, repeats, out is not None and not (only or program), progress.doing)
         if out is not None:
             progress.doing("drawing")
             for path in survey.write(document, out):
@@ -68,6 +83,14 @@ def bench(only: str, links: str, repeats: int, out: Path | None, as_json: bool) 
                 f"{one['predicted_seconds']:.0f} s a run, more than {LONGEST_SECONDS:.0f}"
             )
         console.out.print()
+
+
+def _cases(program: str | None, arguments: tuple[str, ...], integers: bool) -> list[Case]:
+    if program is not None:
+        return program_cases(program, arguments, integers)
+    if arguments or integers:
+        raise InputError("--argument and --integers are of a --program")
+    return default_cases()
 
 
 def _of(rows: Sequence[Mapping[str, Any]], link: str) -> list[Mapping[str, Any]]:

@@ -48,3 +48,19 @@ def test_only_a_known_case() -> None:
     done = CliRunner().invoke(cli, ["bench", "--only", "nonsense"])
     assert isinstance(done.exception, InputError)
     assert "no case has 'nonsense'" in str(done.exception)
+
+
+def test_any_program_is_measured_and_its_costs_are_the_forecast(tmp_path: Path) -> None:
+    program = ["--program", "protocols.equality:equal", "--argument", "5,7,9", "--argument", "8"]
+    chosen = ["--only", "yao extension half", "--links", "loopback", "--repeats", "1", "--json"]
+    done = CliRunner().invoke(cli, ["bench", *program, *chosen], catch_exceptions=False)
+    (row,) = json.loads(done.stdout)["rows"]
+    assert row["protocol"] == "protocols.equality:equal"
+    assert row["bytes_sent"] + row["bytes_received"] == row["predicted_bytes"] > 0
+    assert row["and_gates"] == 3 * 7
+
+
+def test_arguments_need_a_program() -> None:
+    done = CliRunner().invoke(cli, ["bench", "--argument", "5"])
+    assert isinstance(done.exception, InputError)
+    assert "--program" in str(done.exception)

@@ -34,11 +34,7 @@ def judged(
 
 
 def job_of(party: int, schema: Schema = SCHEMA, **fields: Any) -> Proposal:
-<<<<<<< HEAD
     return proposal_of(schema, party=party, **fields)
-=======
-    return proposal_of(schema, party, **fields)
->>>>>>> tests
 
 
 def test_what_fits_waits_for_the_operator(identities: dict[str, Identity]) -> None:
