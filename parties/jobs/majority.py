@@ -83,8 +83,8 @@ class Majority(Kind):
 
     def specification(self) -> Document:
         """See `Kind.specification`."""
-        found = super().specification()
-        return {**found, "classes": list(self.settings.classes)} if self.settings.classes is not None else found
+        about = {"target": self.settings.target, "classes": list(self.classes) or None}
+        return {**super().specification(), **{name: value for name, value in about.items() if value is not None}}
 
     @property
     def classes(self) -> tuple[str, ...]:

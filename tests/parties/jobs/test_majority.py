@@ -23,7 +23,9 @@ def test_of_a_table_the_target_names_them() -> None:
     task = Majority.proposed(MajoritySettings(), Means(schema=SCHEMA))
     assert (task.subject, task.classes, task.columns) == ("play", ("yes", "no"), ("play",))
     assert "classes" not in task.parameters()
-    assert Majority.agreed(task.specification()).specification() == task.specification()
+    again = Majority.agreed(task.specification())
+    assert (again.subject, again.classes, again.reads_table) == ("play", ("yes", "no"), True)
+    assert again.specification() == task.specification()
 
 
 @pytest.mark.parametrize("classes", [None, ("yes", "yes")])
