@@ -30,8 +30,8 @@ class Pages:
         """All jobs: those that wait for this party, those that will go on by themselves, all others."""
         jobs = self._operator.jobs()
         groups = {
-            "for_us": [job for job in jobs if job.waits_for_us],
-            "under_way": sorted((job for job in jobs if not ended(job) and not job.waits_for_us), key=nearness),
+            "for_us": [job for job in jobs if job.needs_us],
+            "under_way": sorted((job for job in jobs if not ended(job) and not job.needs_us), key=nearness),
             "over": [job for job in jobs if ended(job)],
         }
         return self._show(visit, "overview.html", problem, {"live": "/", "jobs": jobs, **groups})

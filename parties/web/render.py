@@ -47,7 +47,7 @@ class Renderer:
         jobs = context.get("jobs") or self._operator.jobs()
         frame = {
             "node": self._operator.node(),
-            "waiting": sum(job.waits_for_us for job in jobs),
+            "waiting": sum(job.needs_us for job in jobs),
             "form_token": visit.session.form_token,
             "path": visit.request.url.path,
             "live": "",
