@@ -13,6 +13,7 @@ from parties import records
 from parties.identity import fingerprint
 from parties.jobs.kind import State
 from parties.node import outcome
+from parties.node.commitment import Commitments
 from parties.node.gate import Who
 from parties.node.statement import Statement
 from parties.node.store import Record
@@ -81,6 +82,11 @@ class Journal:
         """A session has begun, at this depth."""
         fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile, "address": address}
         self._log.append("started", record.id, fields)
+
+    def committed(self, record: Record, found: Commitments) -> None:
+        """Both have committed to their rows."""
+        fields = {"ours": found.ours.model_dump(), "theirs": found.theirs.model_dump()}
+        self._log.append("committed", record.id, fields)
 
     def opened(self, record: Record, state: State, steps: range) -> None:
         """A session has opened these steps."""

@@ -22,7 +22,7 @@ class Record(BaseModel):
     """All that a node keeps of a job.
 
     `tree` is the checkpoint, the state as its kind writes it (of ID3 a tree of indices); never a share or a key.
-    `fingerprint` is a keyed digest of the own counts at the root: it tells whether the rows have changed since.
+    `fingerprint` is our commitment to our rows: it tells whether they have changed since, too.
     `note` is for this party's operator only; the statements are what the peer has been told and has said.
     """
 
@@ -31,16 +31,18 @@ class Record(BaseModel):
     proposed_by: Literal["us", "peer"]
     ours: Statement
     theirs: Statement | None = None
+    heard_at: str | None = None  # when the peer proposed it by our clock, ISO 8601 in UTC, and its size then
+    heard_bytes: int = 0
     reason: str = ""  # of our verdict, in full
     note: str = ""
     tree: Any = None
     fingerprint: str = ""
+    peer_rows: str = ""  # the peer's commitment to its rows
     sessions: int = 0
     started_at: str | None = None
     ended_at: str | None = None
     profile: str = ""  # of the first session; those that go on take the same
-    first: int = -1  # the level that the present or last session began at, and how many in a row have begun there
-    tries: int = 0
+    tries: int = 0  # sessions since one got further than all before it
     depth: int = 0  # what the present or last session has decided, in levels
     spent: dict[str, int] = {}  # by the sessions before the present or last one, and by that one
     current: dict[str, int] = {}
