@@ -68,7 +68,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
 def _start(directory: Path, own: str, peer: str, data: Path, more: list[str]) -> subprocess.Popen[str]:
     link = ["--identity", f"{directory / own}.key", "--certificate", f"{directory / own}.crt"]
     link += ["--peer", f"{directory / peer}.crt"]
-    command = [sys.executable, "-m", "parties.cli", "id3", "--data", str(data), *link, *more]
+    command = [sys.executable, "-m", "parties", "id3", "--data", str(data), *link, *more]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
