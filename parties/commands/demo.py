@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ import click
 from parties import console, files, identity
 from parties.commands.options import FILE, engine_options
 from parties.tables import example
+from parties.temporary import HeldDirectory
 from parties.trees.text import to_text
 from parties.trees.tree import TreeFile
 from smc.errors import LinkError
@@ -31,7 +31,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
     """
     bundled = example.demo()
     files.check_outputs({"--svg": svg}, [])
-    with tempfile.TemporaryDirectory(prefix="smc-demo-") as name:
+    with HeldDirectory("demo") as name:
         directory = Path(name)
         for clinic in ("clinic-a", "clinic-b"):
             made = identity.create(clinic, ["127.0.0.1"], directory)
