@@ -7,8 +7,8 @@ import secrets
 import socket
 import sqlite3
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -28,7 +28,7 @@ from parties.node.health import Health
 from parties.node.ledger import ClosedError, Ledger
 from parties.node.settings import NodeFile
 from parties.node.store import Record
-from parties.operator.interface import AuditEntry, AuditState, JobResult, JobView, NodeView
+from parties.operator.interface import AuditEntry, AuditState, JobResult, JobView, NodeView, NotRecordedError
 from parties.policy.rules import remarks
 from parties.records.database import FILE_NAME, signed_head
 from parties.sources.mapping import rules
@@ -128,13 +128,14 @@ class Node:
         health = self._health.serve(parse_address(node.health, lowest_port=0))
         access = {"url": f"http://{self._web.address}", "key": self._key}
         files.write_text(node.state / "api.json", json.dumps(access) + "\n", private=True)
-        self._ledger.note(
-            "node started",
-            version=version("smc"),
-            fingerprint=fingerprint(self._who.identity.certificate),
-            peer_fingerprint=fingerprint(self._who.peer),
-            tables=list(self._offers),
-        )
+        with _recorded():
+            self._ledger.note(
+                "node started",
+                version=version("smc"),
+                fingerprint=fingerprint(self._who.identity.certificate),
+                peer_fingerprint=fingerprint(self._who.peer),
+                tables=list(self._offers),
+            )
         self._began = True
         self._events.log("node started", name=self._who.identity.name, peer=self._who.peer_name)
         self._changed("")
@@ -158,7 +159,10 @@ class Node:
         self._sessions.stop(self._file.node.stop if seconds is None else seconds)
         self._control.stop()
         if self._began:
-            self._ledger.note("node stopped", why=why)
+            try:
+                self._ledger.note("node stopped", why=why)
+            except sqlite3.Error as error:  # it must not keep the node from stopping
+                self._events.log("records cannot be written", why=str(error))
         for part in (self._web, self._metrics, self._health):
             if part is not None:
                 part.stop()
@@ -199,19 +203,27 @@ class Node:
 
     def submit(self, job: dict[str, Any]) -> JobView:
         """See `Operator`."""
-        return self._view(self._ledger.propose(job))
+        with _recorded():
+            record = self._ledger.propose(job)
+        return self._view(record)
 
     def approve(self, identifier: str) -> JobView:
         """See `Operator`."""
-        return self._view(self._ledger.decide(identifier, "approved"))
+        with _recorded():
+            record = self._ledger.decide(identifier, "approved")
+        return self._view(record)
 
     def refuse(self, identifier: str, why: str) -> JobView:
         """See `Operator`."""
-        return self._view(self._ledger.decide(identifier, "refused", why or "the operator gave no reason"))
+        with _recorded():
+            record = self._ledger.decide(identifier, "refused", why or "the operator gave no reason")
+        return self._view(record)
 
     def cancel(self, identifier: str, why: str = "") -> JobView:
         """See `Operator`."""
-        return self._view(self._ledger.cancel(identifier, why))
+        with _recorded():
+            record = self._ledger.cancel(identifier, why)
+        return self._view(record)
 
     def result(self, identifier: str) -> JobResult:
         """See `Operator`."""
@@ -312,6 +324,17 @@ class Node:
     def _login_link(self) -> str:
         assert self._web is not None
         return self._logins.link(f"http://{self._web.address}")
+
+
+@contextmanager
+def _recorded() -> Iterator[None]:
+    """What the database complains of while something is written down, for the operator."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise NotRecordedError(
+            f"this node cannot write its records, so nothing has been done: {error}; is the disk full?"
+        ) from None
 
 
 def _offer(name: str, table: TableSettings) -> Offer:
