@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,6 +14,7 @@ import numpy as np
 import sqlglot.expressions as exp
 from ibis.backends.sql import SQLBackend
 
+from parties.temporary import HeldDirectory
 from parties.text import printable
 from protocols.counts import Indices
 from smc.errors import InputError
@@ -92,7 +92,7 @@ class Scratch(DuckDb):
     """
 
     def __init__(self, place: str, memory: str, threads: int | None) -> None:
-        spill = tempfile.TemporaryDirectory(prefix="smc-")
+        spill = HeldDirectory("spill")
         options: dict[str, Any] = {} if threads is None else {"threads": threads}
         backend = ibis.duckdb.connect(
             memory_limit=memory,
