@@ -35,7 +35,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "approve": ("parties.commands.operator:approve", "Consent to a job."),
     "refuse": ("parties.commands.operator:refuse", "Decline a job."),
     "cancel": ("parties.commands.operator:cancel", "End a job."),
-    "result": ("parties.commands.operator:result", "The tree of a job that is done."),
+    "result": ("parties.commands.operator:result", "What a job has brought, and what it cost."),
     "web": ("parties.commands.operator:web", "A login link for the operator's page."),
     "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
