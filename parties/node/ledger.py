@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from parties.jobs.means import Means
@@ -26,6 +27,7 @@ from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
 from parties.records.kinds import Kind
+from parties.tables.unfit import without_cells
 from parties.text import quoted
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
@@ -117,6 +119,23 @@ class Ledger:
         """Whether the audit log is whole."""
         with self._open():
             return self._journal.verify()
+
+    def check(self, marker: Path) -> None:
+        """`InputError` if the log is not whole, not the one that was here before, or says other things than the jobs.
+
+        To go on with changed records would cover the change up. `marker` is the log's file beside the database.
+        """
+        with self._open():
+            self._journal.check(marker)
+            if self._journal.entries(1, None) and not (found := self._journal.verify()).ok:
+                raise InputError(f"the audit log is not whole: {found.problems[0]}; smc audit verify shows all")
+            if problem := self._journal.disagreement(self._store.all()):
+                raise InputError(f"{problem}: one of the two was changed")
+
+    def remember(self, marker: Path) -> None:
+        """Write down, outside the database, how far the log has come."""
+        with self._open():
+            self._journal.remember(marker)
 
     def note(self, kind: Kind, **fields: Any) -> None:
         """Record what concerns no job."""
@@ -337,7 +356,7 @@ class Ledger:
     def failed(self, identifier: str, error: BaseException, public: str) -> None:
         """The job cannot go on; the error is for our operator, `public` is what the peer is told."""
         with self._writing():
-            record = self._get(identifier).model_copy(update={"note": str(error)})
+            record = self._get(identifier).model_copy(update={"note": without_cells(error)})
             if self.state(record) in ENDED:
                 return
             record = self._end(record, "failed", public, error)

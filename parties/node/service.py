@@ -42,6 +42,7 @@ from parties.operator.interface import (
     Operator,
 )
 from parties.policy.rules import remarks
+from parties.records import marker
 from parties.records.database import FILE_NAME, signed_head
 from parties.sources.opening import open_table
 from smc.errors import InputError, LinkError, SmcError
@@ -88,6 +89,7 @@ class Node:
         self._ledger = Ledger(
             self._connection, self._who, Gate(self._who, file, offers), offers, self._inputs, self._say, self._changed
         )
+        self._marker = file.node.state / marker.FILE_NAME
         self._refuse_changed_records()
         self._secrets = Secrets(file.node.state / "secrets")
         self._secrets.keep_only(r.id for r in self._ledger.all() if self._ledger.state(r) not in ENDED)
@@ -141,6 +143,7 @@ class Node:
                 peer_fingerprint=fingerprint(self._who.peer),
                 tables=list(self._offers.tables),
             )
+            self._ledger.remember(self._marker)
         self._began = True
         self._events.log("node started", name=self._who.identity.name, peer=self._who.peer_name)
         self._changed("")
@@ -166,6 +169,9 @@ class Node:
         if self._began:
             try:
                 self._ledger.note("node stopped", why=why)
+                self._ledger.remember(self._marker)
+            except InputError as error:
+                self._events.log("records cannot be written", why=str(error))
             except sqlite3.Error as error:  # it must not keep the node from stopping
                 self._events.log("records cannot be written", why=str(error))
         self._front.stop()
@@ -251,12 +257,12 @@ class Node:
                 f"the audit log is signed with another certificate, {signed.fingerprint:.23}; if the present one has "
                 "replaced it: smc audit renew --config party.toml --former OLD.crt"
             )
-        if self._ledger.entries(1, None) and not (found := self._ledger.verify()).ok:
+        try:
+            self._ledger.check(self._marker)
+        except InputError as error:
             self._ledger.close()
-            raise InputError(
-                f"the audit log in {self._file.node.state} is not whole: {found.problems[0]}; smc audit verify shows "
-                "all; to begin a new log, move the directory away and keep it"
-            )
+            again = "to begin anew, move the directory away and keep it"
+            raise InputError(f"the records in {self._file.node.state}: {error}; {again}") from None
 
     def _try_tables(self) -> None:
         """Tell at once, not at the first job, which tables cannot be opened. No value of theirs is looked at."""

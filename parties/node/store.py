@@ -5,9 +5,11 @@ from __future__ import annotations
 import sqlite3
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parties.node.statement import Statement
+from parties.settings import explained
+from smc.errors import InputError
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -58,16 +60,15 @@ class Store:
     """The table of jobs. The caller holds the node's lock, and a transaction around what belongs together.
 
     This process alone writes it, so all jobs are kept in memory too: what is shown every second is not read from disk.
-    After a transaction that failed, `go_back` forgets what was not written.
+    After a transaction that failed, `go_back` forgets what was not written. `InputError` if a row is damaged.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         with connection:
             connection.execute(_TABLE)
-        rows = connection.execute("SELECT record FROM jobs ORDER BY number")
-        records = [Record.model_validate_json(record) for (record,) in rows]
-        self._known = {record.id: record for record in records}
+        rows = connection.execute("SELECT id, record FROM jobs ORDER BY number")
+        self._known = {identifier: _read(identifier, record) for identifier, record in rows}
 
     def kept(self) -> dict[str, Record]:
         """All jobs as they are now, for `go_back`."""
@@ -92,3 +93,15 @@ class Store:
     def all(self) -> list[Record]:
         """All jobs, the oldest first."""
         return list(self._known.values())
+
+
+def _read(identifier: str, text: str) -> Record:
+    """A row. `InputError` names the job and the field if it is damaged."""
+    place = f"the row of job {identifier[:8]} is damaged"
+    try:
+        record = Record.model_validate_json(text)
+    except ValidationError as error:
+        raise InputError(f"{place}: {explained(error, Record)}") from None
+    if record.id != identifier:
+        raise InputError(f"{place}: it is that of job {record.id[:8]}")
+    return record

@@ -15,6 +15,7 @@ from parties.records.statements import Committed, Signed
 from smc.errors import JobMismatchError, LinkError
 
 MAX_TEXT = 2000
+PEER_FAILED = "PeerFailed"  # in place of the name of an error, which the peer does not tell
 
 Kind: TypeAlias = Literal[
     "node started",

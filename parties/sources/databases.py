@@ -14,6 +14,7 @@ import numpy as np
 import sqlglot.expressions as exp
 from ibis.backends.sql import SQLBackend
 
+from parties.tables.unfit import UnfitError
 from parties.temporary import HeldDirectory
 from parties.text import printable
 from protocols.counts import Indices
@@ -67,7 +68,8 @@ class Database(ABC):
         except InputError:
             raise
         except Exception as error:  # each engine has its own kinds
-            raise InputError(f"{self.place}: {one_line(error, self._hidden)}") from None
+            kept = f"{self.place}: it could not be read ({type(error).__name__})"
+            raise UnfitError(f"{self.place}: {one_line(error, self._hidden)}", kept) from None
 
     def close(self) -> None:
         """Give back what the engine holds."""
