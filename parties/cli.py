@@ -133,6 +133,7 @@ def run(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort) as error:
         return _ended(error.__cause__ or error)
     except SmcError as error:
+        _show_traceback()
         code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
         return _fail(str(error), code)
     except BrokenPipeError as error:
