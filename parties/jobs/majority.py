@@ -83,8 +83,8 @@ class Majority(Kind):
 
     def specification(self) -> Document:
         """See `Kind.specification`."""
-        found = super().specification()
-        return {**found, "classes": list(self.settings.classes)} if self.settings.classes is not None else found
+        about = {"target": self.settings.target, "classes": self.settings.classes and list(self.settings.classes)}
+        return {**super().specification(), **{name: value for name, value in about.items() if value is not None}}
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -155,8 +155,7 @@ class Majority(Kind):
 
     def own(self, typed: Mapping[str, Any]) -> list[int]:
         """See `Kind.own`: one count for every class."""
-        text = str(typed_value(type(self), typed, "counts"))
-        parts = [part.strip() for part in text.split(",")]
+        parts = [part.strip() for part in typed_value(type(self), typed, "counts").split(",")]
         if not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
             raise InputError("--counts: must be whole numbers from 0 up, with commas between them")
         if len(parts) != len(self.classes):
