@@ -44,10 +44,9 @@ class Renderer:
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
         """A page for somebody who has signed in; `live` in the context is where our script asks for its news."""
-        jobs = context.get("jobs") or self._operator.jobs()
         frame = {
             "node": self._operator.node(),
-            "waiting": sum(job.waits_for_us for job in jobs),
+            "waiting": sum(job.waits_for_us for job in self._operator.jobs(states=("waiting",))),
             "form_token": visit.session.form_token,
             "path": visit.request.url.path,
             "live": "",
