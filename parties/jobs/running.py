@@ -152,6 +152,7 @@ class Connection:
             connect=self._link.connect,
             wait=self._link.wait,
             timeout=self._link.timeout,
+            window=self._link.window,
             shape=self._link.emulate,
             measure=auto,
             on_listening=lambda address: progress.say(f"listening on {address}"),

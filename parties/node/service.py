@@ -61,8 +61,10 @@ class Node:
             listen=link.listen,
             connect=link.connect,
             timeout=link.timeout,
+            window=link.window,
             shape=link.emulate,
         )
+        self._window = link.window
         offers = {name: _offer(name, table) for name, table in file.tables.items()}
         self._offers = offers
         self._predict = str(link.emulate) if link.emulate is not None else file.node.link
@@ -116,6 +118,7 @@ class Node:
                 self._admit,
                 streams=STREAMS,
                 services=[self._health.add_to],
+                window=self._window,
             )
             self._address = self._port.address
         node = self._file.node
