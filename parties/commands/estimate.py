@@ -28,7 +28,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def _common(command: Command) -> Command:
     """Options of every estimate."""
-    batch = click.option("--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP or loopback, lan, wan.")
+    batch = click.option("--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP[,WINDOW] or loopback, lan, wan.")
     return batch(json_option(command))
 
 
