@@ -77,8 +77,10 @@ class Node:
             listen=link.listen,
             connect=link.connect,
             timeout=link.timeout,
+            window=link.window,
             shape=link.emulate,
         )
+        self._window = link.window
         offers = self._offers = Offers.of(file, self._who.party)
         self._inputs = Inputs()
         self._predict = str(link.emulate) if link.emulate is not None else file.node.link
@@ -131,6 +133,7 @@ class Node:
                 self._admit,
                 streams=STREAMS,
                 services=[self._health.add_to],
+                window=self._window,
             )
             self._address = self._port.address
         node = self._file.node
