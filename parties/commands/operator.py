@@ -86,7 +86,7 @@ def submit(
 def jobs(
     only: State | None, last: int, before: str | None, config_file: Path | None, state: Path | None, as_json: bool
 ) -> None:
-    """List the last jobs, the newest first; before them, marked with !, those that wait for our consent."""
+    """List the last jobs, the newest first; before them, marked with !, those that wait for our consent or input."""
     node = _node(config_file, state)
     found = node.jobs(last + 1, before, () if only is None else (only,))
     chosen = found[:last]
@@ -121,10 +121,12 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
     else:
         for line in job_text.sheet(found, console.out.width if console.out.is_terminal else None):
             console.out.print(line)
+        name = job_text.short(found.id)
+        typed = "".join(f" --input {one.name}=-" for one in found.asked)
         if found.waits_for_us:
-            name = job_text.short(found.id)
-            typed = "".join(f" --input {one.name}=-" for one in found.asked)
             console.err.print(f"decide:  smc approve {name}{typed}   or   smc refuse {name} --why TEXT")
+        elif found.waits_for_input:
+            console.err.print(f"type what it asks for:  smc approve {name}{typed}")
     if watch:
         _check_end(found)
 

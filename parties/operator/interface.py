@@ -108,6 +108,16 @@ class JobView(View):
         """Whether it waits for this operator's decision."""
         return self.state == "waiting" and self.ours.verdict == "waiting"
 
+    @property
+    def waits_for_input(self) -> bool:
+        """Whether it has our consent, and runs only when this operator has typed what it asks for."""
+        return bool(self.asked) and not self.waits_for_us
+
+    @property
+    def needs_us(self) -> bool:
+        """Whether this operator has to do something for it."""
+        return self.waits_for_us or self.waits_for_input
+
 
 class JobResult(View):
     """What a finished job has brought, its cost, and what was opened and signed.

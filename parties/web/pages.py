@@ -37,8 +37,8 @@ class Pages:
             raise HTTPException(404, str(error)) from None
         context: dict[str, object] = {
             "live": "/" if before is None else "",
-            "for_us": [job for job in open_jobs if job.waits_for_us],
-            "under_way": sorted((job for job in open_jobs if not job.waits_for_us), key=nearness),
+            "for_us": [job for job in open_jobs if job.needs_us],
+            "under_way": sorted((job for job in open_jobs if not job.needs_us), key=nearness),
             "over": over[:JOBS],
             "older": over[JOBS - 1].id if len(over) > JOBS else None,
             "first_page": before is None,

@@ -144,6 +144,12 @@ def test_show_says_how_to_give_what_is_typed(party: Party) -> None:
     _, out, err = party("show", identifier)
     assert "asks for    value: Own number\n" in out
     assert err == "decide:  smc approve eeeeeeee --input value=-   or   smc refuse eeeeeeee --why TEXT\n"
+    asked = party.node.known[identifier].asked
+    party.node.add(identifier, protocol="equality", state="queued", ours=APPROVED, asked=asked)  # a rule permits it
+    assert party("show", identifier)[2] == "type what it asks for:  smc approve eeeeeeee --input value=-\n"
+    lines = party("jobs")[1].splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["!", "!"]
+    assert any("for our input" in line for line in lines)
 
 
 def test_show_says_how_far_it_is_and_how_it_ended(party: Party) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from parties.operator.interface import Verdict
+from parties.operator.interface import Asked, Verdict
 from parties.trees.text import to_dot, to_text
 from parties.trees.tree import TreeFile, size
 from parties.web import results, words
@@ -94,6 +94,18 @@ def test_the_overview_puts_what_waits_for_us_first(node: FakeNode, browser: Brow
     assert order == sorted(order)
     assert page.count("/approve") == 1
     assert "<title>(1) Jobs" in page
+
+
+def test_a_job_that_a_rule_permits_asks_for_what_is_typed(node: FakeNode, browser: Browser) -> None:
+    rule = Verdict(verdict="approved", by="rule small questions")
+    asked = [Asked(name="value", title="Number", help="Own number, private")]
+    job = node.add(protocol="equality", state="queued", ours=rule, asked=asked)
+    page = browser.get("/").text
+    assert "waits for your input" in page
+    assert "<title>(1) Jobs" in page
+    assert 'name="typed-value"' in page.partition('id="for-us"')[2].partition("</section>")[0]
+    browser.send_form(f"/jobs/{job.id}/approve", page="job", **{"typed-value": "12"})
+    assert node.typed == {"value": 12}
 
 
 def test_empty_pages_say_what_to_do(node: FakeNode, browser: Browser) -> None:
