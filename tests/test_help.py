@@ -41,6 +41,7 @@ def test_help_with_an_example(words: tuple[str, ...]) -> None:
     shown = CliRunner().invoke(cli, [*words, "--help"])
     assert shown.exit_code == 0
     assert command.help
+    assert "\n   " not in shown.output.partition("Options:")[0]  # no paragraph stands in farther than another
     for parameter in command.params:
         assert not isinstance(parameter, click.Option) or parameter.help, f"{parameter.name} is not explained"
     example = re.search(r"Example:\s+smc (.*)", " ".join(shown.output.split()))

@@ -20,7 +20,9 @@ from smc.counting import Forecast, Program, forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape
 
-_LINK = click.option("--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP or loopback, lan, wan.")
+_LINK = click.option(
+    "--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP or loopback, lan, wan  [loopback]"
+)
 
 
 class _Estimates(click.Group):
@@ -49,7 +51,11 @@ def group() -> None:
     """
 
 
-@group.command("run", epilog="Example:  smc estimate run protocols.equality:equal 0,0,0 --link wan")
+@group.command(
+    "run",
+    short_help="Any program written against the engine.",
+    epilog="Example:  smc estimate run protocols.equality:equal 0,0,0 --link wan",
+)
 @program_arguments
 @click.option("--integers", is_flag=True, help="It computes with integers: count the engines for them, too.")
 @_LINK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -40,7 +41,7 @@ def command_of(name: str) -> click.Command:
     secret = f"\n\n{SEEN}" if any(one.role == "private" for one in found) else ""
     example = f"Example:  smc {name} {kind.example or '--config party.toml'}"
     whole = options_of(found)(run)
-    return click.command(name, help=f"{kind.__doc__ or ''}{secret}", epilog=example)(whole)
+    return click.command(name, help=f"{inspect.cleandoc(kind.__doc__ or '')}{secret}", epilog=example)(whole)
 
 
 def options_of(found: list[Parameter]) -> Callable[[Command], Command]:

@@ -63,8 +63,9 @@ def submit(
 ) -> None:
     """Propose a job to the peer.
 
-    JOB.toml says at least table = "OURS" and purpose = "WHY"; it may say protocol = "KIND" (id3 unless it does),
-    peer_table, and everything that this kind of job may be told, such as target, delta, max_depth and engine for id3.
+    JOB.toml says protocol = "KIND" (id3 unless it does), purpose = "WHY", table = "OURS" if rows are read, peer_table
+    if the peer's has another name, and everything that this kind of job may be told, such as target, delta, max_depth
+    and engine for id3. What the kind asks to be typed is given by --input.
     """
     node = _node(config_file, state)
     content = files.read_toml(file)
@@ -114,7 +115,8 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
             console.out.print(line)
         if found.waits_for_us:
             name = job_text.short(found.id)
-            console.err.print(f"decide:  smc approve {name}   or   smc refuse {name} --why TEXT")
+            typed = "".join(f" --input {one.name}=-" for one in found.asked)
+            console.err.print(f"decide:  smc approve {name}{typed}   or   smc refuse {name} --why TEXT")
     if watch:
         _check_end(found)
 

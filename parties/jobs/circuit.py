@@ -26,7 +26,7 @@ class CircuitSettings(KindSettings):
     """`smc circuit`."""
 
     file: LocalPath | None = own_file("Circuit", "A circuit in Bristol format.", argument=True)
-    input: str | None = private("Input", "Own input, private", metavar="BITS|0xHEX")
+    input: str | None = private("Input", "Own input, private: binary digits or 0xHEX", metavar="BITS|0xHEX")
     circuit: str | None = public(None, "Circuit", "Its name under [circuits] in party.toml", none="FILE", node=True)
     engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
 

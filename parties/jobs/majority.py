@@ -31,7 +31,7 @@ class MajoritySettings(KindSettings):
 
     counts: str | None = private("Counts", "Own count of every class, with commas between them", metavar="N,N,...")
     classes: Classes | None = public(
-        None, "Classes", "The classes in their order, with commas between them", none="the target's values"
+        None, "Classes", "The classes in their order, with commas between them", none="those of a table's target"
     )
     target: str | None = public(
         None, "Target", "The column whose values are counted", none="target in the schema", node=True
@@ -83,7 +83,7 @@ class Majority(Kind):
 
     def specification(self) -> Document:
         """See `Kind.specification`."""
-        about = {"target": self.settings.target, "classes": self.settings.classes and list(self.settings.classes)}
+        about = {"target": self.settings.target, "classes": list(self.classes) or None}
         return {**super().specification(), **{name: value for name, value in about.items() if value is not None}}
 
     @property
@@ -113,8 +113,9 @@ class Majority(Kind):
         return self.settings.target is not None
 
     def parameters(self) -> dict[str, Any]:
-        """See `Kind.parameters`: but for what is the subject."""
-        return {name: value for name, value in super().parameters().items() if name != "target" and name != "classes"}
+        """See `Kind.parameters`: but for what is the subject. Classes that are no target's are one text."""
+        found = {name: value for name, value in super().parameters().items() if name not in ("target", "classes")}
+        return found if self.reads_table else {"classes": ", ".join(self.classes) or None, **found}
 
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""

@@ -9,13 +9,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from parties.text import did_you_mean, quoted
-from smc.errors import InputError
+from smc.errors import InputError, SmcError
 
 Found = Callable[..., Any]
 
 
 def load_program(text: str) -> Found:
-    """The function `text` names, of an installed module or one beside us. `InputError` says what is wrong."""
+    """The function `text` names, of an installed module or one beside us. `InputError` says what is wrong.
+
+    What it raises when it is run is an `InputError` too, unless it comes from the link or the protocol.
+    """
     module, colon, name = text.partition(":")
     if not colon or not module or not name:
         raise InputError(f"the program {quoted(text)} must be MODULE:FUNCTION, such as protocols.equality:equal")
@@ -29,8 +32,16 @@ def load_program(text: str) -> Found:
     if not callable(function):
         known = [other for other in vars(found) if callable(vars(found)[other])]
         raise InputError(f"{module} has no function {quoted(name)}{did_you_mean(name, known)}")
-    loaded: Found = function
-    return loaded
+
+    def guarded(*given: Any) -> Any:
+        try:
+            return function(*given)
+        except SmcError:
+            raise
+        except Exception as error:  # it is not ours, so neither is the mistake
+            raise InputError(f"{text} failed: {type(error).__name__}: {error}") from error
+
+    return guarded
 
 
 def arguments_of(texts: Sequence[str]) -> list[Any]:

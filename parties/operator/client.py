@@ -22,7 +22,7 @@ import httpx
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from parties import files
-from parties.operator.interface import ENDED, AuditEntry, AuditState, JobResult, JobView, NodeView
+from parties.operator.interface import ENDED, AuditEntry, AuditState, JobResult, JobView, NodeView, NotRecordedError
 from parties.party_file import state_directory
 from parties.text import printable, quoted
 from smc.errors import InputError, LinkError
@@ -193,6 +193,8 @@ def _checked(kind: type[Kind], answer: httpx.Response, node: str, access: Path) 
         raise LinkError(f"what answers at {node.removeprefix('the node at ')} is not a node of smc")
     if answer.status_code in (400, 413):
         raise InputError(printable(line))
+    if answer.status_code == 503:
+        raise NotRecordedError(printable(line))
     if answer.status_code == 401:
         raise LinkError(f"{node} does not take the key in {access}: another party's node is running there")
     raise LinkError(f"{node} failed: {printable(line)}; its log says more")

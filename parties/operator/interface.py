@@ -9,6 +9,8 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from smc.errors import InputError
+
 State = Literal["waiting", "queued", "running", "interrupted", "done", "refused", "cancelled", "failed"]
 ENDED: tuple[State, ...] = ("done", "refused", "cancelled", "failed")
 
@@ -170,11 +172,16 @@ class AuditState(View):
     problems: list[str]
 
 
+class NotRecordedError(InputError):
+    """What was asked was right, but the node cannot write it down: a full disk, as a rule. Nothing has been done."""
+
+
 class Operator(Protocol):
     """What can be asked of a node.
 
     An identifier may be any unambiguous beginning, or `latest`. `InputError`: there is no such job, what is given is
-    wrong, or the job's state does not allow it. Calls come from several threads.
+    wrong, or the job's state does not allow it; `NotRecordedError`: the node cannot write it down now. Calls come from
+    several threads.
     """
 
     def node(self) -> NodeView:

@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from parties.operator.interface import Operator
+from parties.operator.interface import NotRecordedError, Operator
 from smc.errors import InputError
 
 MAX_BODY = 64 * 1024  # bytes
@@ -95,6 +95,8 @@ def _endpoint(call: Call, status: int) -> Callable[[Request], Any]:
     def answer(request: Request, body: bytes) -> Response:
         try:
             return _json(status, call(request, _object(body)))
+        except NotRecordedError as error:
+            return _error(503, str(error))
         except InputError as error:
             return _error(400, str(error))
         except Exception:  # the details are for the node's log, not for whoever asked

@@ -60,6 +60,7 @@ class Proposals:
             "chosen": protocol,
             "kinds": [(name, kinds.find(name).title) for name in kinds.names()],
             "line": kinds.line(protocol),
+            "typed_here": bool(private_parameters(kinds.find(protocol).Settings)),  # it can do without a table
             "what": [one for one in found if not one.is_engine],
             "how": [one for one in found if one.is_engine],
             "how_given": any(values[one.key] for one in found if one.is_engine),

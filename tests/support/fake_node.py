@@ -202,11 +202,12 @@ class FakeNode:
 
     def submit(self, job: dict[str, Any]) -> JobView:
         self._stumble()
-        if job["table"] not in self.tables:
-            raise InputError(f"table: there is no table {job['table']!r}")
+        table = job.get("table", "")
+        if table not in ("", *self.tables):
+            raise InputError(f"table: there is no table {table!r}")
         self.submitted.append(job)
         ours = Verdict(verdict="approved", by="proposer", at=self._time(0))
-        fields = {"table": job["table"], "purpose": job.get("purpose", "")}
+        fields = {"table": table, "purpose": job.get("purpose", "")}
         return self.add(proposed_by="us", ours=ours, theirs=Verdict(verdict="waiting"), **fields)
 
     def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:

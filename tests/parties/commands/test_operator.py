@@ -15,7 +15,7 @@ import pytest
 from parties.cli import run
 from parties.commands import job_text
 from parties.operator import client
-from parties.operator.interface import Verdict
+from parties.operator.interface import Asked, Verdict
 from parties.trees.text import to_dot
 from parties.trees.tree import TreeFile
 from tests.support.api_fake import (
@@ -136,6 +136,14 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         f"digest  {'d' * 64}",
     ]
     assert party.json("show", A) == party.node.known[A].model_dump()
+
+
+def test_show_says_how_to_give_what_is_typed(party: Party) -> None:
+    identifier = "e" * 32
+    party.node.add(identifier, protocol="equality", asked=[Asked(name="value", title="Number", help="Own number")])
+    _, out, err = party("show", identifier)
+    assert "asks for    value: Own number\n" in out
+    assert err == "decide:  smc approve eeeeeeee --input value=-   or   smc refuse eeeeeeee --why TEXT\n"
 
 
 def test_show_says_how_far_it_is_and_how_it_ended(party: Party) -> None:

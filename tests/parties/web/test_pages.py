@@ -177,6 +177,16 @@ def test_a_proposal_becomes_a_job_file(node: FakeNode, browser: Browser) -> None
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("tables", [["visits"], []])
+def test_what_is_typed_needs_no_table(node: FakeNode, browser: Browser, tables: list[str]) -> None:
+    node.tables = tables
+    page = browser.get("/propose?kind=equality").text
+    assert ('<option value="">none' in page) == bool(tables)
+    answer = browser.send_form("/propose", protocol="equality", table="", purpose="audit", value="1000000")
+    assert answer.status_code == 303
+    assert node.submitted == [{"protocol": "equality", "purpose": "audit", "value": 1000000}]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
