@@ -156,7 +156,8 @@ class Majority(Kind):
 
     def own(self, typed: Mapping[str, Any]) -> list[int]:
         """See `Kind.own`: one count for every class."""
-        parts = [part.strip() for part in typed_value(type(self), typed, "counts").split(",")]
+        text = str(typed_value(type(self), typed, "counts"))
+        parts = [part.strip() for part in text.split(",")]
         if not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
             raise InputError("--counts: must be whole numbers from 0 up, with commas between them")
         if len(parts) != len(self.classes):
