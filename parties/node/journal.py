@@ -65,6 +65,7 @@ class Journal:
     def _public(self, record: Record) -> dict[str, Any]:
         """What is public of a job, and who proposed it."""
         job, party = record.ours.proposal, self._who.party
+        parameters = job.task.parameters()
         return {
             "by": record.proposed_by,
             "protocol": job.task.name,
@@ -73,7 +74,7 @@ class Journal:
             "peer_table": job.tables[1 - party],
             "target": job.task.subject,
             "columns": list(job.task.columns),
-            "parameters": {name: job.specification.get(name) for name in job.task.parameters()},
+            "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
             "digest": job.digest,
         }
 
