@@ -10,7 +10,6 @@ import gc
 import importlib
 import io
 import os
-import signal
 import sys
 import traceback
 from contextlib import suppress
@@ -18,6 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
+from parties import signals
 from parties.jobs import kinds
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
@@ -56,6 +56,7 @@ class _Lazy(click.Group):
         return [*COMMANDS, *kinds.names()]
 
     def invoke(self, ctx: click.Context) -> Any:
+        signals.begin()
         try:
             return super().invoke(ctx)
         except (KeyboardInterrupt, BrokenPipeError) as error:
@@ -89,18 +90,10 @@ class _EndedError(Exception):
     """Ctrl-C, SIGTERM or a reader that left, carried past click, which has its own ideas about them."""
 
 
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, as a service manager sends it: ends a session in order, like Ctrl-C."""
-
-
-def _terminate(*_: object) -> None:
-    raise _Terminated
-
-
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    signals.watch()
     gc.set_threshold(YOUNG_OBJECTS)
-    signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without our letters is no reason to fail
@@ -112,6 +105,7 @@ def _leave(code: int) -> NoReturn:
 
     Everything that has to end in order has done so: files, links and child processes are context managers.
     """
+    signals.end()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # what matters has been flushed; closed or not there
             stream.flush()
@@ -122,6 +116,7 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code. Expected errors become one line on standard error."""
     try:
         result: Any = cli.main(arguments, prog_name="smc", standalone_mode=False)
+        signals.end()
         if sys.stdout is not None:
             sys.stdout.flush()
         return result if isinstance(result, int) else 0
@@ -135,6 +130,8 @@ def run(arguments: list[str] | None = None) -> int:
         return _fail(error.format_message(), error.exit_code)
     except _EndedError as error:
         return _ended(error.__cause__)
+    except (KeyboardInterrupt, click.Abort) as error:
+        return _ended(error.__cause__ or error)
     except SmcError as error:
         _show_traceback()
         code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
@@ -157,9 +154,7 @@ def _show_traceback() -> None:
 
 
 def _ended(cause: BaseException | None) -> int:
-    if isinstance(cause, _Terminated):
-        return _fail("terminated", 143)
-    if isinstance(cause, KeyboardInterrupt):
+    if isinstance(cause, KeyboardInterrupt | click.Abort):
         return _fail("interrupted", 130)
     _forget_output()  # the reader of our output has seen enough
     return 0
@@ -171,6 +166,9 @@ def _forget_output() -> None:
 
 
 def _fail(message: str, code: int) -> int:
+    signals.end()
+    if (number := signals.raised()) is not None:
+        message, code = signals.WORDS[number], signals.CODES[number]
     if sys.stderr is not None:
         print("smc: " + " ".join(message.split()), file=sys.stderr)
     return code

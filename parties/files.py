@@ -101,9 +101,13 @@ def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
 
 
 def lock(path: Path) -> IO[bytes]:
-    """Hold a file for this process alone until it is closed or the process ends. `InputError` if another holds it."""
+    """Hold a file for this process alone until it is closed or the process ends. `InputError` if another holds it.
+
+    Nobody but the owner may read it: who can could hold it, too.
+    """
     try:
-        held = path.open("ab")
+        held = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb")
+        os.fchmod(held.fileno(), 0o600)
     except OSError as error:
         raise InputError(f"cannot open {path}: {_reason(error)}") from None
     try:

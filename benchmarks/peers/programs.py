@@ -52,7 +52,7 @@ def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: f
         (port,) = free_ports(1)
         commands = [
             [
-                *(sys.executable, "-m", "parties.cli", "id3", "--json", *job, "--data", f"rows{party}.csv"),
+                *(sys.executable, "-m", "parties", "id3", "--json", *job, "--data", f"rows{party}.csv"),
                 *("--identity", f"party{party}.key", "--certificate", f"party{party}.crt"),
                 *("--peer", f"party{1 - party}.crt", ("--listen", "--connect")[party], f"127.0.0.1:{port}"),
                 *("--report", f"cost{party}.json"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ import numpy as np
 from parties.bench import pair
 from parties.bench.cases import LONGEST_SECONDS, Case
 from parties.bench.cases import find as find_case
+from parties.temporary import HeldDirectory
 from smc.counting import Forecast
 from smc.engines import engine_of
 from smc.errors import InputError
@@ -232,7 +232,7 @@ def _bytes(cost: Cost) -> int:
 @contextmanager
 def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iterator[Session]:
     """A session with a second process of this program, which will play the same cases."""
-    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
+    with HeldDirectory("bench") as name:
         directory = Path(name)
         plan = {"link": str(shape), "repeats": repeats, "cases": [[case.title, *case.workload.call] for case in cases]}
         (directory / "plan.json").write_text(json.dumps(plan))

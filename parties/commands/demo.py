@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import click
@@ -16,6 +15,7 @@ from parties.commands.options import FILE
 from parties.jobs.id3 import Id3Settings
 from parties.jobs.settings import ENGINE, parameters
 from parties.tables import example
+from parties.temporary import HeldDirectory
 from parties.trees.text import to_text
 from parties.trees.tree import TreeFile
 from smc.errors import LinkError
@@ -34,7 +34,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
     """
     bundled = example.demo()
     files.check_outputs({"--svg": svg}, [])
-    with tempfile.TemporaryDirectory(prefix="smc-demo-") as name:
+    with HeldDirectory("demo") as name:
         directory = Path(name)
         for clinic in ("clinic-a", "clinic-b"):
             made = identity.create(clinic, ["127.0.0.1"], directory)
@@ -71,7 +71,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
 def _start(directory: Path, own: str, peer: str, data: Path, more: list[str]) -> subprocess.Popen[str]:
     link = ["--identity", f"{directory / own}.key", "--certificate", f"{directory / own}.crt"]
     link += ["--peer", f"{directory / peer}.crt"]
-    command = [sys.executable, "-m", "parties.cli", "id3", "--data", str(data), *link, *more]
+    command = [sys.executable, "-m", "parties", "id3", "--data", str(data), *link, *more]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 

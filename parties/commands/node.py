@@ -35,10 +35,10 @@ def node(config_file: Path) -> None:
         except BaseException:
             party.stop("could not start", seconds=0)
             raise
-    if sys.stderr.isatty():  # elsewhere the log is all there is, and no place for a login link
-        way = f"listening on {where['listens']}" if where["listens"] else f"connecting to {where['connects']}"
-        console.err.print(f"{way}; operator's page: {page.login_link()}")
     try:
+        if sys.stderr.isatty():  # elsewhere the log is all there is, and no place for a login link
+            way = f"listening on {where['listens']}" if where["listens"] else f"connecting to {where['connects']}"
+            console.err.print(f"{way}; operator's page: {page.login_link()}")
         threading.Event().wait()
     except KeyboardInterrupt:  # SIGTERM too
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parties.jobs.amounts import BatchExtra
-from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told
+from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
 from parties.jobs.settings import BooleanEngine, own_file, private, public
 from parties.settings import LocalPath
 from parties.text import did_you_mean, quoted
@@ -163,7 +163,8 @@ class Circuit(Kind):
     @contextmanager
     def open(self, means: Means) -> Iterator[Opened]:
         """See `Kind.open`."""
-        yield Opened(parse_bits(means.typed.get("input"), self.netlist(means).input_widths, means.party))
+        text = typed_value(type(self), means.typed, "input") if "input" in means.typed else None
+        yield Opened(parse_bits(text, self.netlist(means).input_widths, means.party))
 
     def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
         """See `Kind.run`; `data` is the own input, uint8[width, 1], or None."""

@@ -3,7 +3,8 @@
     [project.entry-points."smc.kinds"]
     overlap = "their_package.overlap:Overlap"
 
-Nothing of a kind is loaded before it is asked for: to list names costs no time.
+Nothing of a kind is loaded before it is asked for: to list names costs no time. A name of ours stays ours, whatever
+other packages call theirs; of one that two others give nobody could say whose it is, and it is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from parties.text import did_you_mean, quoted
+from parties.text import did_you_mean, printable, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,8 +33,13 @@ BUILT_IN = {  # where each is, and its line in the list of commands
 
 
 @cache
-def _others() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP) if point.name not in BUILT_IN}
+def _others() -> dict[str, dict[str, EntryPoint]]:
+    """The entry points of other packages: by name, and by the place that they name."""
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for point in entry_points(group=GROUP):
+        if point.name not in BUILT_IN:
+            found.setdefault(point.name, {})[point.value] = point
+    return found
 
 
 def names() -> tuple[str, ...]:
@@ -47,25 +53,37 @@ def is_known(name: str) -> bool:
 
 
 def line(name: str) -> str:
-    """What a kind asks, in a line; that of another package is the first line of the class's docstring."""
-    return BUILT_IN[name][1] if name in BUILT_IN else (find(name).__doc__ or name).strip().splitlines()[0]
+    """What a kind asks, in a line; that of another package is the first line of the class's docstring.
+
+    Or why there is none to be had: one package that is broken must not hide all others.
+    """
+    if name in BUILT_IN:
+        return BUILT_IN[name][1]
+    try:
+        return (find(name).__doc__ or name).strip().splitlines()[0]
+    except InputError as error:
+        return str(error)
 
 
 @cache
 def find(name: str) -> type[Kind]:
-    """The kind of that name. `InputError` if there is none, or if its package cannot be loaded."""
+    """The kind of that name. `InputError` if there is none, or several, or if its package cannot be loaded."""
     if name in BUILT_IN:
         module, attribute = BUILT_IN[name][0].split(":")
         kind: type[Kind] = getattr(importlib.import_module(module), attribute)
         return kind
     if name not in _others():
         raise InputError(f"there is no kind of job {quoted(name)}{did_you_mean(name, names())}")
-    point = _others()[name]
+    place, *more = _others()[name]
+    if more:
+        raise InputError(f"the kind of job {quoted(name)} is there more than once: {', '.join([place, *more])}")
+    point = _others()[name][place]
     try:
         kind = point.load()
     except Exception as error:  # whatever the other package does when it is loaded
-        raise InputError(f"the kind of job {quoted(name)} ({point.value}) cannot be loaded: {error}") from None
-    return checked(kind, name, point.value)
+        why = printable(f"{type(error).__name__}: {error}")
+        raise InputError(f"the kind of job {quoted(name)} ({place}) cannot be loaded: {why}") from None
+    return checked(kind, name, place)
 
 
 def checked(kind: object, name: str, place: str) -> type[Kind]:

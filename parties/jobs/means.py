@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
+from parties.tables.unfit import without_cells
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Means:
         try:
             source = open_table(table.model_copy(update={"max_rows": max_rows}), ordered, target, columns)
         except InputError as error:
-            raise AwayError(str(error)) from None
+            raise AwayError(without_cells(error)) from None
         try:
             source.check()
             yield source

@@ -16,7 +16,7 @@ from parties.text import quoted
 from proto.exchange_pb2 import Hello
 from smc.errors import InputError, JobMismatchError, ProtocolError
 
-WIRE_VERSION = 2
+WIRE_VERSION = 3
 NONCE_BYTES = 16
 MAX_JOB_BYTES = 256 * 1024
 SHOWN_DIFFERENCES = 8

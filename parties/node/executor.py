@@ -6,7 +6,6 @@ here, or a process. What the node does about an event is `sessions`' business.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from parties.identity import Identity
 from parties.jobs import profiles
 from parties.jobs.kind import Kind, Means, Opened, Step
 from parties.jobs.running import profile_for
 from parties.link.opening import Link
-from parties.node import checkpoint
+from parties.node import checkpoint, commitment
+from parties.node.commitment import Commitments, exchange
 from parties.node.proposal import Proposal
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, ProtocolError
@@ -32,7 +33,7 @@ from smc.session import Session, derive
 class Order:
     """What a worker needs to know. `state` is the checkpoint, `profile` and `fingerprint` those of sessions before.
 
-    `key` makes fingerprints of private rows, `secret` the contributions to joint randomness; both are this party's.
+    `identity` makes and signs commitments to private rows, `secret` the contributions to joint randomness.
     """
 
     job: Proposal
@@ -40,7 +41,7 @@ class Order:
     state: Any
     profile: str
     fingerprint: str
-    key: bytes = field(repr=False)
+    identity: Identity = field(repr=False)
     secret: bytes = field(repr=False)
 
 
@@ -53,11 +54,11 @@ class Linked:
 
 @dataclass(frozen=True)
 class Met:
-    """Both go on from this step; the fingerprint is of our rows, if they are needed."""
+    """Both go on from this step, with these commitments if rows are needed for it."""
 
     step: int
     profile: str
-    fingerprint: str
+    commitments: Commitments | None = None
 
 
 @dataclass(frozen=True)
@@ -141,13 +142,14 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
     start = checkpoint.common(session, task, task.decode(order.state))
     first = task.steps(start)
     if task.is_done(start):
-        tell(Met(first, "", ""))
+        tell(Met(first, ""))
         state, profile = start, "nothing to compute"
     else:
         chosen = _profile(link, order)
         profile = str(chosen)
         with opened(order) as (data, fingerprint):
-            tell(Met(first, profile, fingerprint))
+            both = exchange(session, order.identity, order.job, fingerprint) if fingerprint else None
+            tell(Met(first, profile, both))
             state = task.run(engine_of(session, chosen), data, start, _reporting(session, task, order, tell))
     link.finish()
     total = session.meter.total
@@ -180,8 +182,7 @@ def opened(order: Order) -> Iterator[tuple[Any, str]]:
 def _fingerprint(order: Order, ours: Opened) -> str:
     if ours.fingerprint is None:
         return ""
-    key = hashlib.sha256(b"smc.node.fingerprint" + order.key + order.job.id.encode()).digest()
-    return ours.fingerprint(key).hex()
+    return ours.fingerprint(commitment.key(order.identity, order.job)).hex()
 
 
 def _profile(link: Link, order: Order) -> Profile:

@@ -6,19 +6,22 @@ Called inside the ledger's transaction: a change and its entry are written toget
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from parties import records
 from parties.identity import fingerprint
 from parties.jobs.kind import State
-from parties.node import outcome
+from parties.node import outcome, whole
+from parties.node.commitment import Commitments
 from parties.node.gate import Who
 from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.operator.interface import AuditEntry, AuditState
 from parties.records import Signed
-from parties.records.kinds import Kind, Side
+from parties.records.kinds import PEER_FAILED, Kind, Side
+from parties.records.marker import check, remember
 
 
 class Journal:
@@ -36,30 +39,44 @@ class Journal:
         """Whether the log is whole, and the peer's signatures in it are the peer's."""
         return self._log.verify(self._who.peer)
 
+    def disagreement(self, jobs: Iterable[Record]) -> str | None:
+        """Where jobs are not what the log says of them; None if they are."""
+        return whole.disagreement(jobs, self._log, self._public)
+
+    def check(self, marker: Path) -> None:
+        """`InputError` if this is not the log that wrote this marker before."""
+        check(marker, self._log)
+
+    def remember(self, marker: Path) -> None:
+        """Write down, beside the log, how far it has come."""
+        remember(marker, self._log)
+
     def note(self, kind: Kind, fields: Mapping[str, Any]) -> None:
         """What concerns no job."""
         self._log.append(kind, None, fields)
 
     def proposed(self, record: Record, address: str | None) -> None:
         """A new job, and what has been said of it."""
+        whom = {"peer": self._who.peer_name, "peer_fingerprint": fingerprint(self._who.peer), "address": address}
+        self._log.append("proposed", record.id, {**whom, **self._public(record)})
+        self.heard(record, None)
+        self.verdict(record.id, "us", record.ours, record.reason)
+
+    def _public(self, record: Record) -> dict[str, Any]:
+        """What is public of a job, and who proposed it."""
         job, party = record.ours.proposal, self._who.party
-        fields = {
+        parameters = job.task.parameters()
+        return {
             "by": record.proposed_by,
-            "peer": self._who.peer_name,
-            "peer_fingerprint": fingerprint(self._who.peer),
-            "address": address,
-            "digest": job.digest,
             "protocol": job.task.name,
             "purpose": job.purpose,
             "table": job.tables[party],
             "peer_table": job.tables[1 - party],
             "target": job.task.subject,
             "columns": list(job.task.columns),
-            "parameters": {name: job.specification.get(name) for name in job.task.parameters()},
+            "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
+            "digest": job.digest,
         }
-        self._log.append("proposed", record.id, fields)
-        self.heard(record, None)
-        self.verdict(record.id, "us", record.ours, record.reason)
 
     def heard(self, record: Record, before: Statement | None) -> None:
         """What the peer says of a job now that it did not say before."""
@@ -81,6 +98,11 @@ class Journal:
         """A session has begun, at this depth."""
         fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile, "address": address}
         self._log.append("started", record.id, fields)
+
+    def committed(self, record: Record, found: Commitments) -> None:
+        """Both have committed to their rows."""
+        fields = {"ours": found.ours.model_dump(), "theirs": found.theirs.model_dump()}
+        self._log.append("committed", record.id, fields)
 
     def opened(self, record: Record, state: State, steps: range) -> None:
         """A session has opened these steps."""
@@ -111,7 +133,7 @@ class Journal:
         elif error is not None:
             self._log.append("failed", record.id, {**records.failure(error), **sizes})
         else:
-            self._log.append("failed", record.id, {"error": "PeerFailed", "why": said.why, **sizes})
+            self._log.append("failed", record.id, {"error": PEER_FAILED, "why": said.why, **sizes})
 
     def sign(self, found: dict[str, Any]) -> Signed:
         """Our signature over the result and over the last entry of our audit log."""

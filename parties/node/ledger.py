@@ -8,29 +8,32 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
 from typing import Any, Literal
 
 from parties.jobs.means import Means
-from parties.node import outcome, proposal
+from parties.node import commitment, limits, outcome, proposal
+from parties.node.commitment import Commitments
 from parties.node.gate import Gate, Surroundings, Who
 from parties.node.inputs import Inputs
 from parties.node.journal import Journal
+from parties.node.limits import Refusals
 from parties.node.offers import Offers
 from parties.node.proposal import Proposal
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
 from parties.records.kinds import Kind
+from parties.tables.unfit import without_cells
 from parties.text import quoted
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 
 DIFFERENT = "the two parties have signed different results"
-MOST_TRIES = 20  # of one level: a level that is opened and not written down could be opened with other rows
-MOST_A_DAY = 500  # jobs of the peer: they are kept for ever
 SHORTEST_NAME = 4  # of a job: so many digits of its identifier at least
 
 
@@ -61,6 +64,7 @@ class Ledger:
         self._lock = threading.RLock()
         self._store = Store(connection)
         self._journal = Journal(connection, who)
+        self._refusals = Refusals()
         self._running: set[str] = set()
         self._closed = False
         self.address: str | None = None
@@ -71,6 +75,14 @@ class Ledger:
         """All jobs, the newest first."""
         with self._lock:
             return self._store.all()[::-1]
+
+    def last(self, most: int, before: str | None = None, states: Collection[State] = ()) -> list[Record]:
+        """The last jobs (proposed before the given one, in one of these states), the newest first."""
+        with self._lock:
+            jobs = self.all()
+            if before is not None:
+                jobs = jobs[jobs.index(self.find(before)) + 1 :]
+            return list(islice((job for job in jobs if not states or self.state(job) in states), most))
 
     def find(self, beginning: str) -> Record:
         """A job by an unambiguous beginning of its identifier, or `latest`. `InputError`: there is none, or several."""
@@ -93,9 +105,10 @@ class Ledger:
         return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
 
     def statement(self, identifier: str) -> bytes:
-        """What we have to say of a job, now."""
+        """What we have to say of a job, now; empty if that is nothing."""
         with self._lock:
-            return self._get(identifier).ours.to_bytes()
+            record = self._store.get(identifier)
+            return record.ours.to_bytes() if record is not None else self._refusals.take(identifier)
 
     def to_greet(self) -> list[str]:
         """The jobs to speak of on a new link: those that have not ended, or whose end the peer may not know."""
@@ -115,6 +128,23 @@ class Ledger:
         """Whether the audit log is whole."""
         with self._open():
             return self._journal.verify()
+
+    def check(self, marker: Path) -> None:
+        """`InputError` if the log is not whole, not the one that was here before, or says other things than the jobs.
+
+        To go on with changed records would cover the change up. `marker` is the log's file beside the database.
+        """
+        with self._open():
+            self._journal.check(marker)
+            if self._journal.entries(1, None) and not (found := self._journal.verify()).ok:
+                raise InputError(f"the audit log is not whole: {found.problems[0]}; smc audit verify shows all")
+            if problem := self._journal.disagreement(self._store.all()):
+                raise InputError(f"{problem}: one of the two was changed")
+
+    def remember(self, marker: Path) -> None:
+        """Write down, outside the database, how far the log has come."""
+        with self._open():
+            self._journal.remember(marker)
 
     def note(self, kind: Kind, **fields: Any) -> None:
         """Record what concerns no job."""
@@ -187,7 +217,7 @@ class Ledger:
         with self._writing():
             record = self._store.get(theirs.proposal.id)
             if record is None:
-                record, answer = self._meet(theirs), True
+                record, answer = self._meet(theirs, len(data)), True
             elif record.ours.proposal != theirs.proposal:
                 raise ProtocolError("the peer has changed a job after it was proposed")
             else:
@@ -200,22 +230,31 @@ class Ledger:
                 answer = record.ours.settled and not (settled and theirs.settled)
                 if theirs == known and not answer:
                     return
-        self._tell(record, say=answer)
+        if record is None:
+            self._said(theirs.proposal.id)
+        else:
+            self._tell(record, say=answer)
 
-    def _meet(self, theirs: Statement) -> Record:
+    def _meet(self, theirs: Statement, size: int) -> Record | None:
         """A job that we did not know: decide on it by our rules, or leave it to the operator.
 
-        `ProtocolError` if the peer proposes more than anybody could want.
+        None if it is more than anybody could want, or does not fit what is offered here: then only an answer is kept.
         """
-        job = theirs.proposal
-        today = datetime.now(UTC).date()
-        heard = [record for record in self.all() if record.proposed_by == "peer"]
-        if sum(record.ours.proposal.proposed_at.date() == today for record in heard) >= MOST_A_DAY:
-            raise ProtocolError(f"the peer has proposed {MOST_A_DAY} jobs today")
+        job, now = theirs.proposal, datetime.now(UTC)
+        if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
+            return None  # it has heard our refusal
+        heard = (record for record in self._store.all() if record.proposed_by == "peer")
+        if why := limits.excess(theirs, size, heard, now):
+            self._refusals.put(theirs, why)
+            return None
         found = self._gate.judge(job, "peer", self._around(job))
+        if found.by == "node":
+            self._refusals.put(theirs, found.public)
+            return None
         at = _now() if found.verdict != "waiting" else None
         ours = Statement(proposal=job, verdict=found.verdict, by=found.by, at=at, why=found.public)
-        return self._begin(Record(proposed_by="peer", ours=ours, theirs=theirs, reason=found.reason))
+        record = Record(proposed_by="peer", ours=ours, theirs=theirs, reason=found.reason)
+        return self._begin(record.model_copy(update={"heard_at": now.isoformat(), "heard_bytes": size}))
 
     def _hear_more(self, record: Record, theirs: Statement) -> Record:
         """News of a job that is not done."""
@@ -257,18 +296,27 @@ class Ledger:
         job = record.ours.proposal
         return self._offers.means(job.tables[self._who.party], self._inputs.of(record.id))
 
-    def met(self, identifier: str, depth: int, profile: str, fingerprint: str) -> None:
-        """The session has begun: the peer is there, and both go on from this depth."""
+    def met(self, identifier: str, depth: int, profile: str, both: Commitments | None = None) -> None:
+        """The session has begun: the peer is there, and both go on from this depth, with these commitments to rows.
+
+        `ProtocolError` if the peer's is not what it was, or if too many sessions have got no further than those before:
+        what a level opens could be opened with other rows each time.
+        """
         with self._writing():
             record = self._get_running(identifier)
-            tries = record.tries + 1 if depth == record.first else 1
-            if tries > MOST_TRIES:
-                raise ProtocolError(f"cut short {MOST_TRIES} times at level {depth}: it does not go on by itself")
+            most = self._offers.tries(record.ours.proposal.tables[self._who.party])
+            if profile and record.tries >= most:
+                raise ProtocolError(f"{most} sessions were cut short and got no further: it does not go on by itself")
             self._journal.started(record, depth, profile, self.address)
+            changes: dict[str, Any] = {}
+            if both is not None:
+                commitment.check(both, record.peer_rows, record.ours.proposal, self._who.peer)
+                if not record.peer_rows:
+                    self._journal.committed(record, both)
+                changes = {"fingerprint": both.ours.rows, "peer_rows": both.theirs.rows}
             spent = outcome.added(record.spent, record.current)
-            changes = {"sessions": record.sessions + 1, "spent": spent, "current": {}}
-            changes |= {"first": depth, "tries": tries, "depth": depth}
-            changes |= {"fingerprint": fingerprint or record.fingerprint, "profile": profile or record.profile}
+            changes |= {"sessions": record.sessions + 1, "spent": spent, "current": {}, "depth": depth}
+            changes |= {"tries": record.tries + bool(profile), "profile": profile or record.profile}
             self._put(record.model_copy(update={"started_at": record.started_at or _now(), "note": "", **changes}))
 
     def reached(self, identifier: str, state: Any, total: Cost) -> None:
@@ -317,7 +365,7 @@ class Ledger:
     def failed(self, identifier: str, error: BaseException, public: str) -> None:
         """The job cannot go on; the error is for our operator, `public` is what the peer is told."""
         with self._writing():
-            record = self._get(identifier).model_copy(update={"note": str(error)})
+            record = self._get(identifier).model_copy(update={"note": without_cells(error)})
             if self.state(record) in ENDED:
                 return
             record = self._end(record, "failed", public, error)
@@ -384,8 +432,10 @@ class Ledger:
         if task.cut(known, common) != task.cut(state, common):
             raise ProtocolError(f"another {task.noun} than before: a party's rows have changed since the job began")
         self._journal.opened(record, state, range(record.depth, steps))
-        changes = {"tree": task.encode(max(known, state, key=task.steps)), "current": outcome.traffic(total)}
-        return self._put(record.model_copy(update={**changes, "depth": steps}))
+        changes = {"current": outcome.traffic(total), "depth": steps}
+        if steps > task.steps(known):  # this session has got further: of the next level it is the first
+            changes |= {"tree": task.encode(state), "tries": 1}
+        return self._put(record.model_copy(update=changes))
 
     def _missing(self, record: Record) -> list[str]:
         """What the operator has still to type."""

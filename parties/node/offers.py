@@ -10,7 +10,7 @@ from typing import Any
 from parties.jobs.means import Means
 from parties.node.settings import NodeFile
 from parties.sources.mapping import rules
-from parties.sources.settings import TableSettings
+from parties.sources.settings import MOST_TRIES, TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from parties.text import did_you_mean, quoted
@@ -46,6 +46,11 @@ class Offers:
         if offer is None:
             raise InputError(f"there is no table {quoted(table)}{did_you_mean(table, self.tables)}")
         return Means(self.party, offer.settings, offer.schema, self.circuits, typed or {})
+
+    def tries(self, table: str) -> int:
+        """How many sessions of a job on this table may begin, each without getting further than those before."""
+        offer = self.tables.get(table)
+        return offer.settings.tries if offer is not None else MOST_TRIES
 
 
 def _offer(name: str, table: TableSettings) -> Offer:

@@ -20,6 +20,7 @@ from parties.jobs.kind import Kind, KindSettings, Means
 from parties.jobs.settings import parameters, private_parameters
 from parties.link.handshake import MAX_JOB_BYTES
 from parties.settings import Settings, explained, validated
+from parties.text import quoted
 from smc.errors import InputError
 
 MAX_PURPOSE = 400
@@ -108,8 +109,8 @@ class Proposal(BaseModel):
         if len(canonical(self.job)) > MAX_JOB_BYTES:
             raise ValueError(f"it has more than the {MAX_JOB_BYTES} bytes that a session can carry: take fewer columns")
         try:
-            if canonical(self.task.specification()) != canonical(self.specification):
-                raise ValueError("the specification has fields that do not belong to it")
+            if problem := _difference(self.specification, self.task.specification()):
+                raise ValueError(f"the specification {problem}")
         except InputError as error:
             raise ValueError(str(error)) from None
         if self.task.reads_table and "" in self.tables:
@@ -133,6 +134,18 @@ class Proposal(BaseModel):
     def digest(self) -> str:
         """SHA-256 of the canonical job, in hexadecimal."""
         return job_digest(self.job)
+
+
+def _difference(given: Mapping[str, Any], meant: Mapping[str, Any]) -> str | None:
+    """What of a specification is not as the task that it means would write it; None if it is all the same."""
+    for name in sorted({*given, *meant}):
+        if name not in meant:
+            return f"has {quoted(name)}, which does not belong to it"
+        if name not in given:
+            return f"lacks {quoted(name)}"
+        if canonical({name: given[name]}) != canonical({name: meant[name]}):
+            return f"writes {quoted(name)} otherwise than it is written"
+    return None
 
 
 def propose(own: JobFile, means: Means) -> Proposal:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 import sqlite3
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, Protocol
@@ -31,8 +31,19 @@ from parties.node.ledger import ClosedError, Ledger
 from parties.node.offers import Offers
 from parties.node.settings import NodeFile
 from parties.node.store import Record
-from parties.operator.interface import ENDED, AuditEntry, AuditState, JobResult, JobView, NodeView, Operator
+from parties.operator.interface import (
+    ENDED,
+    AuditEntry,
+    AuditState,
+    JobResult,
+    JobView,
+    NodeView,
+    NotRecordedError,
+    Operator,
+    State,
+)
 from parties.policy.rules import remarks
+from parties.records import marker
 from parties.records.database import FILE_NAME, signed_head
 from parties.sources.opening import open_table
 from smc.errors import InputError, LinkError, SmcError
@@ -66,8 +77,10 @@ class Node:
             listen=link.listen,
             connect=link.connect,
             timeout=link.timeout,
+            window=link.window,
             shape=link.emulate,
         )
+        self._window = link.window
         offers = self._offers = Offers.of(file, self._who.party)
         self._inputs = Inputs()
         self._predict = str(link.emulate) if link.emulate is not None else file.node.link
@@ -79,6 +92,7 @@ class Node:
         self._ledger = Ledger(
             self._connection, self._who, Gate(self._who, file, offers), offers, self._inputs, self._say, self._changed
         )
+        self._marker = file.node.state / marker.FILE_NAME
         self._refuse_changed_records()
         self._secrets = Secrets(file.node.state / "secrets")
         self._secrets.keep_only(r.id for r in self._ledger.all() if self._ledger.state(r) not in ENDED)
@@ -119,18 +133,21 @@ class Node:
                 self._admit,
                 streams=STREAMS,
                 services=[self._health.add_to],
+                window=self._window,
             )
             self._address = self._port.address
         node = self._file.node
         served = self._front.start(self, self._events.registry)
         health = self._health.serve(parse_address(node.health, lowest_port=0))
-        self._ledger.note(
-            "node started",
-            version=version("smc"),
-            fingerprint=fingerprint(self._who.identity.certificate),
-            peer_fingerprint=fingerprint(self._who.peer),
-            tables=list(self._offers.tables),
-        )
+        with _recorded():
+            self._ledger.note(
+                "node started",
+                version=version("smc"),
+                fingerprint=fingerprint(self._who.identity.certificate),
+                peer_fingerprint=fingerprint(self._who.peer),
+                tables=list(self._offers.tables),
+            )
+            self._ledger.remember(self._marker)
         self._began = True
         self._events.log("node started", name=self._who.identity.name, peer=self._who.peer_name)
         self._changed("")
@@ -154,7 +171,13 @@ class Node:
         self._sessions.stop(self._file.node.stop if seconds is None else seconds)
         self._control.stop()
         if self._began:
-            self._ledger.note("node stopped", why=why)
+            try:
+                self._ledger.note("node stopped", why=why)
+                self._ledger.remember(self._marker)
+            except InputError as error:
+                self._events.log("records cannot be written", why=str(error))
+            except sqlite3.Error as error:  # it must not keep the node from stopping
+                self._events.log("records cannot be written", why=str(error))
         self._front.stop()
         self._health.stop()
         if self._port is not None:
@@ -183,9 +206,9 @@ class Node:
             tls=self._control.tls if self._control.connected else "",
         )
 
-    def jobs(self) -> list[JobView]:
+    def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """See `Operator`."""
-        return [self._view(record) for record in self._ledger.all()]
+        return [self._view(record) for record in self._ledger.last(last, before, states)]
 
     def job(self, identifier: str) -> JobView:
         """See `Operator`."""
@@ -193,19 +216,27 @@ class Node:
 
     def submit(self, job: dict[str, Any]) -> JobView:
         """See `Operator`."""
-        return self._view(self._ledger.propose(job))
+        with _recorded():
+            record = self._ledger.propose(job)
+        return self._view(record)
 
     def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
         """See `Operator`."""
-        return self._view(self._ledger.decide(identifier, "approved", typed=typed))
+        with _recorded():
+            record = self._ledger.decide(identifier, "approved", typed=typed)
+        return self._view(record)
 
     def refuse(self, identifier: str, why: str) -> JobView:
         """See `Operator`."""
-        return self._view(self._ledger.decide(identifier, "refused", why or "the operator gave no reason"))
+        with _recorded():
+            record = self._ledger.decide(identifier, "refused", why or "the operator gave no reason")
+        return self._view(record)
 
     def cancel(self, identifier: str, why: str = "") -> JobView:
         """See `Operator`."""
-        return self._view(self._ledger.cancel(identifier, why))
+        with _recorded():
+            record = self._ledger.cancel(identifier, why)
+        return self._view(record)
 
     def result(self, identifier: str) -> JobResult:
         """See `Operator`."""
@@ -230,12 +261,12 @@ class Node:
                 f"the audit log is signed with another certificate, {signed.fingerprint:.23}; if the present one has "
                 "replaced it: smc audit renew --config party.toml --former OLD.crt"
             )
-        if self._ledger.entries(1, None) and not (found := self._ledger.verify()).ok:
+        try:
+            self._ledger.check(self._marker)
+        except InputError as error:
             self._ledger.close()
-            raise InputError(
-                f"the audit log in {self._file.node.state} is not whole: {found.problems[0]}; smc audit verify shows "
-                "all; to begin a new log, move the directory away and keep it"
-            )
+            again = "to begin anew, move the directory away and keep it"
+            raise InputError(f"the records in {self._file.node.state}: {error}; {again}") from None
 
     def _try_tables(self) -> None:
         """Tell at once, not at the first job, which tables cannot be opened. No value of theirs is looked at."""
@@ -311,6 +342,17 @@ class Node:
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
             means = Means(self._who.party)
         return views.job_view(record, state, self._who, means, progress, self._predict)
+
+
+@contextmanager
+def _recorded() -> Iterator[None]:
+    """What the database complains of while something is written down, for the operator."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise NotRecordedError(
+            f"this node cannot write its records, so nothing has been done: {error}; is the disk full?"
+        ) from None
 
 
 def _resolved(address: Address) -> str | None:

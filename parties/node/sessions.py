@@ -217,8 +217,8 @@ class Sessions:
             means = self._ledger.means(record)
             typical = predicted(job.task, means, self._link)
             session.costs_of_steps = typical.steps if typical is not None else ()
-            key, secret = self._identity.key_pem, self._secrets.of(identifier)
-            order = Order(job, means, record.tree, record.profile, record.fingerprint, key, secret)
+            secret = self._secrets.of(identifier)
+            order = Order(job, means, record.tree, record.profile, record.fingerprint, self._identity, secret)
         except Exception as error:
             tell(Stopped(error))
             self._end(identifier)
@@ -238,9 +238,9 @@ class Sessions:
         match event:
             case Linked(total):
                 session.cost = total
-            case Met(step, profile, fingerprint):
+            case Met(step, profile, both):
                 session.begun, session.first, session.started = True, step, time.monotonic()
-                self._ledger.met(identifier, step, profile, fingerprint)
+                self._ledger.met(identifier, step, profile, both)
                 self._events.log("session began", job=identifier, depth=step, profile=profile)
             case Reached():
                 session.step = event

@@ -15,9 +15,13 @@ from parties.canonical import canonical
 from parties.node.proposal import Proposal
 from parties.operator.interface import State
 from parties.records import Signed
+from parties.settings import explained
+from parties.text import printable
 from smc.errors import ProtocolError
 
 MAX_BYTES = 512 * 1024
+MAX_EXPLAINED = 300  # characters of what is wrong with a statement: the peer may have named it
+UNREADABLE = "the peer's statement about a job is unreadable"
 End = Literal["", "cancelled", "failed", "computed"]
 Line = Annotated[str, StringConstraints(max_length=500)]
 
@@ -54,8 +58,10 @@ class Statement(BaseModel):
         """The inverse; from the peer, so anything else is a `ProtocolError`."""
         try:
             return cls.model_validate_json(data)
-        except (ValidationError, RecursionError):
-            raise ProtocolError("the peer's statement about a job is unreadable") from None
+        except ValidationError as error:
+            raise ProtocolError(f"{UNREADABLE}: {printable(explained(error, cls))[:MAX_EXPLAINED]}") from None
+        except RecursionError:
+            raise ProtocolError(UNREADABLE) from None
 
 
 def state(ours: Statement, theirs: Statement | None, running: bool, begun: bool) -> State:

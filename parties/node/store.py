@@ -5,9 +5,11 @@ from __future__ import annotations
 import sqlite3
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parties.node.statement import Statement
+from parties.settings import explained
+from smc.errors import InputError
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -22,7 +24,7 @@ class Record(BaseModel):
     """All that a node keeps of a job.
 
     `tree` is the checkpoint, the state as its kind writes it (of ID3 a tree of indices); never a share or a key.
-    `fingerprint` is a keyed digest of the own counts at the root: it tells whether the rows have changed since.
+    `fingerprint` is our commitment to our rows: it tells whether they have changed since, too.
     `note` is for this party's operator only; the statements are what the peer has been told and has said.
     """
 
@@ -31,16 +33,18 @@ class Record(BaseModel):
     proposed_by: Literal["us", "peer"]
     ours: Statement
     theirs: Statement | None = None
+    heard_at: str | None = None  # when the peer proposed it by our clock, ISO 8601 in UTC, and its size then
+    heard_bytes: int = 0
     reason: str = ""  # of our verdict, in full
     note: str = ""
     tree: Any = None
     fingerprint: str = ""
+    peer_rows: str = ""  # the peer's commitment to its rows
     sessions: int = 0
     started_at: str | None = None
     ended_at: str | None = None
     profile: str = ""  # of the first session; those that go on take the same
-    first: int = -1  # the level that the present or last session began at, and how many in a row have begun there
-    tries: int = 0
+    tries: int = 0  # sessions since one got further than all before it
     depth: int = 0  # what the present or last session has decided, in levels
     spent: dict[str, int] = {}  # by the sessions before the present or last one, and by that one
     current: dict[str, int] = {}
@@ -56,16 +60,15 @@ class Store:
     """The table of jobs. The caller holds the node's lock, and a transaction around what belongs together.
 
     This process alone writes it, so all jobs are kept in memory too: what is shown every second is not read from disk.
-    After a transaction that failed, `go_back` forgets what was not written.
+    After a transaction that failed, `go_back` forgets what was not written. `InputError` if a row is damaged.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         with connection:
             connection.execute(_TABLE)
-        rows = connection.execute("SELECT record FROM jobs ORDER BY number")
-        records = [Record.model_validate_json(record) for (record,) in rows]
-        self._known = {record.id: record for record in records}
+        rows = connection.execute("SELECT id, record FROM jobs ORDER BY number")
+        self._known = {identifier: _read(identifier, record) for identifier, record in rows}
 
     def kept(self) -> dict[str, Record]:
         """All jobs as they are now, for `go_back`."""
@@ -90,3 +93,15 @@ class Store:
     def all(self) -> list[Record]:
         """All jobs, the oldest first."""
         return list(self._known.values())
+
+
+def _read(identifier: str, text: str) -> Record:
+    """A row. `InputError` names the job and the field if it is damaged."""
+    place = f"the row of job {identifier[:8]} is damaged"
+    try:
+        record = Record.model_validate_json(text)
+    except ValidationError as error:
+        raise InputError(f"{place}: {explained(error, Record)}") from None
+    if record.id != identifier:
+        raise InputError(f"{place}: it is that of job {record.id[:8]}")
+    return record

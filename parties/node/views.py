@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from parties.jobs.kind import Kind, Means
-from parties.node import checkpoint, statement
+from parties.node import checkpoint, commitment, statement
 from parties.node.gate import Who
 from parties.node.prediction import predicted
 from parties.node.statement import Statement
@@ -98,11 +98,12 @@ def _cost(task: Kind, means: Means, party: int, link: str) -> PredictedCost | No
     found = predicted(task, means, link)
     if found is None:
         return None
+    both = (checkpoint, commitment) if task.reads_table else (checkpoint,)
     return PredictedCost(
         assumed=task.assumed,
         profile=str(found.profile),
-        bytes=found.bytes + checkpoint.BYTES,
-        rounds=found.rounds[party] + checkpoint.ROUNDS,
+        bytes=found.bytes + sum(part.BYTES for part in both),
+        rounds=found.rounds[party] + sum(part.ROUNDS for part in both),
         seconds=found.seconds,
         link=link,
     )

@@ -5,12 +5,16 @@ The node implements `Operator`; `client` offers the same calls to another proces
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from smc.errors import InputError
+
 State = Literal["waiting", "queued", "running", "interrupted", "done", "refused", "cancelled", "failed"]
 ENDED: tuple[State, ...] = ("done", "refused", "cancelled", "failed")
+OPEN: tuple[State, ...] = ("waiting", "queued", "running", "interrupted")
 
 
 class View(BaseModel):
@@ -180,18 +184,23 @@ class AuditState(View):
     problems: list[str]
 
 
+class NotRecordedError(InputError):
+    """What was asked was right, but the node cannot write it down: a full disk, as a rule. Nothing has been done."""
+
+
 class Operator(Protocol):
     """What can be asked of a node.
 
     An identifier may be any unambiguous beginning, or `latest`. `InputError`: there is no such job, what is given is
-    wrong, or the job's state does not allow it. Calls come from several threads.
+    wrong, or the job's state does not allow it; `NotRecordedError`: the node cannot write it down now. Calls come from
+    several threads.
     """
 
     def node(self) -> NodeView:
         """The node itself."""
 
-    def jobs(self) -> list[JobView]:
-        """All jobs, the newest first."""
+    def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
+        """The last jobs (proposed before the given one, in one of these states), the newest first."""
 
     def job(self, identifier: str) -> JobView:
         """One job."""

@@ -6,6 +6,17 @@ from parties.records.audit import AuditLog
 from parties.records.database import connect, reading
 from parties.records.kinds import failure
 from parties.records.signature import check_signature, sign
-from parties.records.statements import Head, Signed
+from parties.records.statements import Committed, Head, Signed, commit
 
-__all__ = ["AuditLog", "Head", "Signed", "check_signature", "connect", "failure", "reading", "sign"]
+__all__ = [
+    "AuditLog",
+    "Committed",
+    "Head",
+    "Signed",
+    "check_signature",
+    "commit",
+    "connect",
+    "failure",
+    "reading",
+    "sign",
+]

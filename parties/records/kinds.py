@@ -11,10 +11,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from parties.records.statements import Signed
+from parties.records.statements import Committed, Signed
 from smc.errors import JobMismatchError, LinkError
 
 MAX_TEXT = 2000
+PEER_FAILED = "PeerFailed"  # in place of the name of an error, which the peer does not tell
 
 Kind: TypeAlias = Literal[
     "node started",
@@ -25,6 +26,7 @@ Kind: TypeAlias = Literal[
     "proposed",
     "decided",
     "started",
+    "committed",
     "opened",
     "interrupted",
     "finished",
@@ -124,6 +126,13 @@ class Started(Fields):
     address: Text | None = None
 
 
+class BothCommitted(Fields):
+    """Both parties committed to the rows that they put into the job, when its first session began."""
+
+    ours: Committed
+    theirs: Committed
+
+
 class Opened(Fields):
     """Values were opened to both parties: how many of each kind."""
 
@@ -184,6 +193,7 @@ FIELDS: dict[str, type[Fields]] = {
     "proposed": Proposed,
     "decided": Decided,
     "started": Started,
+    "committed": BothCommitted,
     "opened": Opened,
     "interrupted": Interrupted,
     "finished": Finished,

@@ -1,4 +1,4 @@
-"""What a party signs when a job ends: the result, and the last entry of its own audit log at that moment.
+"""What a party signs: when a job begins its commitment to its rows, when it ends the result with its log's last entry.
 
 Each party keeps the other's signature in its log. So each holds evidence of what the other's log was: who later writes
 a new log, and signs it with its own key, contradicts its own signature in the peer's hands.
@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from cryptography import x509
 from pydantic import BaseModel, ConfigDict, Field
 
-from parties.records.signature import check_signature
+from parties.identity import Identity
+from parties.records.signature import check_signature, sign
 
 
 class Head(BaseModel):
@@ -39,3 +40,25 @@ class Signed(BaseModel):
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
         """Whether the holder of the certificate's key signed it."""
         return check_signature(certificate, self.document(), bytes.fromhex(self.signature))
+
+
+class Committed(BaseModel):
+    """A commitment to the rows that a party puts into a job, SHA-256, and its signature."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    rows: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+
+    def is_signed_by(self, certificate: x509.Certificate, job: str) -> bool:
+        """Whether the holder of the certificate's key signed it for the job of this digest."""
+        return check_signature(certificate, _of_rows(job, self.rows), bytes.fromhex(self.signature), "rows")
+
+
+def commit(identity: Identity, job: str, rows: str) -> Committed:
+    """Our signature under the commitment `rows` for the job of this digest; both are in hexadecimal."""
+    return Committed(rows=rows, signature=sign(identity, _of_rows(job, rows), "rows").hex())
+
+
+def _of_rows(job: str, rows: str) -> dict[str, Any]:
+    return {"job": job, "rows": rows}

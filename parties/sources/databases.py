@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,6 +14,8 @@ import numpy as np
 import sqlglot.expressions as exp
 from ibis.backends.sql import SQLBackend
 
+from parties.tables.unfit import UnfitError
+from parties.temporary import HeldDirectory
 from parties.text import printable
 from protocols.counts import Indices
 from smc.errors import InputError
@@ -67,7 +68,8 @@ class Database(ABC):
         except InputError:
             raise
         except Exception as error:  # each engine has its own kinds
-            raise InputError(f"{self.place}: {one_line(error, self._hidden)}") from None
+            kept = f"{self.place}: it could not be read ({type(error).__name__})"
+            raise UnfitError(f"{self.place}: {one_line(error, self._hidden)}", kept) from None
 
     def close(self) -> None:
         """Give back what the engine holds."""
@@ -92,7 +94,7 @@ class Scratch(DuckDb):
     """
 
     def __init__(self, place: str, memory: str, threads: int | None) -> None:
-        spill = tempfile.TemporaryDirectory(prefix="smc-")
+        spill = HeldDirectory("spill")
         options: dict[str, Any] = {} if threads is None else {"threads": threads}
         backend = ibis.duckdb.connect(
             memory_limit=memory,

@@ -4,6 +4,7 @@
     source = "visits.parquet"        # a file, a folder or pattern of Parquet files, or a URL
     schema = "schema.toml"           # the public schema that the table is mapped to
     max_rows = 65535                 # public: no party has more rows than that
+    tries = 5                        # of a job's sessions that get no further than those before; then it fails
 
     [tables.patients.columns.sex]
     column = "geschlecht"            # the name here, if it is another
@@ -31,6 +32,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 from parties.settings import LocalPath, Settings
 from parties.tables.delimited import MISSING
 from parties.text import quoted
+
+MOST_TRIES = 5  # sessions of a job that get no further: what each opens, other rows could have led to
 
 
 def _place(value: object, info: ValidationInfo) -> object:
@@ -98,6 +101,7 @@ class TableSettings(Settings):
     table: Name | None = None
     schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
+    tries: Annotated[int, Field(strict=True, ge=1, le=1000)] = MOST_TRIES
     columns: dict[str, ColumnSettings] = Field(default_factory=dict)
     memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(\.[0-9]+)? ?[KMGT]i?B$")] = "2GB"
     threads: Annotated[int, Field(strict=True, ge=1)] | None = None

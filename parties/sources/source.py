@@ -16,6 +16,7 @@ from parties.sources.databases import Database
 from parties.sources.expressions import Cell
 from parties.sources.levels import Plan
 from parties.sources.mapping import ColumnRule
+from parties.tables.unfit import UnfitError
 from parties.text import did_you_mean, listed, quoted
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
@@ -63,10 +64,15 @@ class Source:
         total, lines, *with_index = self._engine.counts(query)[0]
         if total > self._max_rows:
             place = self._engine.place
-            raise InputError(f"{place}: {total} rows, more than {self._max_rows}, the agreed bound (max_rows)")
+            more = f"more than {self._max_rows}, the agreed bound (max_rows)"
+            raise UnfitError(f"{place}: {total} rows, {more}", kept=f"{place}: the rows are {more}")
         for rule, cell, count in zip(self._rules, self._cells, with_index, strict=True):
             if count < lines:
-                raise InputError(f"{self._where(rule)}: {cell.complaint(self._first_unknown(cell))}")
+                where, text = self._where(rule), self._first_unknown(cell)
+                kind = (
+                    "no value, and the schema has no category for that" if text is None else "a value not in the schema"
+                )
+                raise UnfitError(f"{where}: {cell.complaint(text)}", kept=f"{where}: {kind}")
         self._checked = True
         return int(total)
 

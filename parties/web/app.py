@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from parties.operator.interface import Operator
+from parties.operator.interface import NotRecordedError, Operator
 from parties.web.guard import Guard
 from parties.web.login import Logins
 from parties.web.pages import Pages
@@ -57,7 +57,7 @@ def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRout
     def failed(_: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
             return renderer.failed(error.status_code, error.detail)
-        return renderer.failed(400, str(error))
+        return renderer.failed(503 if isinstance(error, NotRecordedError) else 400, str(error))
 
     return Starlette(
         routes=[

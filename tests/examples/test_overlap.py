@@ -23,7 +23,7 @@ from smc.errors import InputError
 from smc.local import run_local
 from tests.support.chromium import chromium
 from tests.support.nodes import Nodes, job, verified
-from tests.support.places import ENVIRONMENT, ROOT
+from tests.support.registry import installed as install
 
 SUBSETS = st.integers(1, 40).flatmap(
     lambda size: st.tuples(st.just(size), *(st.sets(st.integers(0, size - 1)) for _ in (0, 1)))
@@ -67,12 +67,7 @@ def test_elements_that_are_none(text: str) -> None:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment in which another package names the kind, as `pip install` leaves it."""
-    place = tmp_path_factory.mktemp("site")
-    package = place / "overlap_for_smc-1.0.dist-info"
-    package.mkdir()
-    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: overlap-for-smc\nVersion: 1.0\n")
-    (package / "entry_points.txt").write_text("[smc.kinds]\noverlap = examples.overlap:Overlap\n")
-    return ENVIRONMENT | {"PYTHONPATH": f"{place}:{ROOT}"}
+    return install(tmp_path_factory.mktemp("site"), {"overlap": "examples.overlap:Overlap"})
 
 
 def smc(environment: dict[str, str], directory: Path, *words: str, code: int = 0) -> str:

@@ -45,12 +45,13 @@ class Party:
 
     def open(self) -> None:
         self.connection = connect(self.path)
-        table = cast("Any", SimpleNamespace(max_rows=100))
+        table = cast("Any", SimpleNamespace(max_rows=100, tries=5))
         self.offers = Offers(self.who.party, {"days": Offer(table, SCHEMA)}, {})
         file = NodeFile(policy=self.rules)
 
         def say(identifier: str) -> None:
-            self.said.append(self.ledger.statement(identifier))
+            if data := self.ledger.statement(identifier):
+                self.said.append(data)
 
         gate = Gate(self.who, file, self.offers)
         self.ledger = Ledger(
@@ -103,7 +104,7 @@ class Pair:
             ledger = party.ledger
             with suppress(InputError):
                 ledger.begin(identifier)
-                steps = [lambda ledger=ledger: ledger.met(identifier, 0, "mixed", "f" * 64)]
+                steps = [lambda ledger=ledger: ledger.met(identifier, 0, "mixed")]
                 steps += [
                     lambda t=t, ledger=ledger: ledger.reached(identifier, TASK.encode(t), Cost(1, 2, 3, 4))
                     for t in STAGES

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from parties.node import outcome
 from protocols.tree import Leaf, Open, Split, Tree, cut
-from smc.errors import SmcError
+from smc.errors import ProtocolError, SmcError
 from smc.meter import Cost
 from tests.support.ledgers import OTHER, REPORT, STAGES, TASK, TREE, Pair, agreed
 
@@ -43,7 +43,7 @@ def cut_short(pair: Pair, tree: Tree) -> str:
     job = agreed(pair)
     ledger = pair.parties[0].ledger
     ledger.begin(job)
-    ledger.met(job, 0, "mixed", "f" * 64)
+    ledger.met(job, 0, "mixed")
     ledger.reached(job, TASK.encode(tree), COST)
     ledger.broke(job, "the link broke", COST)
     ledger.over(job)
@@ -55,7 +55,7 @@ def test_a_checkpoint_never_goes_back(pair: Pair) -> None:
     """A session that goes on from an earlier level, since the peer has lost the last one, forgets nothing."""
     job = cut_short(pair, cut(TREE, 2))
     alice = pair.parties[0]
-    alice.ledger.met(job, 1, "mixed", "f" * 64)
+    alice.ledger.met(job, 1, "mixed")
     alice.ledger.reached(job, TASK.encode(cut(TREE, 1)), COST)
     alice.crash()
     assert TASK.decode(alice.ledger.find(job).tree) == cut(TREE, 2)
@@ -64,7 +64,7 @@ def test_a_checkpoint_never_goes_back(pair: Pair) -> None:
 def test_the_traffic_of_all_sessions_is_recorded(pair: Pair) -> None:
     job = cut_short(pair, cut(TREE, 2))
     ledger = pair.parties[0].ledger
-    ledger.met(job, 2, "mixed", "f" * 64)
+    ledger.met(job, 2, "mixed")
     ledger.computed(job, TASK.encode(TREE), Cost(10, 20, 30, 40), REPORT)
     finished = next(entry for entry in ledger.entries(100, None) if entry.kind == "finished")
     total = [Cost(1, 2, 3, 4), Cost(10, 20, 30, 40)]
@@ -77,7 +77,7 @@ def test_another_tree_the_second_time_ends_the_job(pair: Pair, last: str) -> Non
     """The same rows have one tree: another one means other rows at the peer's, whatever it says of levels it lost."""
     job = cut_short(pair, TREE)
     ledger = pair.parties[0].ledger
-    ledger.met(job, 2, "mixed", "f" * 64)
+    ledger.met(job, 2, "mixed")
     steps = {
         "reached": lambda: ledger.reached(job, TASK.encode(Split(1, (Open(), Open(), Open()))), COST),
         "computed": lambda: ledger.computed(job, TASK.encode(OTHER), COST, REPORT),
@@ -93,7 +93,7 @@ def test_a_level_that_is_opened_again_is_recorded_again(pair: Pair) -> None:
     """What the log says was opened is what was opened, in all sessions."""
     job = cut_short(pair, cut(TREE, 2))
     ledger = pair.parties[0].ledger
-    ledger.met(job, 1, "mixed", "f" * 64)
+    ledger.met(job, 1, "mixed")
     ledger.reached(job, TASK.encode(cut(TREE, 2)), COST)
     depths = [entry.fields["depth"] for entry in ledger.entries(100, None) if entry.kind == "opened"]
     assert sorted(depths) == [0, 1, 1]
@@ -107,3 +107,58 @@ def test_what_is_signed_names_the_job_and_its_whole_digest(pair: Pair) -> None:
     assert [(found["job"], found["digest"]) for found in results] == [(job.id, job.digest) for job in jobs]
     assert results[0] != results[1]
     assert results[0]["tree"] == results[1]["tree"]
+
+
+def begun(pair: Pair, job: str, depth: int, stages: list[Tree]) -> None:
+    """A session at alice's, from this depth through these stages; then the link breaks."""
+    ledger = pair.parties[0].ledger
+    ledger.begin(job)
+    try:
+        ledger.met(job, depth, "mixed")
+        for stage in stages:
+            ledger.reached(job, TASK.encode(stage), COST)
+        ledger.broke(job, "the link broke", COST)
+    finally:
+        ledger.over(job)
+
+
+def test_a_peer_that_goes_back_and_forth_gets_no_more_tries(pair: Pair) -> None:
+    """Each session could be run with other rows: between two levels no more than five begin, wherever they begin."""
+    job = agreed(pair)
+    begun(pair, job, 0, [cut(TREE, 1), cut(TREE, 2)])
+    for _ in range(2):
+        begun(pair, job, 2, [])
+        begun(pair, job, 1, [cut(TREE, 2)])
+    for depth in (2, 1):
+        with pytest.raises(ProtocolError, match="got no further"):
+            begun(pair, job, depth, [])
+    assert pair.parties[0].ledger.find(job).sessions == 5, "a session that was refused counts as begun"
+
+
+def test_whoever_gets_further_has_all_tries_again(pair: Pair) -> None:
+    """A job of many levels on a bad link ends well, if each level needs a few sessions only."""
+    job = agreed(pair)
+    begun(pair, job, 0, [])
+    for depth in range(2):
+        for _ in range(3):
+            begun(pair, job, depth, [])
+        begun(pair, job, depth, [cut(TREE, depth + 1)])
+    assert pair.parties[0].ledger.find(job).sessions == 9
+
+
+def test_the_tries_survive_a_crash(pair: Pair) -> None:
+    job = agreed(pair)
+    for _ in range(5):
+        begun(pair, job, 0, [])
+        pair.parties[0].crash()
+    with pytest.raises(ProtocolError, match="5 sessions"):
+        begun(pair, job, 0, [])
+
+
+def test_the_tables_owner_may_allow_more(pair: Pair) -> None:
+    pair.parties[0].offers.tables["days"].settings.tries = 7
+    job = agreed(pair)
+    for _ in range(7):
+        begun(pair, job, 0, [])
+    with pytest.raises(ProtocolError, match="7 sessions"):
+        begun(pair, job, 0, [])

@@ -1,8 +1,10 @@
-"""What a session does: the last common level of two trees, and the rows that are counted."""
+"""What a session does: the last common level, the rows that are counted, what a worker tells, what is drawn again."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -10,15 +12,19 @@ import pytest
 from parties.identity import Identity
 from parties.jobs.means import Means
 from parties.node import checkpoint, executor
-from parties.node.executor import Order
-from parties.node.proposal import Proposal
+from parties.node.executor import Event, Order
+from parties.node.proposal import Proposal, propose, read_job
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from protocols.tree import Open, Tree, cut
-from smc.errors import InputError, ProtocolError
+from smc.errors import InputError, JobMismatchError, LinkError, PeerLeftError, ProtocolError
 from smc.local import run_local
+from tests.support import coins as coins_module
+from tests.support.coins import PLACE, noted
 from tests.support.ledgers import OTHER, STAGES, TASK, TREE
 from tests.support.proposals import proposal_of
+from tests.support.registry import registered
+from tests.support.workers import Heard, breaks_at, peace, worked
 
 
 def met(own: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
@@ -78,7 +84,7 @@ def means(tmp_path: Path) -> Means:
 
 
 def order_of(job: Proposal, means: Means, identity: Identity, known: str = "") -> Order:
-    return Order(job, means, None, "", known, identity.key_pem, b"secret")
+    return Order(job, means, None, "", known, identity, b"secret")
 
 
 @pytest.mark.parametrize("order", [("p", "q", "y"), ("q", "p", "y"), ("y", "q", "p"), ("q", "y"), ("y", "p")])
@@ -116,3 +122,179 @@ def test_more_rows_than_the_job_says_are_an_error(means: Means, identities: dict
         executor.opened(order_of(job, means, identities["alice"])),
     ):
         pass
+
+
+# What a worker tells. The task tosses coins in two steps.
+
+
+@pytest.fixture
+def coins() -> Iterator[Callable[..., tuple[Order, Order]]]:
+    """Both parties' orders of one job, made anew for every session: from these states on, with these secrets."""
+    with registered(("coins", "tests.support.coins:Coins")):
+        jobs: dict[str, Proposal] = {}
+
+        def orders(
+            states: tuple[Any, Any] = (None, None), engine: str = "yao", secrets: tuple[bytes, bytes] = (b"0", b"1")
+        ) -> tuple[Order, Order]:
+            job = jobs.setdefault(engine, propose(read_job({"protocol": "coins", "engine": engine}), Means()))
+            identity = cast("Identity", None)  # it signs for rows, and there are none
+            left, right = (
+                Order(job, Means(party), states[party], "", "", identity, secrets[party] * 32) for party in (0, 1)
+            )
+            return left, right
+
+        yield orders
+
+
+Orders = Callable[..., tuple[Order, Order]]
+WHOLE = ["Linked", "Met", "Reached", "Reached", "Finished"]
+
+
+def test_events_of_a_session(coins: Orders) -> None:
+    """Every step is told before it begins, with the state before it and the costs so far; the end comes once."""
+    for heard in worked(coins()):
+        assert heard.kinds == WHOLE
+        assert heard.overs == 1
+        linked, met, first, second, finished = heard.events
+        assert isinstance(linked, executor.Linked)
+        assert met == executor.Met(0, "yao extension half")
+        assert isinstance(first, executor.Reached)
+        assert isinstance(second, executor.Reached)
+        assert isinstance(finished, executor.Finished)
+        assert [(one.step, one.size, one.words) for one in (first, second)] == [(0, 4, "toss 0"), (1, 4, "toss 1")]
+        assert first.state is None
+        assert second.state == finished.state[:1]
+        assert len(finished.state) == 2
+        assert finished.report["total"]["bytes_sent"] == finished.total.bytes_sent > 0
+        assert finished.total is linked.total, "it goes on counting"
+
+
+def test_what_is_decided_already_is_not_computed(coins: Orders) -> None:
+    done = [[1, 2, 3, 4], [5, 6, 7, 8]]
+    for heard in worked(coins((done, done))):
+        assert heard.kinds == ["Linked", "Met", "Finished"]
+        assert heard.events[1] == executor.Met(2, "")
+        assert isinstance(heard.events[2], executor.Finished)
+        assert heard.events[2].state == done
+
+
+@pytest.mark.parametrize(
+    ("step", "times", "told"),
+    [
+        ("checkpoint.levels", 1, ["Linked", "Stopped"]),
+        ("checkpoint.digest", 1, ["Linked", "Stopped"]),
+        ("reveal", 1, ["Linked", "Met", "Reached", "Stopped"]),
+        ("reveal", 2, ["Linked", "Met", "Reached", "Reached", "Stopped"]),
+        ("goodbye", 1, ["Linked", "Met", "Reached", "Reached", "Stopped"]),
+    ],
+)
+def test_a_line_that_is_lost(coins: Orders, step: str, times: int, told: list[str]) -> None:
+    """The party whose line fails says so after all that it did; its peer, which hears no more, stops at that step."""
+    left, right = worked(coins(), (peace, breaks_at(step, times)))
+    assert left.kinds == right.kinds == told
+    assert left.overs == right.overs == 1
+    assert str(error_of(right)) == "the line is lost"
+    assert isinstance(error_of(left), PeerLeftError)
+
+
+def error_of(heard: Heard) -> BaseException:
+    last = heard.events[-1]
+    assert isinstance(last, executor.Stopped)
+    return last.error
+
+
+@pytest.mark.parametrize("error", [LinkError("nobody there"), JobMismatchError("another job"), OSError("no socket")])
+def test_a_peer_that_is_not_reached(coins: Orders, error: Exception) -> None:
+    def dial() -> None:
+        raise error
+
+    left, right = worked(coins(), dial=dial)
+    assert right.kinds == ["Stopped"]
+    assert error_of(right) is error
+    assert right.overs == 1
+    assert left.kinds == ["Linked", "Stopped"]
+
+
+def test_states_that_cannot_meet(coins: Orders) -> None:
+    """Nothing is opened, and nobody is told of a session, if the two have different coins or are two steps apart."""
+    one, other = [[1, 2, 3, 4]], [[1, 2, 3, 5]]
+    for states, words in (((one, other), "differ"), ((None, one * 2), "it cannot go on")):
+        for heard in worked(coins(states)):
+            assert heard.kinds == ["Linked", "Stopped"]
+            assert isinstance(error_of(heard), ProtocolError)
+            assert words in str(error_of(heard))
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_task_that_raises(coins: Orders, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is: the worker tells it and ends, and so does the peer's."""
+    error = ZeroDivisionError("in the task")
+
+    def fails(party: int, number: int, found: list[int]) -> None:
+        if (party, number) == (1, step):
+            raise error
+
+    monkeypatch.setattr(coins_module, "note", fails)
+    left, right = worked(coins())
+    assert right.kinds == [*WHOLE[: 3 + step], "Stopped"]
+    assert error_of(right) is error
+    assert isinstance(error_of(left), PeerLeftError)
+    assert left.overs == right.overs == 1
+
+
+@pytest.mark.parametrize("refused", ["Linked", "Met", "Reached", "Finished"])
+def test_what_the_node_will_not_hear_ends_the_session(coins: Orders, refused: str) -> None:
+    """A ledger that refuses an event, for the job was cancelled or the disk is full: nothing more is done."""
+
+    def refuses(event: Event) -> None:
+        if type(event).__name__ == refused:
+            raise LinkError("the job was ended")
+
+    left, right = worked(coins(), refuses=refuses)
+    assert right.kinds == [*WHOLE[: WHOLE.index(refused) + 1], "Stopped"]
+    assert str(error_of(right)) == "the job was ended"
+    assert (left.kinds[-1] == "Finished") == (refused == "Finished")
+
+
+# Joint randomness.
+
+
+def tossed(place: Path, party: int, since: int = 0) -> list[tuple[int, list[int]]]:
+    return noted(place, party)[since:]
+
+
+@pytest.mark.parametrize("engine", ["yao", "gmw"])
+def test_a_step_that_is_computed_again_draws_the_same(
+    coins: Orders, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PLACE, str(tmp_path))
+    broken = worked(coins(engine=engine), (breaks_at("goodbye"), breaks_at("goodbye")))
+    assert [heard.kinds[-1] for heard in broken] == ["Stopped", "Stopped"]
+    (_, first), (_, second) = tossed(tmp_path, 0)
+    assert first != second
+
+    last = broken[0].events[-2]
+    assert isinstance(last, executor.Reached)
+    assert last.state == [first]
+    for states, again in (
+        (([first], [first]), [(1, second)]),
+        ((None, [first]), [(0, first), (1, second)]),
+        (([first, second], [first]), [(1, second)]),
+    ):
+        since = len(noted(tmp_path, 0))
+        for heard in worked(coins(states, engine)):
+            assert isinstance(heard.events[-1], executor.Finished)
+            assert heard.events[-1].state == [first, second]
+        assert tossed(tmp_path, 0, since) == tossed(tmp_path, 1, since) == again
+
+    since = len(noted(tmp_path, 0))
+    worked(coins(engine=engine, secrets=(b"0", b"2")))
+    assert not {tuple(toss) for _, toss in tossed(tmp_path, 0, since)} & {tuple(first), tuple(second)}
+
+
+def test_another_job_draws_others(coins: Orders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if a party's secret were the same: it is bound to the job."""
+    monkeypatch.setenv(PLACE, str(tmp_path))
+    worked(coins(engine="yao"))
+    worked(coins(engine="gmw"))
+    assert len({tuple(toss) for _, toss in noted(tmp_path, 0)}) == 4

@@ -60,7 +60,7 @@ def test_what_cannot_be_recorded_does_not_happen(pair: Pair, monkeypatch: pytest
         "propose": lambda: propose(pair, 1),
         "decide": lambda: bob.ledger.decide(job, "approved"),
         "cancel": lambda: bob.ledger.cancel(job),
-        "begin": lambda: (bob.ledger.begin(job), bob.ledger.met(job, 0, "mixed", "f" * 64)),
+        "begin": lambda: (bob.ledger.begin(job), bob.ledger.met(job, 0, "mixed")),
     }
     with pytest.raises(OSError, match="space"):
         calls[call]()
@@ -98,7 +98,7 @@ def test_what_is_computed_after_the_end_is_forgotten(pair: Pair) -> None:
     alice, bob = pair.parties
     job = agreed(pair)
     alice.ledger.begin(job)
-    alice.ledger.met(job, 0, "mixed", "f" * 64)
+    alice.ledger.met(job, 0, "mixed")
     bob.ledger.cancel(job, "enough")
     pair.deliver()
     assert alice.state(job) == "cancelled"
@@ -113,7 +113,7 @@ def test_a_different_signature_that_came_first_is_noticed(pair: Pair, first: int
     sides = [(pair.parties[0], TREE), (pair.parties[1], OTHER)]
     for party, tree in sides if first == 0 else sides[::-1]:
         party.ledger.begin(job)
-        party.ledger.met(job, 0, "mixed", "f" * 64)
+        party.ledger.met(job, 0, "mixed")
         if party.state(job) == "running":
             party.ledger.computed(job, TASK.encode(tree), Cost(1, 2, 3, 4), REPORT)
         party.ledger.over(job)
@@ -190,7 +190,7 @@ def test_half_a_change_is_not_kept_in_memory(pair: Pair, monkeypatch: pytest.Mon
     alice = pair.parties[0]
     job = agreed(pair)
     alice.ledger.begin(job)
-    alice.ledger.met(job, 0, "mixed", "f" * 64)
+    alice.ledger.met(job, 0, "mixed")
     before = alice.ledger.find(job)
     append = AuditLog.append
 

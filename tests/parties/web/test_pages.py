@@ -319,3 +319,22 @@ def test_a_lost_peer_is_said(node: FakeNode, browser: Browser) -> None:
 def test_the_browser_needs_the_login_for_the_live_page_only(node: FakeNode) -> None:
     assert Browser(node, signed_in=False).get("/static/plotly.min.js").status_code == 200
     assert Browser(node).get(f"{ORIGIN}/static/../app.py").status_code == 404
+
+
+def test_the_jobs_in_pages(node: FakeNode, browser: Browser) -> None:
+    """However many have ended, a page shows some, and what is open is on the first whatever came after it."""
+    waiting = node.add(ours=WAITING, theirs=APPROVED)
+    over = [node.add() for _ in range(60)]
+    for job in over:
+        node.cancel(job.id)
+    seen: list[str] = []
+    path: str | None = "/"
+    while path is not None:
+        page = browser.get(path).text
+        assert len(page) < 120_000
+        assert waiting.id in page
+        seen += re.findall(r'<tr id="job-([0-9a-f]{32})"', page)
+        older = re.search(r'<a href="(/\?before=[0-9a-f]{32})">Older</a>', page)
+        path = older[1] if older else None
+    assert seen == [job.id for job in reversed(over)]
+    assert browser.get("/?before=" + "0" * 32).status_code == 404

@@ -1,8 +1,10 @@
-"""A node as a process that may open few files, and somebody on its machine who opens many connections to it."""
+"""A node as a process: somebody on its machine opens many connections to it, or its disk is full."""
 
 from __future__ import annotations
 
 import json
+import resource
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,6 +18,8 @@ import pytest
 from parties.identity import create
 from parties.link.address import parse_address
 from parties.operator.client import NodeClient
+from parties.operator.interface import NotRecordedError
+from parties.tables import example
 
 ROOT = Path(__file__).resolve().parents[3]
 SOFT, HARD = 96, 192
@@ -35,6 +39,10 @@ listen = "127.0.0.1:0"
 web = "127.0.0.1:0"
 metrics = "127.0.0.1:0"
 health = "127.0.0.1:0"
+
+[tables.rows]
+source = "rows.csv"
+schema = "schema.toml"
 """
 
 
@@ -43,6 +51,8 @@ def node(tmp_path: Path, monkeypatch) -> Iterator[subprocess.Popen[str]]:
     for name in ("a", "b"):
         create(name, ["127.0.0.1"], tmp_path)
     (tmp_path / "party.toml").write_text(PARTY)
+    shutil.copy(example.demo().clinic_a, tmp_path / "rows.csv")
+    shutil.copy(example.demo().schema, tmp_path / "schema.toml")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     command = [sys.executable, "-c", LIMITED]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
@@ -50,15 +60,21 @@ def node(tmp_path: Path, monkeypatch) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_path: Path) -> None:
-    ready: dict[str, str] = {}
+def ready(node: subprocess.Popen[str]) -> dict[str, str]:
+    """Where everything is, as the node logs it once it works."""
     assert node.stderr is not None
-    while ready.get("event") != "ready":
-        ready = json.loads(node.stderr.readline())
+    line: dict[str, str] = {}
+    while line.get("event") != "ready":
+        line = json.loads(node.stderr.readline())
+    return line
+
+
+def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_path: Path) -> None:
+    where = ready(node)
     limits = Path(f"/proc/{node.pid}/limits").read_text()
     assert [line.split()[3:5] for line in limits.splitlines() if line.startswith("Max open files")] == [[str(HARD)] * 2]
-    urls = [httpx.URL(ready[name]) for name in ("web", "metrics")]
-    addresses = [(url.host, url.port or 0) for url in urls] + [parse_address(ready[n]) for n in ("listens", "health")]
+    urls = [httpx.URL(where[name]) for name in ("web", "metrics")]
+    addresses = [(url.host, url.port or 0) for url in urls] + [parse_address(where[n]) for n in ("listens", "health")]
     with ExitStack() as stack:
         for address in addresses:
             for _ in range(HARD):
@@ -68,7 +84,25 @@ def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_pat
                     stranger.send(b"GET / HTTP/1.1\r\nHo")
         assert NodeClient(tmp_path / "state").node().name == "a"
         assert "smc_connected 0.0" in httpx.get(urls[1]).text
-        assert len(list(Path(f"/proc/{node.pid}/fd").iterdir())) < HARD - 32
+        assert len(list(Path(f"/proc/{node.pid}/fd").iterdir())) < HARD - 16
     node.terminate()
     assert node.wait(30) == 0
+    assert node.stderr is not None
     assert {json.loads(line)["event"] for line in node.stderr} <= {"node stopping", "node stopped"}
+
+
+def test_a_full_disk_is_told_in_one_line_and_no_reason_to_end(node, tmp_path: Path) -> None:
+    where = ready(node)
+    client = NodeClient(tmp_path / "state")
+    resource.prlimit(node.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))  # bytes of a file
+    with pytest.raises(NotRecordedError, match=r"^this node cannot write its records, so nothing has been done: .+$"):
+        client.submit({"table": "rows"})
+    key = json.loads((tmp_path / "state" / "api.json").read_text())["key"]
+    answer = httpx.post(f"{where['web']}/api/jobs", json={"table": "rows"}, headers={"Authorization": f"Bearer {key}"})
+    assert answer.status_code == 503
+    before = len(client.jobs())
+    resource.prlimit(node.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert client.submit({"table": "rows"}).state == "waiting"
+    assert len(client.jobs()) == before + 1
+    node.terminate()
+    assert node.wait(30) == 0

@@ -1,0 +1,18 @@
+"""The program `smc`: signals are seen to before anything else is loaded."""
+
+from __future__ import annotations
+
+from parties import signals
+
+signals.watch()
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    from parties import cli
+
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

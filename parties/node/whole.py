@@ -1,0 +1,96 @@
+"""Whether the jobs on disk are those of the audit log: who changes a row of the one contradicts the other.
+
+The log is checked by itself before (its chain of hashes, its signed head); here each job is compared with its entries.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from parties.node import outcome
+from parties.node.store import Record
+from parties.operator.interface import AuditEntry
+from parties.records.kinds import PEER_FAILED
+
+Fields = Mapping[str, Any]
+Public = Callable[[Record], Fields]
+
+
+class _Logged:
+    """What the log says of one job."""
+
+    def __init__(self) -> None:
+        self.proposed: Fields | None = None
+        self.verdicts = {"us": "waiting", "peer": "waiting"}
+        self.end = ""  # ours
+        self.finished: Fields | None = None
+        self.opened: dict[int, Fields] = {}
+
+    def add(self, entry: AuditEntry) -> None:
+        """One more entry, in their order."""
+        fields = entry.fields
+        match entry.kind:
+            case "proposed":
+                self.proposed = fields
+            case "decided":
+                self.verdicts[fields["party"]] = fields["verdict"]
+            case "opened":
+                self.opened[fields["depth"]] = fields["opened"]
+            case "finished":
+                self.finished = fields
+            case "cancelled" if fields["by"] == "us":
+                self.end = "cancelled"
+            case "failed" if fields["error"] != PEER_FAILED:
+                self.end = "failed"
+
+
+def disagreement(records: Iterable[Record], entries: Iterable[AuditEntry], public: Public) -> str | None:
+    """The first place where jobs and log say different things, job and field; None if there is none.
+
+    `public(record)` is what an entry of kind `proposed` says of a job.
+    """
+    logged: dict[str, _Logged] = defaultdict(_Logged)
+    for entry in entries:
+        if entry.job is not None:
+            logged[entry.job].add(entry)
+    known = {record.id: record for record in records}
+    for identifier, record in known.items():
+        for field in _different(record, logged[identifier], public):
+            return f"job {identifier[:8]}: {field} is not what the audit log says"
+    for identifier, one in logged.items():
+        if identifier not in known and one.proposed is not None:
+            return f"job {identifier[:8]}: the audit log knows it, and its row is gone"
+    return None
+
+
+def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]:
+    """The fields of a job that are not what the log says."""
+    if logged.proposed is None:
+        yield "its proposal"
+        return
+    yield from (name for name, value in public(record).items() if logged.proposed.get(name) != value)
+    theirs = record.theirs.verdict if record.theirs is not None else "waiting"
+    for party, verdict in (("us", record.ours.verdict), ("peer", theirs)):
+        if logged.verdicts[party] != verdict:
+            yield f"the verdict ({party})"
+    if record.ours.end != (logged.end or ("computed" if logged.finished is not None else "")):
+        yield "its end"
+    if not _is_result(record, logged):
+        yield f"its {record.ours.proposal.task.noun}"
+
+
+def _is_result(record: Record, logged: _Logged) -> bool:
+    """Whether the state on disk is one that opened what the log says, and led to the result that it names."""
+    task = record.ours.proposal.task
+    try:
+        state = task.decode(record.tree)
+        if any(task.opened(state, step) != logged.opened.get(step) for step in range(task.steps(state))):
+            return False
+        if logged.finished is None:
+            return True
+        found = outcome.result(record.ours.proposal, state)
+        return bool(found[task.noun] == logged.finished["outcome"])
+    except Exception:  # whatever a state that nobody wrote does to the code that reads it
+        return False

@@ -1,0 +1,18 @@
+"""Rows that are not fit: an error that quotes a cell for who sees the rows anyway, and says the same without it."""
+
+from __future__ import annotations
+
+from smc.errors import InputError
+
+
+class UnfitError(InputError):
+    """Rows are not fit for a job. The text may quote a cell; `kept`, which may be written down, quotes none."""
+
+    def __init__(self, text: str, kept: str) -> None:
+        super().__init__(text)
+        self.kept = kept
+
+
+def without_cells(error: BaseException) -> str:
+    """The text of an error as it may be written down."""
+    return error.kept if isinstance(error, UnfitError) else str(error)

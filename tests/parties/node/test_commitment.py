@@ -1,0 +1,110 @@
+"""Commitments to rows: exchanged, signed, logged by both, and not to be taken back."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+
+import pytest
+
+from parties.identity import Identity
+from parties.node import commitment
+from parties.node.commitment import Commitments
+from parties.node.executor import Order, opened
+from parties.records import Committed, check_signature, commit
+from smc.errors import ProtocolError
+from smc.local import run_local
+from tests.support.ledgers import SCHEMA, Pair, agreed
+from tests.support.proposals import means_of, proposal_of
+
+ROWS, OTHER_ROWS = "a1" * 32, "b2" * 32
+
+
+def both(pair: Pair, job: str, rows: str = ROWS) -> list[Commitments]:
+    """What each party has after the exchange."""
+    records = [party.ledger.find(job) for party in pair.parties]
+
+    def program(session: object) -> Commitments:
+        party = session.party  # type: ignore[attr-defined]
+        own = pair.parties[party].who.identity
+        found = rows if party == 1 else OTHER_ROWS
+        return commitment.exchange(session, own, records[party].ours.proposal, found)  # type: ignore[arg-type]
+
+    return list(run_local(program))  # type: ignore[arg-type]
+
+
+def begin(pair: Pair, job: str, found: Commitments) -> None:
+    ledger = pair.parties[0].ledger
+    ledger.begin(job)
+    try:
+        ledger.met(job, 0, "mixed", found)
+    finally:
+        ledger.over(job)
+
+
+def test_both_logs_have_both_commitments(pair: Pair) -> None:
+    job = agreed(pair)
+    left, right = both(pair, job)
+    assert (left.ours, left.theirs) == (right.theirs, right.ours)
+    for party, found in zip(pair.parties, (left, right), strict=True):
+        party.ledger.begin(job)
+        party.ledger.met(job, 0, "mixed", found)
+        party.ledger.over(job)
+        party.ledger.begin(job)
+        party.ledger.met(job, 0, "mixed", found)
+        party.ledger.over(job)
+    entries = [[e.fields for e in p.ledger.entries(100, None) if e.kind == "committed"] for p in pair.parties]
+    assert [len(found) for found in entries] == [1, 1], "logged at the first session, and then not again"
+    (alices,), (bobs,) = entries
+    assert (alices["ours"], alices["theirs"]) == (bobs["theirs"], bobs["ours"])
+    document = {"job": pair.parties[0].ledger.find(job).ours.proposal.digest, "rows": ROWS}
+    signature = bytes.fromhex(alices["theirs"]["signature"])
+    assert alices["theirs"]["rows"] == ROWS
+    assert check_signature(pair.parties[1].who.identity.certificate, document, signature, "rows")
+
+
+def test_other_rows_later_end_the_job(pair: Pair) -> None:
+    job = agreed(pair)
+    begin(pair, job, both(pair, job)[0])
+    with pytest.raises(ProtocolError, match="rows have changed"):
+        begin(pair, job, both(pair, job, "cc" * 32)[0])
+
+
+@pytest.mark.parametrize("forged", ["another key", "another job", "no signature"])
+def test_a_commitment_is_the_peers_and_for_this_job(pair: Pair, forged: str) -> None:
+    job, other = agreed(pair), agreed(pair)
+    alice, bob = (party.who.identity for party in pair.parties)
+    digests = [pair.parties[0].ledger.find(name).ours.proposal.digest for name in (job, other)]
+    theirs = {
+        "another key": commit(alice, digests[0], ROWS),
+        "another job": commit(bob, digests[1], ROWS),
+        "no signature": Committed(rows=ROWS, signature="0" * 128),
+    }[forged]
+    with pytest.raises(ProtocolError, match="signature"):
+        begin(pair, job, Commitments(commit(alice, digests[0], OTHER_ROWS), theirs))
+    assert pair.parties[0].ledger.find(job).sessions == 0
+
+
+def test_it_is_the_keyed_digest_of_the_rows_counts(
+    tmp_path: object, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the documented formula: who shows the key of the job and the rows proves which they were."""
+    rows = "wind,rain,play\nweak,no,yes\nweak,much,no\nstrong,no,yes\n"
+    means = means_of(SCHEMA)
+    (tmp_path / "rows.csv").write_text(rows)  # type: ignore[operator]
+    means = type(means)(
+        means.party,
+        means.table.model_copy(update={"source": str(tmp_path / "rows.csv")}),  # type: ignore[operator,union-attr]
+        SCHEMA,
+    )
+    job, alice = proposal_of(SCHEMA), identities["alice"]
+    with opened(Order(job, means, None, "", "", alice, b"secret")) as (_, found):
+        pass
+    key = hashlib.sha256(b"smc.node.fingerprint" + alice.key_path.read_bytes() + job.id.encode()).digest()
+    attributes = [["wind", ["weak", "strong"]], ["rain", ["no", "some", "much"]], ["play", ["yes", "no"]]]
+    tables = [[2, 1], [1, 1, 1, 0], [2, 0, 0, 0, 0, 1]]  # classes; by value, then class
+    state = hmac.new(key, b"smc counts at the root 1\0", hashlib.sha256)
+    for part in [json.dumps(attributes).encode(), *(b"".join(n.to_bytes(8, "little") for n in t) for t in tables)]:
+        state.update(len(part).to_bytes(8, "little") + part)
+    assert found == state.hexdigest()

@@ -1,0 +1,109 @@
+"""What a peer may propose: how many jobs a day, how large, how old; and what becomes of what exceeds it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from parties.node import limits
+from parties.node.statement import Statement
+from tests.support.ledgers import SCHEMA, Pair, propose
+from tests.support.proposals import proposal_of
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+
+
+def said(at: datetime = NOW, **fields: Any) -> Statement:
+    """A proposal of alice's."""
+    return Statement(
+        proposal=proposal_of(SCHEMA, 0, **fields).model_copy(update={"proposed_at": at}), verdict="approved"
+    )
+
+
+def hear(pair: Pair, statement: Statement) -> Statement:
+    """Bob's answer to a proposal."""
+    bob = pair.parties[1]
+    bob.ledger.hear(statement.to_bytes())
+    (answer,), bob.said[:] = list(bob.said), []
+    return Statement.from_bytes(answer)
+
+
+def kept(pair: Pair) -> int:
+    return len(pair.parties[1].ledger.all())
+
+
+def test_a_day_is_counted_by_our_clock(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever dates the peer writes on its proposals."""
+    monkeypatch.setattr(limits, "MOST_A_DAY", 5)
+    for number in range(12):
+        answer = hear(pair, said(NOW - timedelta(days=number)))
+        assert (answer.verdict == "refused") == (number >= 5)
+    assert kept(pair) == 5
+    assert "5 jobs were proposed today" in answer.why
+    pair.parties[1].crash()
+    assert hear(pair, said()).verdict == "refused", "a restart begins a new day"
+
+
+@pytest.mark.parametrize(
+    ("days", "why"), [(-20000, "days ago"), (-32, "days ago"), (2, "clocks"), (20000, "clocks"), (-30, ""), (0.5, "")]
+)
+def test_no_date_is_far_from_now(pair: Pair, days: float, why: str) -> None:
+    answer = hear(pair, said(NOW + timedelta(days=days)))
+    assert why in answer.why
+    assert (answer.verdict, kept(pair)) == (("refused", 0) if why else ("waiting", 1))
+
+
+def test_the_bytes_of_a_day_are_bounded(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(said().to_bytes())
+    monkeypatch.setattr(limits, "MOST_BYTES_A_DAY", 3 * size + size // 2)
+    verdicts = [hear(pair, said()) for _ in range(6)]
+    assert [answer.verdict for answer in verdicts] == ["waiting"] * 3 + ["refused"] * 3
+    assert kept(pair) == 3
+
+
+def test_what_does_not_fit_is_answered_and_not_kept(pair: Pair) -> None:
+    """On disk nothing grows, and the honest proposer does not wait for ever: it hears why, and both are at rest."""
+    alice, bob = pair.parties
+    before = len(bob.ledger.entries(1000, None))
+    job = propose(pair, peer_table="nights")
+    pair.deliver()
+    assert alice.state(job) == "refused"
+    record = alice.ledger.find(job)
+    assert record.theirs is not None
+    assert "no table 'nights'" in record.theirs.why
+    assert kept(pair) == 0
+    assert len(bob.ledger.entries(1000, None)) == before
+    assert alice.ledger.to_greet() == []
+    pair.meet()
+    assert kept(pair) == 0
+
+
+def test_an_answer_that_was_lost_is_given_again(pair: Pair) -> None:
+    alice, bob = pair.parties
+    job = propose(pair, peer_table="nights")
+    bob.ledger.hear(alice.said.pop())
+    bob.said.clear()
+    pair.meet()
+    assert alice.state(job) == "refused"
+
+
+def test_answers_in_waiting_are_bounded(pair: Pair) -> None:
+    """Of a peer that proposes and does not listen nothing is kept but the last few."""
+    refusals = limits.Refusals()
+    many = [said(table="days") for _ in range(limits.MOST_REFUSALS + 10)]
+    for one in many:
+        refusals.put(one, "no")
+    assert [bool(refusals.take(one.proposal.id)) for one in many] == [False] * 10 + [True] * limits.MOST_REFUSALS
+    assert refusals.take(many[-1].proposal.id) == b""
+
+
+def test_a_proposal_that_was_withdrawn_before_we_heard_of_it_is_recorded(pair: Pair) -> None:
+    alice, bob = pair.parties
+    job = propose(pair)
+    alice.said.clear()
+    alice.ledger.cancel(job)
+    pair.deliver()
+    assert bob.state(job) == "cancelled"
+    assert alice.ledger.to_greet() == []

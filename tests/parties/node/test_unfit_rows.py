@@ -1,0 +1,42 @@
+"""What an unfit row's error quotes is for who sees it at once: nothing of it is written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from parties.node.executor import Order, opened
+from parties.sources.settings import TableSettings
+from parties.tables.unfit import UnfitError, without_cells
+from smc.errors import InputError
+from tests.support.ledgers import SCHEMA, Pair, agreed
+from tests.support.proposals import means_of
+
+HEADER = "wind,rain,play\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "quoted", "kept"),
+    [
+        ("weak,no,yes\nweak,pneumonia-4711,no\n", "pneumonia-4711", "column 'rain': a value not in the schema"),
+        ("weak,,yes\n", "", "column 'rain': no value"),
+        ("weak,no,yes\n" * 137, "137 rows", "more than 100"),
+    ],
+)
+def test_a_cell_is_in_no_file_of_the_node(pair: Pair, tmp_path: Path, rows: str, quoted: str, kept: str) -> None:
+    (tmp_path / "rows.csv").write_text(HEADER + rows)
+    job, alice = agreed(pair), pair.parties[0]
+    table = {"source": str(tmp_path / "rows.csv"), "schema": "schema.toml", "max_rows": 100}
+    means = type(means_of(SCHEMA))(0, TableSettings.model_validate(table), SCHEMA)
+    proposal = alice.ledger.find(job).ours.proposal
+    with pytest.raises(InputError) as caught, opened(Order(proposal, means, None, "", "", alice.who.identity, b"")):
+        pass
+    assert isinstance(caught.value, UnfitError)
+    assert quoted in str(caught.value)
+    assert kept in without_cells(caught.value)
+    alice.ledger.failed(job, caught.value, "an error in its own input")
+    assert kept in alice.ledger.find(job).note
+    written = b"".join(path.read_bytes() for path in alice.path.parent.iterdir())
+    assert kept.encode() in written
+    assert not quoted or quoted.encode() not in written

@@ -1,0 +1,167 @@
+"""A signal at any moment is an exit code and one line, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from parties.identity import Identity
+
+ROOT = next(parent for parent in Path(__file__).resolve().parents if (parent / "pyproject.toml").is_file())
+ENDINGS = {signal.SIGINT: (130, "smc: interrupted\n"), signal.SIGTERM: (143, "smc: terminated\n")}
+BOTH = pytest.mark.parametrize("number", list(ENDINGS))
+
+# Runs the program with a signal that comes when a module is looked for, in the middle of the imports around it.
+HOOKED = """if True:
+    import os, runpy, sys
+    number, name, *sys.argv[1:] = sys.argv[1:]
+    class Finder:
+        def find_spec(self, module, path=None, target=None):
+            if module == name:
+                sys.meta_path.remove(self)
+                os.kill(os.getpid(), int(number))
+    sys.meta_path.insert(0, Finder())
+    runpy.run_module("parties", run_name="__main__", alter_sys=True)
+    """
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ending(process: subprocess.Popen[str]) -> tuple[int, str]:
+    _, errors = process.communicate(timeout=60)
+    lines = [line for line in errors.splitlines(keepends=True) if not line.startswith("listening on ")]
+    return process.returncode, "".join(lines)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "module", ["parties.cli", "click", "smc.errors", "parties.commands.questions", "pydantic", "grpc", "numpy"]
+)
+def test_while_a_module_is_loaded(identities: dict[str, Identity], number: signal.Signals, module: str) -> None:
+    own, peer = identities["alice"], identities["bob"]
+    link = ["--identity", own.key_path, "--certificate", own.certificate_path, "--peer", peer.certificate_path]
+    command = ["millionaires", "--value", 3, *link, "--listen", "127.0.0.1:0", "--wait", 30]
+    process = start("-c", HOOKED, int(number), module, *command)
+    assert ending(process) == ENDINGS[number]
+
+
+# A module that prints what it is hit by and turns it into an error of its own, as compiled ones do.
+NERVOUS = """if True:
+    import os, signal, sys, types
+    from parties import signals
+    signals.watch()
+    signals.begin()
+    class Finder:
+        def find_spec(self, module, path=None, target=None):
+            if module == "nervous":
+                try:
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    for _ in range(1000):
+                        pass
+                except BaseException as error:
+                    raise ImportError("it cannot be loaded") from error
+    sys.meta_path.insert(0, Finder())
+    try:
+        import nervous
+    except ModuleNotFoundError:
+        print("not found, as it should be", flush=True)
+    signal.pause()
+    """
+
+
+def test_an_import_comes_to_its_end_first() -> None:
+    process = start("-c", NERVOUS)
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out, errors) == (143, "not found, as it should be\n", "smc: terminated\n")
+
+
+FINALISER = """if True:
+    import os, signal
+    from parties import signals
+    signals.watch()
+    signals.begin()
+    class Owner:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGTERM)
+            for _ in range(1000):
+                pass
+    owner = Owner()
+    del owner
+    signal.pause()
+    """
+
+
+def test_a_finaliser_does_not_swallow_it() -> None:
+    assert ending(start("-c", FINALISER)) == ENDINGS[signal.SIGTERM]
+
+
+@pytest.mark.timeout(300)
+def test_at_random_moments_around_the_start(tmp_path: Path) -> None:
+    """A command that ends by itself after its start: it has ended before the signal came, or by it."""
+    random.seed(4)
+    arguments = ["-m", "parties", "audit", "verify", "--config", tmp_path / "none.toml"]
+    begun = time.monotonic()
+    undisturbed = ending(start(*arguments))
+    lasts = time.monotonic() - begun
+    assert undisturbed[0] == 2
+    seen = set()
+    for turn in range(40):
+        number = list(ENDINGS)[turn % 2]
+        process = start("-c", READY, *map(str, arguments[2:]))
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(random.uniform(0.0, lasts))
+        process.send_signal(number)
+        ended = ending(process)
+        assert ended in (ENDINGS[number], undisturbed), ended
+        seen.add(ended)
+    assert undisturbed not in seen or len(seen) > 1
+
+
+# A library that makes an error of its own of whatever a call back into Python raises.
+TRANSLATED = """if True:
+    import os, signal, sys
+    from parties import cli, signals
+    signals.watch()
+    class Library:
+        def main(self, *_, **__):
+            signals.begin()
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                for _ in range(1000):
+                    pass
+            except BaseException as error:
+                raise ValueError("the schema is wrong") from error
+    cli.cli = Library()
+    cli.main()
+    """
+
+
+def test_a_library_that_translates_it_does_not_hide_it() -> None:
+    assert ending(start("-c", TRANSLATED)) == ENDINGS[signal.SIGTERM]
+
+
+# Says that the interpreter is there, and from that moment on the program has to answer.
+READY = """if True:
+    import sys
+    from parties import __main__
+    print(flush=True)
+    __main__.main()
+    """

@@ -1,0 +1,95 @@
+"""A kind of job for tests: two steps, each of which opens random bits that neither party knew."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parties.jobs.kind import Document, Kind, KindSettings, Means, State, Step, Told
+from parties.jobs.settings import BooleanEngine, public
+from smc.counting import Program
+from smc.engines import Engine
+from smc.primitives import bits as bitpack
+
+STEPS, WIDTH, BATCH = 2, 8, 4
+PLACE = "COINS"  # names a folder: each party notes there what it sees opened, and waits while there is a `hold`
+
+
+class CoinSettings(KindSettings):
+    """`smc coins`."""
+
+    engine: BooleanEngine = public("yao", "Engine", "How it is computed")
+
+
+class Coins(Kind):
+    """Toss coins, twice."""
+
+    name = "coins"
+    title = "Coins"
+    Settings = CoinSettings
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        return [f"We and {peer} both learn the coins."]
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        return {"coins": BATCH * (1 if step is not None else self.steps(state))}
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`."""
+        return lambda engine: self.run(engine, None, None, lambda step: None)
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`."""
+        state = list(start or [])
+        for number in range(len(state), STEPS):
+            told(Step(number, BATCH, state or None, f"toss {number}"))
+            (opened,) = engine.reveal(engine.random(WIDTH, BATCH))
+            state = [*state, bitpack.to_integers(np.asarray(opened, dtype=np.uint8))]
+            if data is not None:  # it is not only counted
+                note(engine.party, number, state[-1])
+        return state
+
+    def steps(self, state: State) -> int:
+        """See `Kind.steps`."""
+        return len(state or [])
+
+    def is_done(self, state: State) -> bool:
+        """See `Kind.is_done`."""
+        return self.steps(state) == STEPS
+
+    def cut(self, state: State, steps: int) -> State:
+        """See `Kind.cut`."""
+        return (state or [])[:steps] or None
+
+    def document(self, state: State) -> Document:
+        """See `Kind.document`."""
+        return {"coins": state}
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        return f"{document['coins']}\n"
+
+
+def note(party: int, step: int, coins: list[int]) -> None:
+    """Write down what was opened, and stay in the step as long as the test wants."""
+    place = os.environ.get(PLACE)
+    if place is None:
+        return
+    with (Path(place) / str(party)).open("a") as notes:
+        notes.write(json.dumps([step, coins]) + "\n")
+    while (Path(place) / f"hold {step}").exists():
+        time.sleep(0.02)
+
+
+def noted(place: Path, party: int) -> list[tuple[int, list[int]]]:
+    """What a party has seen, in order: the step and its coins."""
+    path = place / str(party)
+    return [(step, coins) for step, coins in map(json.loads, path.read_text().splitlines())] if path.exists() else []

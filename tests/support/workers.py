@@ -1,0 +1,117 @@
+"""Both parties' workers of a session in one process: what each tells, over a link in memory that fails when told to."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from parties.link.opening import Link
+from parties.node.executor import Event, Order, Worker
+from smc.channel import Buffer, Channel, MemoryChannel, memory_pair
+from smc.errors import LinkError
+from smc.session import Session
+
+Trouble = Callable[[str], object]
+
+
+class Line(Channel):
+    """One end of the line; `trouble` is asked with the name of every step before anything is sent."""
+
+    def __init__(self, inner: MemoryChannel, trouble: Trouble) -> None:
+        self._inner, self._trouble = inner, trouble
+
+    def send(self, step: str, payload: Buffer) -> None:
+        self._trouble(step)
+        self._inner.send(step, payload)
+
+    def receive(self, step: str, size: int) -> Buffer:
+        return self._inner.receive(step, size)
+
+    def abort(self, why: str) -> None:
+        self._inner.close()
+
+
+class MemoryLink:
+    """As much of a link as a session needs."""
+
+    measured = None
+
+    def __init__(self, session: Session) -> None:
+        self._session, self.channel = session, session.channel
+
+    def session(self) -> Session:
+        return self._session
+
+    def finish(self) -> None:
+        self.channel.send("goodbye", b"")
+        self.channel.receive("goodbye", 0)
+
+
+@dataclass
+class Heard:
+    """What a worker has told; `overs` is how often it said that it is over, `refuses` raises what telling meets."""
+
+    events: list[Event] = field(default_factory=list)
+    overs: int = 0
+    refuses: Callable[[Event], object] = lambda event: None
+
+    def tell(self, event: Event) -> None:
+        assert not self.overs, "told after its end"
+        self.events.append(event)
+        self.refuses(event)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [type(event).__name__ for event in self.events]
+
+
+def peace(step: str) -> None:
+    """No trouble."""
+
+
+def breaks_at(step: str, times: int = 1) -> Trouble:
+    """Trouble: the line is lost when a message of this step is sent for the n-th time."""
+    seen: list[str] = []
+
+    def trouble(now: str) -> None:
+        seen.append(now)
+        if seen.count(step) >= times:
+            raise LinkError("the line is lost")
+
+    return trouble
+
+
+def worked(
+    orders: tuple[Order, Order],
+    troubles: tuple[Trouble, Trouble] = (peace, peace),
+    refuses: Callable[[Event], object] | None = None,
+    dial: Callable[[], Any] | None = None,
+) -> tuple[Heard, Heard]:
+    """Let both workers do their orders. `refuses` and `dial`, if given, are of party 1."""
+    heard, identifier = (Heard(), Heard()), os.urandom(32)
+    heard[1].refuses = refuses or heard[1].refuses
+    ends = [threading.Event(), threading.Event()]
+    for party, inner in enumerate(memory_pair(timeout=20.0)):
+
+        @contextmanager
+        def link(party: int = party, inner: MemoryChannel = inner) -> Iterator[Link]:
+            try:
+                if party == 1 and dial is not None:
+                    dial()
+                session = Session(party, Line(inner, troubles[party]), identifier)
+                yield cast("Link", MemoryLink(session))
+            finally:
+                inner.close()
+
+        def over(party: int = party) -> None:
+            heard[party].overs += 1
+            ends[party].set()
+
+        Worker(orders[party], link, heard[party].tell, over).start()
+    for end in ends:
+        assert end.wait(30), "a worker does not end"
+    return heard
