@@ -5,13 +5,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test services lint campaign bench benchmarks bench-peers counting cost pictures proto clean
+.PHONY: demo test quick services lint campaign bench benchmarks bench-peers counting cost pictures proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
 
 test: lint
 	$(BIN)/pytest
+
+# No other programs and hardly any waiting: under two minutes on two cores.
+QUICK := tests/test_help.py tests/test_layers.py tests/test_readme.py tests/test_tree_mirrors.py tests/proto \
+	tests/smc/test_*.py $(addprefix tests/smc/, primitives gmw yao engines/test_engines.py engines/test_views.py) \
+	tests/protocols/test_questions.py tests/protocols/test_id3.py \
+	tests/parties/test_*.py $(addprefix tests/parties/, jobs operator policy tables trees commands web) \
+	$(addprefix tests/parties/node/test_, gate.py journal.py ledger.py proposal.py statement.py views.py)
+
+quick: lint
+	$(BIN)/pytest $(QUICK) --ignore=tests/parties/web/test_browser.py --ignore=tests/parties/commands/test_bench.py
 
 services:
 	bash scripts/services.sh

@@ -21,7 +21,7 @@ from smc.engines import Profile
 from smc.link_shape import LinkShape
 
 _LINK = click.option(
-    "--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP or loopback, lan, wan  [loopback]"
+    "--link", default="loopback", metavar="LINK", help="RATE,ROUND-TRIP[,WINDOW] or loopback, lan, wan  [loopback]"
 )
 
 

@@ -135,17 +135,17 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
     found = Table(box=None, padding=(0, 1))
     for name in ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)"):
         found.add_column(name, no_wrap=True)
-    for job in sorted(jobs, key=lambda job: job.waits_for_us, reverse=True):  # stable: the newest stay first
-        ours = job.waits_for_us
+    for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable: the newest stay first
+        state = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else job.state
         found.add_row(
-            "!" if ours else "",
+            "!" if job.needs_us else "",
             short(job.id, known),
-            "for our consent" if ours else job.state,
+            state,
             "us" if job.proposed_by == "us" else "peer",
             shown(f"{job.protocol}{', ' if job.target else ''}{job.target}", 40),
             shown(job.table, 30),
             shown(job.purpose, 40),
             moment(job.ended_at or job.proposed_at),
-            style="bold" if ours else None,
+            style="bold" if job.needs_us else None,
         )
     return found

@@ -80,18 +80,26 @@ def submit(
 
 @click.command(epilog="Example:  smc jobs --only waiting")
 @click.option("--only", metavar="STATE", type=click.Choice(get_args(State)), help="Only jobs in this state.")
+@click.option("--last", type=click.IntRange(1, 500), default=50, help="At most so many  [50]")
+@click.option("--before", metavar="JOB", help="Older ones than this job.")
 @_node_options
-def jobs(only: State | None, config_file: Path | None, state: Path | None, as_json: bool) -> None:
-    """List all jobs, the newest first; before them, marked with !, those that wait for our consent."""
+def jobs(
+    only: State | None, last: int, before: str | None, config_file: Path | None, state: Path | None, as_json: bool
+) -> None:
+    """List the last jobs, the newest first; before them, marked with !, those that wait for our consent or input."""
     node = _node(config_file, state)
-    known = node.jobs()
-    chosen = [job for job in known if only is None or job.state == only]
+    found = node.jobs(last + 1, before, () if only is None else (only,))
+    chosen = found[:last]
     if as_json:
         _print_json([job.model_dump() for job in chosen])
     elif chosen:
-        console.show(job_text.table(chosen, known))
+        console.show(job_text.table(chosen, chosen))
+    elif only is None and before is None:
+        console.err.print("no job yet: propose one with smc submit JOB.toml")
     else:
-        console.err.print("no such job" if known else "no job yet: propose one with smc submit JOB.toml")
+        console.err.print("no such job")
+    if len(found) > last:
+        console.err.print(f"there are older ones: --before {chosen[-1].id[:8]}, or --last {2 * last}")
     _mention_link(node)
 
 
@@ -113,10 +121,12 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
     else:
         for line in job_text.sheet(found, console.out.width if console.out.is_terminal else None):
             console.out.print(line)
+        name = job_text.short(found.id)
+        typed = "".join(f" --input {one.name}=-" for one in found.asked)
         if found.waits_for_us:
-            name = job_text.short(found.id)
-            typed = "".join(f" --input {one.name}=-" for one in found.asked)
             console.err.print(f"decide:  smc approve {name}{typed}   or   smc refuse {name} --why TEXT")
+        elif found.waits_for_input:
+            console.err.print(f"type what it asks for:  smc approve {name}{typed}")
     if watch:
         _check_end(found)
 

@@ -33,6 +33,7 @@ _LINK = (
     click.option("--connect", metavar="HOST:PORT", help="Be party 1: dial the peer there."),
     click.option("--wait", type=float, help="Seconds to wait for the peer to come  [60]"),
     click.option("--timeout", type=float, help="Seconds of silence that end a session  [120]"),
+    click.option("--window", type=int, help="MiB under way at once: more for a link that is fast and long  [1]"),
     click.option("--emulate", metavar="LINK", help="Send as slowly as RATE,ROUND-TRIP, e.g. 100mbit,40ms; for trials."),
 )
 

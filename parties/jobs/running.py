@@ -70,6 +70,7 @@ class Connection:
             connect=self._link.connect,
             wait=self._link.wait,
             timeout=self._link.timeout,
+            window=self._link.window,
             shape=self._link.emulate,
             measure=auto,
             on_listening=lambda address: status.say(f"listening on {address}"),

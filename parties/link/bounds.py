@@ -30,8 +30,11 @@ def connections() -> int:
 
 
 def local_connections() -> int:
-    """The same for each of the ports that serve this machine, of which a node has three: a sixteenth at most."""
-    return _share(16, MOST_LOCAL_CONNECTIONS)
+    """The same for each of the ports that serve this machine, of which a node has three: a 32nd part at most.
+
+    A web server accepts some more before it can turn any away.
+    """
+    return _share(32, MOST_LOCAL_CONNECTIONS)
 
 
 def server_options(most: int) -> list[tuple[str, int]]:

@@ -1,8 +1,9 @@
 """A slower link than there is: when each frame would arrive, and a channel that keeps to it.
 
-The model is a line behind a queue: frames leave one after the other at the link's rate and arrive one delay after
-their last byte has left, so many may be under way at once. Everything follows from the moment at which a frame is
-handed over, and nobody needs to do anything until it is due: waiting for that moment is the whole emulation.
+The model is a line behind a queue (`smc.link_shape.Direction`): frames leave one after the other at the link's rate and
+arrive one delay after their last byte has left, so many may be under way at once as its window holds. Everything
+follows from the moment at which a frame is handed over, and nobody needs to do anything until it is due: waiting for
+that moment is the whole emulation.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 
 from parties.link.frames import CHUNK_BYTES
 from smc.channel import Buffer, Channel
-from smc.link_shape import LinkShape
+from smc.link_shape import Direction, LinkShape
 
 # What travels with the bytes of a frame: gRPC 5, HTTP/2 9, TLS 1.3 22, and TCP, IP and Ethernet 66.
 FRAME_OVERHEAD_BYTES = 102
@@ -22,18 +23,15 @@ class Line:
     """One direction of an emulated link. It is driven by one thread: the one that sends."""
 
     def __init__(self, shape: LinkShape) -> None:
-        self._seconds_per_byte = 8 / shape.rate if shape.rate is not None else 0.0
-        self._delay = shape.delay or 0.0
-        self._free = 0.0  # when all that was handed over will have left
-        self.capacity = round(self._delay / self._seconds_per_byte) if self._seconds_per_byte else 0
+        self._line = Direction(shape)
+        self.capacity = self._line.capacity
 
     def carry(self, size: int) -> float:
         """Hand over a frame of `size` bytes now; returns when it arrives, in seconds of `time.monotonic`.
 
         `capacity` is how many bytes may have left and not have arrived.
         """
-        self._free = max(self._free, time.monotonic()) + (size + FRAME_OVERHEAD_BYTES) * self._seconds_per_byte
-        return self._free + self._delay
+        return self._line.carry(size + FRAME_OVERHEAD_BYTES, time.monotonic())
 
 
 class EmulatedLink:

@@ -19,6 +19,7 @@ from parties.link.address import Address
 from parties.link.outbox import Outbox
 from parties.link.transport import LABEL, SERVICE, Stream, grpc, options
 from smc.errors import InputError
+from smc.link_shape import WINDOW_BYTES
 
 Take = Callable[[Stream], None]
 Admit = Callable[[str], tuple[Outbox, Take]]  # a stream's label to what will be sent on it, and who takes the stream
@@ -44,13 +45,14 @@ class Port:
         admit: Admit,
         streams: int = 4,
         services: Sequence[Callable[[grpc.Server], None]] = (),
+        window: int = WINDOW_BYTES,
     ) -> None:
         self._peer = peer
         self._admit = admit
         self._threads = ThreadPoolExecutor(max_workers=streams, thread_name_prefix="smc-link")
         handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(self._exchange)
         bounded = bounds.server_options(bounds.connections())
-        self._server = grpc.server(self._threads, options=[*options(keepalive), *bounded])
+        self._server = grpc.server(self._threads, options=[*options(keepalive, window), *bounded])
         own = grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler})
         self._server.add_generic_rpc_handlers((own,))
         for add_to in services:
@@ -99,13 +101,19 @@ class Listener:
     """A port for one session: accepts the first stream of the pinned peer, and no other."""
 
     def __init__(
-        self, address: Address, identity: Identity, peer: x509.Certificate, keepalive: float, outbox: Outbox
+        self,
+        address: Address,
+        identity: Identity,
+        peer: x509.Certificate,
+        keepalive: float,
+        outbox: Outbox,
+        window: int = WINDOW_BYTES,
     ) -> None:
         self._outbox = outbox
         self._lock = threading.Lock()
         self._taken = False
         self._accepted: queue.Queue[Stream] = queue.Queue()
-        self._port = Port(address, identity, peer, keepalive, self._admit)
+        self._port = Port(address, identity, peer, keepalive, self._admit, window=window)
         self.address = self._port.address
 
     def accept(self, wait: float) -> Stream | None:

@@ -106,7 +106,8 @@ def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
             yield stream
         return
     address = parse_address(options.listen or "", lowest_port=0)
-    listener = Listener(address, options.identity, options.peer, options.keepalive, outbox_for(options, hello))
+    outbox = outbox_for(options, hello)
+    listener = Listener(address, options.identity, options.peer, options.keepalive, outbox, options.window)
     try:
         if options.on_listening is not None:
             options.on_listening(str(listener.address))
@@ -131,8 +132,16 @@ def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[S
     """
 
     def call() -> AbstractContextManager[Stream]:
-        outbox = outbox_for(options, hello)
-        return dial(address, options.identity, options.peer, options.keepalive, outbox, options.wait, options.label)
+        return dial(
+            address,
+            options.identity,
+            options.peer,
+            options.keepalive,
+            outbox_for(options, hello),
+            options.wait,
+            options.label,
+            options.window,
+        )
 
     deadline = time.monotonic() + options.wait
     with call() as stream:

@@ -10,7 +10,7 @@ from cryptography import x509
 from parties.identity import Identity
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS
 from smc.errors import InputError
-from smc.link_shape import LinkShape
+from smc.link_shape import WINDOW_BYTES, LinkShape
 
 KEEPALIVE_SECONDS = 10.0
 GOODBYE_SECONDS = 20.0
@@ -24,6 +24,7 @@ class LinkOptions:
     `wait`: seconds until the peer must have come; `timeout`: seconds of silence in the middle of a session
     that are an error; `keepalive`: half the seconds until a frozen or vanished peer is noticed, even while it
     may be silent; `goodbye`: seconds to wait for the peer's goodbye; `buffer`: bytes that may wait to be sent.
+    `window`: bytes that may be under way to this party, which bounds how many come in a round trip.
     `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
     find out how fast the link is before the session starts; both parties must want it, or neither.
     `label` tells the node at the other end what the stream is for. `on_listening` is told the address once the port is
@@ -40,6 +41,7 @@ class LinkOptions:
     keepalive: float = KEEPALIVE_SECONDS
     goodbye: float = GOODBYE_SECONDS
     buffer: int = BUFFER_BYTES
+    window: int = WINDOW_BYTES
     shape: LinkShape | None = None
     measure: bool = False
     label: str = ""
@@ -49,7 +51,7 @@ class LinkOptions:
     def __post_init__(self) -> None:
         if (self.listen is None) == (self.connect is None):
             raise InputError("give one address: either to listen on or to connect to")
-        for name in ("wait", "timeout", "keepalive", "goodbye", "buffer"):
+        for name in ("wait", "timeout", "keepalive", "goodbye", "buffer", "window"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be more than 0, got {getattr(self, name)}")
         if self.peer == self.identity.certificate:

@@ -8,14 +8,16 @@ from typing import Annotated, TypeAlias
 
 from pydantic import (
     AfterValidator,
+    Field,
     model_validator,
 )
 
 from parties.link.address import parse_address
 from parties.settings import LocalPath, Seconds, Settings, required
 from smc.errors import InputError
-from smc.link_shape import LinkShape
+from smc.link_shape import WINDOW_BYTES, LinkShape
 
+MIB = 2**20
 WAIT_SECONDS = 60.0  # for the peer to come
 TIMEOUT_SECONDS = 120.0  # of silence in a session
 
@@ -45,7 +47,11 @@ def link_shape(value: str) -> str:
 
 
 class LinkSettings(Settings):
-    """How to reach and recognise the peer. `wait` and `timeout` are in seconds."""
+    """How to reach and recognise the peer. `wait` and `timeout` are in seconds.
+
+    `window` is how many MiB may be under way to this party: on a long and fast link so many that they are at least the
+    rate times the round trip; but not more than the link carries in a few seconds, or a dead peer is noticed late.
+    """
 
     identity: LocalPath | None = None
     certificate: LocalPath | None = None
@@ -54,6 +60,7 @@ class LinkSettings(Settings):
     connect: There | None = None
     wait: Seconds = WAIT_SECONDS
     timeout: Seconds = TIMEOUT_SECONDS
+    window: Annotated[int, Field(strict=True, ge=1, le=64)] = WINDOW_BYTES // MIB
     emulate: Annotated[str, AfterValidator(link_shape)] | None = None
     exclusive = ("listen", "connect")
 
@@ -66,7 +73,7 @@ class LinkSettings(Settings):
 
 @dataclass(frozen=True)
 class Way:
-    """A complete way to the peer: exactly one of `listen` and `connect` is set. Times in seconds."""
+    """A complete way to the peer: exactly one of `listen` and `connect` is set. Times in seconds, `window` in bytes."""
 
     identity: Path
     certificate: Path
@@ -75,6 +82,7 @@ class Way:
     connect: str | None
     wait: float
     timeout: float
+    window: int
     emulate: LinkShape | None
 
 
@@ -93,5 +101,6 @@ def require_link(settings: LinkSettings) -> Way:
         connect=settings.connect,
         wait=settings.wait,
         timeout=settings.timeout,
+        window=settings.window * MIB,
         emulate=None if settings.emulate is None else LinkShape.parse(settings.emulate),
     )

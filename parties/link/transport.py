@@ -22,6 +22,7 @@ from parties.link.address import Address
 from parties.link.frames import MAX_FRAME_BYTES
 from parties.link.outbox import Outbox
 from proto.exchange_pb2 import DESCRIPTOR
+from smc.link_shape import WINDOW_BYTES
 
 # gRPC's own log would stand between our lines on the terminal; it reads this when it is loaded.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -32,7 +33,6 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 SERVICE = DESCRIPTOR.services_by_name["Party"].full_name
 METHOD = f"/{SERVICE}/Exchange"
 LABEL = "smc-stream"  # the key of the metadata that tells a node what a stream is for
-WINDOW_BYTES = 1024 * 1024  # under way to a party and not taken by it yet
 CONNECT_SECONDS = 5.0  # for one attempt to connect
 
 
@@ -82,12 +82,12 @@ def one_line(text: str | None, limit: int = 300) -> str:
     return "".join(c if c.isprintable() else " " for c in (text or "")[:limit])
 
 
-def options(keepalive: float) -> list[tuple[str, Any]]:
+def options(keepalive: float, window: int) -> list[tuple[str, Any]]:
     """Channel options of both ends: a peer that is gone is found within 2 `keepalive` seconds.
 
     gRPC arms its keepalive timeout in vain (as of 1.85): what counts is the ping timeout, a minute unless given.
-    The answer waits behind the data under way, which must not be more than a slow link (1 Mbit/s) carries in
-    that time: hence a fixed and small window.
+    The answer waits behind the data under way, which must not be more than the link carries in that time: hence a fixed
+    window, of `window` bytes under way to this party and not taken by it yet, which is small unless told otherwise.
     """
     return [
         ("grpc.keepalive_time_ms", round(keepalive * 500)),
@@ -97,7 +97,7 @@ def options(keepalive: float) -> list[tuple[str, Any]]:
         ("grpc.http2.max_pings_without_data", 0),  # without limit
         ("grpc.http2.max_ping_strikes", 0),  # nor a penalty for the peer's pings
         ("grpc.http2.bdp_probe", 0),
-        ("grpc.http2.lookahead_bytes", WINDOW_BYTES),
+        ("grpc.http2.lookahead_bytes", window),
         ("grpc.http2.max_frame_size", 1 << 18),
         ("grpc.max_receive_message_length", MAX_FRAME_BYTES),
         ("grpc.enable_retries", 0),  # a retry would buffer what was sent
@@ -115,6 +115,7 @@ def dial(
     outbox: Outbox,
     wait: float,
     label: str = "",
+    window: int = WINDOW_BYTES,
 ) -> Iterator[Stream]:
     """Begin to open the stream to the party that listens at `address`; returns before it is there.
 
@@ -131,7 +132,7 @@ def dial(
         ("grpc.min_reconnect_backoff_ms", round(1000 * min(wait, CONNECT_SECONDS))),  # in truth: the longest attempt
         ("grpc.use_local_subchannel_pool", 1),  # or a second dialling would sit out the first one's back-off
     ]
-    with grpc.secure_channel(f"dns:///{address}", credentials, [*own_options, *options(keepalive)]) as channel:
+    with grpc.secure_channel(f"dns:///{address}", credentials, [*own_options, *options(keepalive, window)]) as channel:
         try:
             open_stream: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(METHOD)
             call = open_stream(outbox, metadata=((LABEL, label),) if label else None)

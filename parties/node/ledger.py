@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,6 +75,14 @@ class Ledger:
         """All jobs, the newest first."""
         with self._lock:
             return self._store.all()[::-1]
+
+    def last(self, most: int, before: str | None = None, states: Collection[State] = ()) -> list[Record]:
+        """The last jobs (proposed before the given one, in one of these states), the newest first."""
+        with self._lock:
+            jobs = self.all()
+            if before is not None:
+                jobs = jobs[jobs.index(self.find(before)) + 1 :]
+            return list(islice((job for job in jobs if not states or self.state(job) in states), most))
 
     def find(self, beginning: str) -> Record:
         """A job by an unambiguous beginning of its identifier, or `latest`. `InputError`: there is none, or several."""

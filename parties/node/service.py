@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -40,6 +40,7 @@ from parties.operator.interface import (
     NodeView,
     NotRecordedError,
     Operator,
+    State,
 )
 from parties.policy.rules import remarks
 from parties.records import marker
@@ -76,8 +77,10 @@ class Node:
             listen=link.listen,
             connect=link.connect,
             timeout=link.timeout,
+            window=link.window,
             shape=link.emulate,
         )
+        self._window = link.window
         offers = self._offers = Offers.of(file, self._who.party)
         self._inputs = Inputs()
         self._predict = str(link.emulate) if link.emulate is not None else file.node.link
@@ -130,6 +133,7 @@ class Node:
                 self._admit,
                 streams=STREAMS,
                 services=[self._health.add_to],
+                window=self._window,
             )
             self._address = self._port.address
         node = self._file.node
@@ -202,9 +206,9 @@ class Node:
             tls=self._control.tls if self._control.connected else "",
         )
 
-    def jobs(self) -> list[JobView]:
+    def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """See `Operator`."""
-        return [self._view(record) for record in self._ledger.all()]
+        return [self._view(record) for record in self._ledger.last(last, before, states)]
 
     def job(self, identifier: str) -> JobView:
         """See `Operator`."""

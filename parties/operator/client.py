@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -22,7 +22,16 @@ import httpx
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from parties import files
-from parties.operator.interface import ENDED, AuditEntry, AuditState, JobResult, JobView, NodeView, NotRecordedError
+from parties.operator.interface import (
+    ENDED,
+    AuditEntry,
+    AuditState,
+    JobResult,
+    JobView,
+    NodeView,
+    NotRecordedError,
+    State,
+)
 from parties.party_file import state_directory
 from parties.text import printable, quoted
 from smc.errors import InputError, LinkError
@@ -75,9 +84,12 @@ class NodeClient:
         """The node itself."""
         return self._ask(NodeView, "GET", "node")
 
-    def jobs(self) -> list[JobView]:
-        """All jobs, the newest first."""
-        return self._ask(list[JobView], "GET", "jobs")
+    def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
+        """The last jobs (proposed before the given one, in one of these states), the newest first."""
+        asked: dict[str, int | str | list[str]] = {"last": last, "state": list(states)}
+        if before is not None:
+            asked["before"] = before
+        return self._ask(list[JobView], "GET", f"jobs?{httpx.QueryParams(asked)}")
 
     def job(self, identifier: str) -> JobView:
         """One job, by any unambiguous beginning of its identifier of at least four digits."""

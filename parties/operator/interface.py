@@ -5,6 +5,7 @@ The node implements `Operator`; `client` offers the same calls to another proces
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
@@ -13,6 +14,7 @@ from smc.errors import InputError
 
 State = Literal["waiting", "queued", "running", "interrupted", "done", "refused", "cancelled", "failed"]
 ENDED: tuple[State, ...] = ("done", "refused", "cancelled", "failed")
+OPEN: tuple[State, ...] = ("waiting", "queued", "running", "interrupted")
 
 
 class View(BaseModel):
@@ -106,6 +108,16 @@ class JobView(View):
         """Whether it waits for this operator's decision."""
         return self.state == "waiting" and self.ours.verdict == "waiting"
 
+    @property
+    def waits_for_input(self) -> bool:
+        """Whether it has our consent, and runs only when this operator has typed what it asks for."""
+        return bool(self.asked) and not self.waits_for_us
+
+    @property
+    def needs_us(self) -> bool:
+        """Whether this operator has to do something for it."""
+        return self.waits_for_us or self.waits_for_input
+
 
 class JobResult(View):
     """What a finished job has brought, its cost, and what was opened and signed.
@@ -187,8 +199,8 @@ class Operator(Protocol):
     def node(self) -> NodeView:
         """The node itself."""
 
-    def jobs(self) -> list[JobView]:
-        """All jobs, the newest first."""
+    def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
+        """The last jobs (proposed before the given one, in one of these states), the newest first."""
 
     def job(self, identifier: str) -> JobView:
         """One job."""

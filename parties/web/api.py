@@ -11,7 +11,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -23,11 +23,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from parties.operator.interface import NotRecordedError, Operator
+from parties.operator.interface import NotRecordedError, Operator, State
 from smc.errors import InputError
 
 MAX_BODY = 64 * 1024  # bytes
-MAX_ENTRIES = 1000  # of the audit log, an answer
+MAX_ENTRIES = 1000  # of the audit log, or jobs: an answer
 LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?", re.IGNORECASE)
 
 Fields: TypeAlias = dict[str, Any]
@@ -49,9 +49,19 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
         before = _number(request, "before", 0) if "before" in request.query_params else None
         return operator.audit(last, before)
 
+    def jobs(request: Request, _: Fields) -> object:
+        last = _number(request, "last", 100)
+        if not 1 <= last <= MAX_ENTRIES:
+            raise InputError(f"last: must be from 1 to {MAX_ENTRIES}")
+        asked = request.query_params.getlist("state")
+        states: list[State] = [state for state in get_args(State) if state in asked]
+        if len(states) < len(set(asked)):
+            raise InputError(f"state: must be one of {', '.join(get_args(State))}")
+        return operator.jobs(last, request.query_params.get("before"), states)
+
     calls: list[tuple[str, str, int, Call]] = [
         ("GET", "/node", 200, lambda _, __: operator.node()),
-        ("GET", "/jobs", 200, lambda _, __: operator.jobs()),
+        ("GET", "/jobs", 200, jobs),
         ("POST", "/jobs", 201, lambda _, fields: operator.submit(fields)),
         ("GET", "/jobs/{id}", 200, lambda request, _: operator.job(_id(request))),
         ("POST", "/jobs/{id}/approve", 200, lambda request, fields: operator.approve(_id(request), _typed(fields))),

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
-from parties.operator.interface import JobResult, JobView, Operator
+from parties.operator.interface import ENDED, OPEN, JobResult, JobView, Operator
 from parties.web import results
 from parties.web.proposal import read_field
 from parties.web.render import Renderer
@@ -18,6 +18,7 @@ from parties.web.words import ended, nearness
 from smc.errors import InputError
 
 ENTRIES = 50  # of the audit log, a page
+JOBS, MOST_OPEN = 25, 200  # that have ended, and that have not
 
 
 class Pages:
@@ -27,14 +28,22 @@ class Pages:
         self._operator, self._renderer = operator, renderer
 
     def overview(self, visit: Visit, problem: str = "") -> Response:
-        """All jobs: those that wait for this party, those that will go on by themselves, all others."""
-        jobs = self._operator.jobs()
-        groups = {
-            "for_us": [job for job in jobs if job.waits_for_us],
-            "under_way": sorted((job for job in jobs if not ended(job) and not job.waits_for_us), key=nearness),
-            "over": [job for job in jobs if ended(job)],
+        """Jobs: those that wait for this party, those that will go on by themselves, the last of those that ended."""
+        before = visit.request.query_params.get("before")
+        open_jobs = self._operator.jobs(MOST_OPEN, states=OPEN)
+        try:
+            over = self._operator.jobs(JOBS + 1, before, ENDED)  # one more tells whether there are older ones
+        except InputError as error:
+            raise HTTPException(404, str(error)) from None
+        context: dict[str, object] = {
+            "live": "/" if before is None else "",
+            "for_us": [job for job in open_jobs if job.needs_us],
+            "under_way": sorted((job for job in open_jobs if not job.needs_us), key=nearness),
+            "over": over[:JOBS],
+            "older": over[JOBS - 1].id if len(over) > JOBS else None,
+            "first_page": before is None,
         }
-        return self._show(visit, "overview.html", problem, {"live": "/", "jobs": jobs, **groups})
+        return self._show(visit, "overview.html", problem, context)
 
     def job(self, visit: Visit, problem: str = "") -> Response:
         """All about one job."""

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from parties.operator.interface import Operator
+from parties.operator.interface import OPEN, Operator
 from parties.web.visits import Visit
 from parties.web.words import FILTERS, TESTS
 
@@ -44,10 +44,9 @@ class Renderer:
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
         """A page for somebody who has signed in; `live` in the context is where our script asks for its news."""
-        jobs = context.get("jobs") or self._operator.jobs()
         frame = {
             "node": self._operator.node(),
-            "waiting": sum(job.waits_for_us for job in jobs),
+            "waiting": sum(job.needs_us for job in self._operator.jobs(states=OPEN)),
             "form_token": visit.session.form_token,
             "path": visit.request.url.path,
             "live": "",

@@ -31,6 +31,8 @@ def lines(text: str, limit: int = 2000) -> list[str]:
 
 def state(job: JobView) -> str:
     """The state of a job in a few words."""
+    if job.waits_for_input:
+        return "waits for your input"
     if job.state == "waiting":
         whose = {("waiting", "waiting"): "both", ("waiting", "approved"): "your"}
         return f"waits for {whose.get((job.ours.verdict, job.theirs.verdict), 'the peer’s')} consent"
@@ -134,4 +136,8 @@ FILTERS: dict[str, Any] = {
     "plural": plural,
     "compact": compact,
 }
-TESTS: dict[str, Any] = {"needing_us": lambda job: job.waits_for_us, "ended": ended}
+TESTS: dict[str, Any] = {
+    "waiting_for_us": lambda job: job.waits_for_us,
+    "needing_us": lambda job: job.needs_us,
+    "ended": ended,
+}

@@ -1,8 +1,9 @@
 """How long a counted run would take on a link: both parties' traces played against each other.
 
-A message leaves when its sender has got to it and the link is free, takes size / rate to pass, and arrives a delay
-later. A party that receives waits for the arrival. Besides, every message costs each party some computing of its own
-(frames, encryption). Nothing else is assumed: pipelining and waiting come out of the two sequences of events.
+A message leaves when its sender has got to it and the link is free, takes size / rate to pass (or longer, where no more
+than a window may be under way), and arrives a delay later. A party that receives waits for the arrival. Besides, every
+message costs each party some computing of its own (frames, encryption). Nothing else is assumed: pipelining and waiting
+come out of the two sequences of events.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from collections import deque
 
 from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE
 from smc.counting.session import Event
-from smc.link_shape import LinkShape
+from smc.link_shape import Direction, LinkShape
 
 
 def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape) -> float:
     """Seconds until both parties have come to the end of their traces. ValueError if they do not fit each other."""
     clock = [0.0, 0.0]
-    link_free = [0.0, 0.0]
+    ways = Direction(shape), Direction(shape)
     place = [0, 0]
     arrivals: tuple[deque[tuple[float, float]], ...] = (deque(), deque())  # to party 0, to party 1: size, time
     while True:
@@ -30,10 +31,8 @@ def predicted_seconds(traces: tuple[list[Event], list[Event]], shape: LinkShape)
                     clock[party] += amount
                 elif kind == "send":
                     clock[party] += SECONDS_PER_MESSAGE + amount * SECONDS_PER_BYTE
-                    size = amount + FRAME_BYTES
-                    busy = 0.0 if shape.rate is None else 8 * size / shape.rate
-                    link_free[party] = max(clock[party], link_free[party]) + busy
-                    arrivals[peer].append((amount, link_free[party] + HAND_OVER_SECONDS + (shape.delay or 0.0)))
+                    arrival = ways[party].carry(round(amount) + FRAME_BYTES, clock[party])
+                    arrivals[peer].append((amount, arrival + HAND_OVER_SECONDS))
                 elif arrivals[party]:
                     size_, arrival = arrivals[party].popleft()
                     if size_ != amount:

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from parties.operator.interface import (
     NodeView,
     PredictedCost,
     Progress,
+    State,
     Verdict,
 )
 from parties.web import api
@@ -146,8 +147,11 @@ class FakeNode:
             tables=["patients"],
         )
 
-    def jobs(self) -> list[JobView]:
-        return list(reversed(self.known.values()))
+    def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
+        found = list(reversed(self.known.values()))
+        if before is not None:
+            found = found[found.index(self._find(before)) + 1 :]
+        return [job for job in found if not states or job.state in states][:last]
 
     def job(self, identifier: str) -> JobView:
         if self.script:

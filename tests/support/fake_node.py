@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,6 +23,7 @@ from parties.operator.interface import (
     NodeView,
     PredictedCost,
     Progress,
+    State,
     Verdict,
 )
 from parties.trees.tree import Leaf, Node, Split, TreeFile
@@ -189,9 +191,12 @@ class FakeNode:
             trouble="" if self.connected else "192.0.2.7:7000 does not answer",
         )
 
-    def jobs(self) -> list[JobView]:
+    def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         with self._lock:
-            return list(reversed(self._jobs.values()))
+            found = list(reversed(self._jobs.values()))
+        if before is not None:
+            found = found[found.index(self.job(before)) + 1 :]
+        return [job for job in found if not states or job.state in states][:last]
 
     def job(self, identifier: str) -> JobView:
         with self._lock:

@@ -144,6 +144,12 @@ def test_show_says_how_to_give_what_is_typed(party: Party) -> None:
     _, out, err = party("show", identifier)
     assert "asks for    value: Own number\n" in out
     assert err == "decide:  smc approve eeeeeeee --input value=-   or   smc refuse eeeeeeee --why TEXT\n"
+    asked = party.node.known[identifier].asked
+    party.node.add(identifier, protocol="equality", state="queued", ours=APPROVED, asked=asked)  # a rule permits it
+    assert party("show", identifier)[2] == "type what it asks for:  smc approve eeeeeeee --input value=-\n"
+    lines = party("jobs")[1].splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["!", "!"]
+    assert any("for our input" in line for line in lines)
 
 
 def test_show_says_how_far_it_is_and_how_it_ended(party: Party) -> None:
@@ -368,3 +374,18 @@ def test_the_node_of_this_directory_is_asked_by_default(party: Party) -> None:
     assert with_file == party("jobs") == party("jobs", "--state", "var", config=False)
     code, _, err = party("jobs", "--config", "other.toml", config=False)
     assert (code, err) == (2, "smc: cannot read other.toml: there is no such file\n")
+
+
+def test_jobs_are_listed_in_parts(party: Party) -> None:
+    """The newest first, so many at a time; who wants more is told how."""
+    party.node.known.clear()
+    for number in range(7):
+        identifier = f"{number}" * 32
+        party.node.known[identifier] = job_view(identifier)
+    assert [job["id"][0] for job in party.json("jobs", "--last", 3)] == ["6", "5", "4"]
+    code, _, err = party("jobs", "--last", 3)
+    assert code == 0
+    assert "--before 44444444" in err
+    assert [job["id"][0] for job in party.json("jobs", "--last", 3, "--before", "44444444")] == ["3", "2", "1"]
+    assert "older" not in party("jobs", "--last", 7)[2]
+    assert party("jobs", "--last", 0)[0] == 2

@@ -232,3 +232,17 @@ def test_what_ended_cannot_be_decided(pair: Pair) -> None:
     for call in (lambda: alice.cancel(job), lambda: bob.decide(job, "approved"), lambda: bob.begin(job)):
         with pytest.raises(InputError, match="refused"):
             call()
+
+
+def test_the_last_jobs_and_those_before(pair: Pair) -> None:
+    ledger = pair.parties[0].ledger
+    jobs = [propose(pair) for _ in range(7)]
+    for job in jobs[::2]:
+        ledger.cancel(job)
+    assert [record.id for record in ledger.last(3)] == jobs[:3:-1]
+    assert [record.id for record in ledger.last(2, before=jobs[3])] == [jobs[2], jobs[1]]
+    assert [record.id for record in ledger.last(9, states=("cancelled",))] == jobs[::-2]
+    assert [record.id for record in ledger.last(1, jobs[3], ("cancelled",))] == [jobs[2]]
+    assert ledger.last(5, before=jobs[0]) == []
+    with pytest.raises(InputError, match="no job begins"):
+        ledger.last(5, before="abcdef")

@@ -84,7 +84,7 @@ def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_pat
                     stranger.send(b"GET / HTTP/1.1\r\nHo")
         assert NodeClient(tmp_path / "state").node().name == "a"
         assert "smc_connected 0.0" in httpx.get(urls[1]).text
-        assert len(list(Path(f"/proc/{node.pid}/fd").iterdir())) < HARD - 32
+        assert len(list(Path(f"/proc/{node.pid}/fd").iterdir())) < HARD - 16
     node.terminate()
     assert node.wait(30) == 0
     assert node.stderr is not None

@@ -252,7 +252,7 @@ def test_the_document_runs_word_for_word(monkeypatch: pytest.MonkeyPatch) -> Non
     address, names, printed = free_address(), {}, io.StringIO()  # type: ignore[var-annotated]
     with contextlib.redirect_stdout(printed):
         for block in blocks:
-            exec(block.replace("127.0.0.1:7001", address), names)
+            exec(block.replace("127.0.0.1:7601", address), names)
     assert names["clinic_a"].tree_ == names["clinic_b"].tree_ == WHOLE
     assert re.search(r"True \d+ bytes sent", printed.getvalue())
     assert (names["keys"] / "tree.json").is_file()

@@ -178,14 +178,18 @@ def test_metrics_answer_this_machine_only_and_make_no_thread_a_connection(serve:
 
 @pytest.fixture
 def loggers() -> Iterator[None]:
-    """The loggers that a node takes over, given back."""
-    named = [logging.getLogger(name) for name in ("parties", "uvicorn", "asyncio")]
-    kept = [(logger, logger.handlers, logger.propagate) for logger in named]
+    """The loggers that a node takes over, as in a new process, and given back; servers of other tests set levels."""
+    named = [logging.getLogger(name) for name in ("parties", "uvicorn", "uvicorn.error", "asyncio")]
+    kept = [(logger, logger.handlers, logger.propagate, logger.level) for logger in named]
+    for logger in named:
+        logger.handlers, logger.propagate = [], True
+        logger.setLevel(logging.NOTSET)
     hook = threading.excepthook
     yield
     threading.excepthook = hook
-    for logger, handlers, propagate in kept:
+    for logger, handlers, propagate, level in kept:
         logger.handlers, logger.propagate = handlers, propagate
+        logger.setLevel(level)
 
 
 @pytest.mark.usefixtures("loggers")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from parties.operator.interface import Verdict
+from parties.operator.interface import Asked, Verdict
 from parties.trees.text import to_dot, to_text
 from parties.trees.tree import TreeFile, size
 from parties.web import results, words
@@ -94,6 +94,18 @@ def test_the_overview_puts_what_waits_for_us_first(node: FakeNode, browser: Brow
     assert order == sorted(order)
     assert page.count("/approve") == 1
     assert "<title>(1) Jobs" in page
+
+
+def test_a_job_that_a_rule_permits_asks_for_what_is_typed(node: FakeNode, browser: Browser) -> None:
+    rule = Verdict(verdict="approved", by="rule small questions")
+    asked = [Asked(name="value", title="Number", help="Own number, private")]
+    job = node.add(protocol="equality", state="queued", ours=rule, asked=asked)
+    page = browser.get("/").text
+    assert "waits for your input" in page
+    assert "<title>(1) Jobs" in page
+    assert 'name="typed-value"' in page.partition('id="for-us"')[2].partition("</section>")[0]
+    browser.send_form(f"/jobs/{job.id}/approve", page="job", **{"typed-value": "12"})
+    assert node.typed == {"value": 12}
 
 
 def test_empty_pages_say_what_to_do(node: FakeNode, browser: Browser) -> None:
@@ -307,3 +319,22 @@ def test_a_lost_peer_is_said(node: FakeNode, browser: Browser) -> None:
 def test_the_browser_needs_the_login_for_the_live_page_only(node: FakeNode) -> None:
     assert Browser(node, signed_in=False).get("/static/plotly.min.js").status_code == 200
     assert Browser(node).get(f"{ORIGIN}/static/../app.py").status_code == 404
+
+
+def test_the_jobs_in_pages(node: FakeNode, browser: Browser) -> None:
+    """However many have ended, a page shows some, and what is open is on the first whatever came after it."""
+    waiting = node.add(ours=WAITING, theirs=APPROVED)
+    over = [node.add() for _ in range(60)]
+    for job in over:
+        node.cancel(job.id)
+    seen: list[str] = []
+    path: str | None = "/"
+    while path is not None:
+        page = browser.get(path).text
+        assert len(page) < 120_000
+        assert waiting.id in page
+        seen += re.findall(r'<tr id="job-([0-9a-f]{32})"', page)
+        older = re.search(r'<a href="(/\?before=[0-9a-f]{32})">Older</a>', page)
+        path = older[1] if older else None
+    assert seen == [job.id for job in reversed(over)]
+    assert browser.get("/?before=" + "0" * 32).status_code == 404
