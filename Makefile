@@ -13,15 +13,15 @@ demo: $(STAMP)
 test: lint
 	$(BIN)/pytest
 
-# No other programs and hardly any waiting: under two minutes on two cores.
+# Neither nodes, databases, browsers nor many processes: under two minutes on two cores.
 QUICK := tests/test_help.py tests/test_layers.py tests/test_readme.py tests/test_tree_mirrors.py tests/proto \
-	tests/smc/test_*.py $(addprefix tests/smc/, primitives gmw yao engines/test_engines.py engines/test_views.py) \
+	tests/smc/test_*.py $(addprefix tests/smc/, primitives gmw yao engines/test_views.py) \
 	tests/protocols/test_questions.py tests/protocols/test_id3.py \
 	tests/parties/test_*.py $(addprefix tests/parties/, jobs operator policy tables trees commands web) \
 	$(addprefix tests/parties/node/test_, gate.py journal.py ledger.py proposal.py statement.py views.py)
 
 quick: lint
-	$(BIN)/pytest $(QUICK) --ignore=tests/parties/web/test_browser.py --ignore=tests/parties/commands/test_bench.py
+	$(BIN)/pytest $(QUICK) $(addprefix --ignore=tests/parties/, test_signals.py web/test_browser.py commands/test_bench.py)
 
 services:
 	bash scripts/services.sh

@@ -15,6 +15,7 @@ from parties.jobs.kind import KindSettings
 from parties.jobs.programs import arguments_of, load_program
 from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, parameters
+from smc.errors import InputError
 
 OWN = [one for one in parameters(KindSettings) if one.key in ENGINE]
 
@@ -47,10 +48,18 @@ def run(
             integers,
         )
     if as_json:
-        console.print_json({"result": json.loads(json.dumps(result, default=_plain)), "cost": report["total"]})
+        console.print_json({"result": _as_json(result), "cost": report["total"]})
         return
     console.out.print(str(result))
     console.show(console.cost_table(report), console.err)
+
+
+def _as_json(result: Any) -> Any:
+    """The result as JSON has it. `InputError` if JSON has no words for it, such as keys that are no texts."""
+    try:
+        return json.loads(json.dumps(result, default=_plain))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"the result cannot be written as JSON: {error}") from None
 
 
 def _plain(value: Any) -> Any:

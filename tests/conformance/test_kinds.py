@@ -258,7 +258,7 @@ def test_what_was_typed_is_asked_for_again_after_a_crash(pair: Nodes, smc: Smc) 
     for node, other in ((pair.b, pair.a), (pair.a, pair.b)):
         eventually(lambda node=node: job(node, identifier).why == needed)
         assert "asks for    value: Own number, private" in smc(node, "show", identifier)
-        assert job(other, identifier).state == "queued"
+        eventually(lambda other=other: job(other, identifier).state == "queued")
         assert needed in smc(node, "jobs", "--json")
         assert "value: the job asks for it" in smc(node, "approve", identifier, code=2)
         number = LARGE[0] if node is pair.a else LARGE[1]

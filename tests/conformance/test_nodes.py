@@ -118,9 +118,9 @@ def test_what_a_proposal_may_not_be(days: Nodes) -> None:
         with pytest.raises(InputError, match=message):
             days.a.client.submit(fields)
     elsewhere = submit(days.a, peer_table="nowhere", purpose="research")
-    left, _ = days.finished(elsewhere)
-    assert left.state == "refused"
-    assert "no table 'nowhere'" in left.why
+    eventually(lambda: job(days.a, elsewhere).state == "refused")
+    assert "no table 'nowhere'" in job(days.a, elsewhere).why
+    assert elsewhere not in [view.id for view in days.b.client.jobs()], "what does not fit is kept"
 
 
 def test_the_peer_is_away_when_a_job_is_proposed_and_decided(days: Nodes) -> None:

@@ -52,7 +52,7 @@ def ending(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 @BOTH
 @pytest.mark.parametrize(
-    "module", ["parties.cli", "click", "smc.errors", "parties.commands.questions", "pydantic", "grpc", "numpy"]
+    "module", ["parties.cli", "click", "smc.errors", "parties.commands.options", "pydantic", "grpc", "numpy"]
 )
 def test_while_a_module_is_loaded(identities: dict[str, Identity], number: signal.Signals, module: str) -> None:
     own, peer = identities["alice"], identities["bob"]

@@ -1,0 +1,138 @@
+"""`smc run`: a program of one's own with the peer's, in two processes; what is wrong with it is one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from parties.cli import run
+from tests.support.processes import Processes
+
+PROGRAMS = """
+import numpy as np
+from protocols.equality import equal
+
+
+def compared(engine, values, width):
+    found = equal(engine, values, width)
+    return {"equal": found, "how many": found.sum(), "width": width}
+
+
+def listed(engine, *values):
+    return [engine.party, *values]
+
+
+def unkeyed(engine):
+    return {(1, 2): 3}
+
+
+def fails(engine, value):
+    raise ValueError(f"cannot use\\nthis {value}")
+
+
+number = 5
+"""
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    started = Processes(tmp_path)
+    (tmp_path / "mine.py").write_text(PROGRAMS)
+    (tmp_path / "broken.py").write_text("import no_such_module\n")
+    yield started
+    started.stop()
+
+
+def test_both_get_the_result(processes: Processes) -> None:
+    common = ["run", "mine:compared"]
+    zero, one = processes.pair([*common, "5,7,9", 8, "--json"], [*common, "5,8,9", 8, "--json"])
+    assert (zero.code, one.code) == (0, 0), zero.err + one.err
+    first, second = json.loads(zero.out), json.loads(one.out)
+    assert first["result"] == second["result"] == {"equal": [True, False, True], "how many": 2, "width": 8}
+    assert first["cost"]["bytes_sent"] == second["cost"]["bytes_received"] > 0
+    assert first["cost"]["bits_opened"] == 3
+
+
+def test_the_result_as_text_by_the_engine_that_is_chosen(processes: Processes) -> None:
+    """Arguments are read as Python reads them, and the link decides on the engine."""
+    common = ["run", "mine:listed", "--engine", "auto"]
+    zero, one = processes.pair([*common, "1,2", "word", 0.5], [*common, "--integers", "7"])
+    assert (zero.code, one.code) == (0, 0), zero.err + one.err
+    assert (zero.out, one.out) == ("[0, [1, 2], 'word', 0.5]\n", "[1, 7]\n")
+    assert "engine auto" in zero.err
+
+
+def test_different_programs_are_exit_4_on_both_sides(processes: Processes) -> None:
+    done = processes.pair(["run", "mine:listed"], ["run", "mine:compared", "5", 8, "--engine", "gmw"])
+    for one in done:
+        assert one.code == 4
+        assert "mine:listed" in one.message
+        assert "mine:compared" in one.message
+        assert one.out == ""
+
+
+def test_a_program_that_fails_ends_the_peers_too(processes: Processes) -> None:
+    """Its party sees its error, in a line; the peer learns that there was one and nothing of it."""
+    zero, one = processes.pair(["run", "mine:fails", "4711"], ["run", "mine:fails", "4712"])
+    for done, own, other in ((zero, "4711", "4712"), (one, "4712", "4711")):
+        assert other not in done.err
+        assert "internal error, please report" not in done.err
+        if done.code == 2:
+            assert done.message == f"smc: mine:fails failed: ValueError: cannot use this {own}"
+        else:  # the peer was quicker
+            assert done.code == 3
+            assert "an error in its own input" in done.message
+    assert 2 in (zero.code, one.code)
+
+
+def test_what_json_has_no_words_for(processes: Processes) -> None:
+    for done in processes.pair(["run", "mine:unkeyed", "--json"], ["run", "mine:unkeyed", "--json"]):
+        assert (done.code, done.out) == (2, "")
+        assert done.message.startswith("smc: the result cannot be written as JSON: ")
+
+
+def test_values_of_different_number_are_an_error_at_both(processes: Processes) -> None:
+    common = ["run", "mine:compared"]
+    zero, one = processes.pair([*common, "5,7,9", 8], [*common, "5,7", 8])
+    for done in (zero, one):
+        assert done.code == 3
+        assert done.message.startswith("smc: ")
+        assert done.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "Missing argument 'MODULE:FUNCTION'"),
+        (["mine"], "the program 'mine' must be MODULE:FUNCTION, such as protocols.equality:equal"),
+        (["mine:"], "must be MODULE:FUNCTION"),
+        ([":listed"], "must be MODULE:FUNCTION"),
+        (["no_such_module:f"], "no_such_module cannot be loaded: ModuleNotFoundError: No module named"),
+        (["broken:f"], "broken cannot be loaded: ModuleNotFoundError"),
+        (["mine:lisred"], "mine has no function 'lisred' (did you mean 'listed'?)"),
+        (["mine:number"], "mine has no function 'number'"),
+        (["mine:listed", "--engine", "none"], "Invalid value for '--engine'"),
+        (["mine:listed", "--engine", "auto", "--ot", "ferret"], "engine auto chooses ot by itself"),
+        (["mine:listed"], "--listen HOST:PORT"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_run(
+    processes: Processes,
+    words: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before anything is dialled: one line, and exit code 2."""
+    monkeypatch.chdir(processes.directory)
+    monkeypatch.syspath_prepend(processes.directory)
+    assert run(["run", *words]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("smc: ")
+    assert told.err.count("\n") == 1
+    assert message in told.err
