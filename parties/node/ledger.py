@@ -7,12 +7,8 @@ rule, never otherwise.
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from itertools import islice
-from pathlib import Path
 from typing import Any, Literal
 
 from parties.jobs.means import Means
@@ -20,33 +16,22 @@ from parties.node import commitment, limits, outcome, proposal
 from parties.node.commitment import Commitments
 from parties.node.gate import Gate, Surroundings, Who
 from parties.node.inputs import Inputs
-from parties.node.journal import Journal
 from parties.node.limits import Refusals
 from parties.node.offers import Offers
 from parties.node.proposal import Proposal
-from parties.node.statement import End, Statement, state
-from parties.node.store import Record, Store
-from parties.operator.interface import ENDED, AuditEntry, AuditState, State
-from parties.records.kinds import Kind
+from parties.node.register import Register, now
+from parties.node.statement import Statement
+from parties.node.store import Record
+from parties.operator.interface import ENDED
 from parties.tables.unfit import without_cells
-from parties.text import quoted
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 
 DIFFERENT = "the two parties have signed different results"
-SHORTEST_NAME = 4  # of a job: so many digits of its identifier at least
 
 
-class ClosedError(InputError):
-    """The node has stopped: nothing is written any more."""
-
-
-class Ledger:
-    """All jobs of a node. Calls come from any thread.
-
-    `said` is told of every job of which the peer should hear our statement, `changed` of every job that has changed,
-    both after it is written. `address` is the peer's, when it is known.
-    """
+class Ledger(Register):
+    """What changes jobs: the operator, the peer, a session. `address` is the peer's, when it is known."""
 
     def __init__(
         self,
@@ -58,98 +43,16 @@ class Ledger:
         said: Callable[[str], None],
         changed: Callable[[str], None],
     ) -> None:
-        self._connection, self._who, self._gate, self._offers = connection, who, gate, offers
-        self._inputs = inputs
-        self._said, self._changed = said, changed
-        self._lock = threading.RLock()
-        self._store = Store(connection)
-        self._journal = Journal(connection, who)
+        super().__init__(connection, who, said, changed)
+        self._gate, self._offers, self._inputs = gate, offers, inputs
         self._refusals = Refusals()
-        self._running: set[str] = set()
-        self._closed = False
         self.address: str | None = None
-
-    # What there is.
-
-    def all(self) -> list[Record]:
-        """All jobs, the newest first."""
-        with self._lock:
-            return self._store.all()[::-1]
-
-    def last(self, most: int, before: str | None = None, states: Collection[State] = ()) -> list[Record]:
-        """The last jobs (proposed before the given one, in one of these states), the newest first."""
-        with self._lock:
-            jobs = self.all()
-            if before is not None:
-                jobs = jobs[jobs.index(self.find(before)) + 1 :]
-            return list(islice((job for job in jobs if not states or self.state(job) in states), most))
-
-    def find(self, beginning: str) -> Record:
-        """A job by an unambiguous beginning of its identifier, or `latest`. `InputError`: there is none, or several."""
-        if beginning == "latest":
-            newest = next(iter(self.all()), None)
-            if newest is None:
-                raise InputError("there is no job yet")
-            return newest
-        if len(beginning) < SHORTEST_NAME:
-            raise InputError(f"name the job {quoted(beginning)} by {SHORTEST_NAME} digits at least")
-        with self._lock:
-            found = [record for record in self._store.all() if record.id.startswith(beginning.lower())]
-            if len(found) != 1:
-                many = "no job begins" if not found else f"{len(found)} jobs begin"
-                raise InputError(f"{many} with {quoted(beginning)}; smc jobs lists all")
-            return found[0]
-
-    def state(self, record: Record) -> State:
-        """What has become of a job."""
-        return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
 
     def statement(self, identifier: str) -> bytes:
         """What we have to say of a job, now; empty if that is nothing."""
         with self._lock:
             record = self._store.get(identifier)
             return record.ours.to_bytes() if record is not None else self._refusals.take(identifier)
-
-    def to_greet(self) -> list[str]:
-        """The jobs to speak of on a new link: those that have not ended, or whose end the peer may not know."""
-        jobs = reversed(self.all())
-        return [record.id for record in jobs if not (record.ours.settled and _is_settled(record.theirs))]
-
-    def ready(self) -> list[Record]:
-        """Jobs that could begin or go on now, the oldest first."""
-        return [record for record in reversed(self.all()) if self.state(record) in ("queued", "interrupted")]
-
-    def entries(self, last: int, before: int | None) -> list[AuditEntry]:
-        """The last entries of the audit log, the newest first."""
-        with self._open():
-            return self._journal.entries(last, before)
-
-    def verify(self) -> AuditState:
-        """Whether the audit log is whole."""
-        with self._open():
-            return self._journal.verify()
-
-    def check(self, marker: Path) -> None:
-        """`InputError` if the log is not whole, not the one that was here before, or says other things than the jobs.
-
-        To go on with changed records would cover the change up. `marker` is the log's file beside the database.
-        """
-        with self._open():
-            self._journal.check(marker)
-            if self._journal.entries(1, None) and not (found := self._journal.verify()).ok:
-                raise InputError(f"the audit log is not whole: {found.problems[0]}; smc audit verify shows all")
-            if problem := self._journal.disagreement(self._store.all()):
-                raise InputError(f"{problem}: one of the two was changed")
-
-    def remember(self, marker: Path) -> None:
-        """Write down, outside the database, how far the log has come."""
-        with self._open():
-            self._journal.remember(marker)
-
-    def note(self, kind: Kind, **fields: Any) -> None:
-        """Record what concerns no job."""
-        with self._writing():
-            self._journal.note(kind, fields)
 
     # What the operator does.
 
@@ -162,7 +65,7 @@ class Ledger:
             judgement = self._gate.judge(made, "us", self._around(made))
             if judgement.verdict != "approved":
                 raise InputError(f"this cannot be proposed: {judgement.reason}")
-            ours = Statement(proposal=made, verdict="approved", by=judgement.by, at=_now())
+            ours = Statement(proposal=made, verdict="approved", by=judgement.by, at=now())
             record = self._begin(Record(proposed_by="us", ours=ours))
             self._inputs.put(made.id, job.typed)
         return self._tell(record)
@@ -190,7 +93,7 @@ class Ledger:
             if self.state(record) != "waiting" or record.ours.verdict != "waiting":
                 raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
             ours = record.ours.model_copy(
-                update={"verdict": verdict, "by": "operator", "at": _now(), "why": why.strip()[:500]}
+                update={"verdict": verdict, "by": "operator", "at": now(), "why": why.strip()[:500]}
             )
             self._journal.verdict(record.id, "us", ours)
             record = self._put(record.model_copy(update={"ours": ours, "reason": why.strip()}))
@@ -240,21 +143,21 @@ class Ledger:
 
         None if it is more than anybody could want, or does not fit what is offered here: then only an answer is kept.
         """
-        job, now = theirs.proposal, datetime.now(UTC)
+        job, moment = theirs.proposal, datetime.now(UTC)
         if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
             return None  # it has heard our refusal
         heard = (record for record in self._store.all() if record.proposed_by == "peer")
-        if why := limits.excess(theirs, size, heard, now):
+        if why := limits.excess(theirs, size, heard, moment):
             self._refusals.put(theirs, why)
             return None
         found = self._gate.judge(job, "peer", self._around(job))
         if found.by == "node":
             self._refusals.put(theirs, found.public)
             return None
-        at = _now() if found.verdict != "waiting" else None
+        at = now() if found.verdict != "waiting" else None
         ours = Statement(proposal=job, verdict=found.verdict, by=found.by, at=at, why=found.public)
         record = Record(proposed_by="peer", ours=ours, theirs=theirs, reason=found.reason)
-        return self._begin(record.model_copy(update={"heard_at": now.isoformat(), "heard_bytes": size}))
+        return self._begin(record.model_copy(update={"heard_at": moment.isoformat(), "heard_bytes": size}))
 
     def _hear_more(self, record: Record, theirs: Statement) -> Record:
         """News of a job that is not done."""
@@ -317,7 +220,7 @@ class Ledger:
             spent = outcome.added(record.spent, record.current)
             changes |= {"sessions": record.sessions + 1, "spent": spent, "current": {}, "depth": depth}
             changes |= {"tries": record.tries + bool(profile), "profile": profile or record.profile}
-            self._put(record.model_copy(update={"started_at": record.started_at or _now(), "note": "", **changes}))
+            self._put(record.model_copy(update={"started_at": record.started_at or now(), "note": "", **changes}))
 
     def reached(self, identifier: str, state: Any, total: Cost) -> None:
         """The checkpoint, as JSON: all steps in it are decided. `total` is the session's cost so far.
@@ -377,39 +280,7 @@ class Ledger:
             self._running.discard(identifier)
         self._changed(identifier)
 
-    def close(self) -> None:
-        """Close the database, when nobody is using it."""
-        with self._lock:
-            self._closed = True
-            self._connection.close()
-
     # How it is written.
-
-    @contextmanager
-    def _open(self) -> Iterator[None]:
-        """Nothing changes meanwhile. `ClosedError` if there is no database any more."""
-        with self._lock:
-            if self._closed:
-                raise ClosedError("the node has stopped")
-            yield
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Nothing changes meanwhile, and what is written inside is written together, or not at all."""
-        with self._open():
-            before = self._store.kept()
-            try:
-                with self._connection:
-                    yield
-            except BaseException:
-                self._store.go_back(before)
-                raise
-
-    def _get(self, identifier: str) -> Record:
-        record = self._store.get(identifier)
-        if record is None:
-            raise InputError("there is no such job here")
-        return record
 
     def _get_running(self, identifier: str) -> Record:
         """The job of a session. `LinkError` if it was ended meanwhile: then nothing of it may go on."""
@@ -464,24 +335,6 @@ class Ledger:
         if record.note != why:
             self._put(record.model_copy(update={"note": why}))
 
-    def _end(self, record: Record, end: End, why: str, error: BaseException | None = None) -> Record:
-        ours = record.ours.model_copy(update={"end": end, "why": why[:500], "signed": None})
-        self._journal.ended(record, "us", ours, error)
-        return self._put(record.model_copy(update={"ours": ours}))
-
-    def _put(self, record: Record) -> Record:
-        if self.state(record) in ENDED and record.ended_at is None:
-            ours = record.ours.model_copy(update={"settled": True})
-            record = record.model_copy(update={"ours": ours, "ended_at": _now()})
-        self._store.put(record)
-        return record
-
-    def _tell(self, record: Record, say: bool = True) -> Record:
-        if say:
-            self._said(record.id)
-        self._changed(record.id)
-        return record
-
     def _around(self, job: Proposal) -> Surroundings:
         """What counts beside the job when it is judged."""
         at = datetime.now().astimezone()
@@ -501,11 +354,3 @@ class Ledger:
     def _described(self, record: Record) -> str:
         found = self.state(record)
         return "waiting for the peer's consent" if found == "waiting" else found
-
-
-def _is_settled(side: Statement | None) -> bool:
-    return side is not None and side.settled
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

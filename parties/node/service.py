@@ -27,8 +27,9 @@ from parties.node.events import Events
 from parties.node.gate import Gate, Who
 from parties.node.health import Health
 from parties.node.inputs import Inputs, Secrets
-from parties.node.ledger import ClosedError, Ledger
+from parties.node.ledger import Ledger
 from parties.node.offers import Offers
+from parties.node.register import ClosedError
 from parties.node.settings import NodeFile
 from parties.node.store import Record
 from parties.operator.interface import (

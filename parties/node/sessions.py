@@ -27,8 +27,9 @@ from parties.node import outcome
 from parties.node.events import Events
 from parties.node.executor import Event, Finished, Linked, Met, Order, Reached, Stopped, Worker
 from parties.node.inputs import Secrets
-from parties.node.ledger import ClosedError, Ledger
+from parties.node.ledger import Ledger
 from parties.node.prediction import predicted
+from parties.node.register import ClosedError
 from parties.node.store import Record
 from parties.operator.interface import ENDED, Progress
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError

@@ -1,0 +1,183 @@
+"""The jobs of a node as they are kept: found, listed, and changed together with their entries in the audit log."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from parties.node.gate import Who
+from parties.node.journal import Journal
+from parties.node.statement import End, Statement, state
+from parties.node.store import Record, Store
+from parties.operator.interface import ENDED, AuditEntry, AuditState, State
+from parties.records.kinds import Kind
+from parties.text import quoted
+from smc.errors import InputError
+
+SHORTEST_NAME = 4  # of a job: so many digits of its identifier at least
+
+
+class ClosedError(InputError):
+    """The node has stopped: nothing is written any more."""
+
+
+class Register:
+    """All jobs of a node, and its audit log. Calls come from any thread.
+
+    `said` is told of every job of which the peer should hear our statement, `changed` of every job that has changed,
+    both after it is written.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, who: Who, said: Callable[[str], None], changed: Callable[[str], None]
+    ) -> None:
+        self._connection, self._who = connection, who
+        self._said, self._changed = said, changed
+        self._lock = threading.RLock()
+        self._store = Store(connection)
+        self._journal = Journal(connection, who)
+        self._running: set[str] = set()
+        self._closed = False
+
+    # What there is.
+
+    def all(self) -> list[Record]:
+        """All jobs, the newest first."""
+        with self._lock:
+            return self._store.all()[::-1]
+
+    def last(self, most: int, before: str | None = None, states: Collection[State] = ()) -> list[Record]:
+        """The last jobs (proposed before the given one, in one of these states), the newest first."""
+        with self._lock:
+            jobs = self.all()
+            if before is not None:
+                jobs = jobs[jobs.index(self.find(before)) + 1 :]
+            return list(islice((job for job in jobs if not states or self.state(job) in states), most))
+
+    def find(self, beginning: str) -> Record:
+        """A job by an unambiguous beginning of its identifier, or `latest`. `InputError`: there is none, or several."""
+        if beginning == "latest":
+            newest = next(iter(self.all()), None)
+            if newest is None:
+                raise InputError("there is no job yet")
+            return newest
+        if len(beginning) < SHORTEST_NAME:
+            raise InputError(f"name the job {quoted(beginning)} by {SHORTEST_NAME} digits at least")
+        with self._lock:
+            found = [record for record in self._store.all() if record.id.startswith(beginning.lower())]
+            if len(found) != 1:
+                many = "no job begins" if not found else f"{len(found)} jobs begin"
+                raise InputError(f"{many} with {quoted(beginning)}; smc jobs lists all")
+            return found[0]
+
+    def state(self, record: Record) -> State:
+        """What has become of a job."""
+        return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
+
+    def to_greet(self) -> list[str]:
+        """The jobs to speak of on a new link: those that have not ended, or whose end the peer may not know."""
+        jobs = reversed(self.all())
+        return [record.id for record in jobs if not (record.ours.settled and _is_settled(record.theirs))]
+
+    def ready(self) -> list[Record]:
+        """Jobs that could begin or go on now, the oldest first."""
+        return [record for record in reversed(self.all()) if self.state(record) in ("queued", "interrupted")]
+
+    def entries(self, last: int, before: int | None) -> list[AuditEntry]:
+        """The last entries of the audit log, the newest first."""
+        with self._open():
+            return self._journal.entries(last, before)
+
+    def verify(self) -> AuditState:
+        """Whether the audit log is whole."""
+        with self._open():
+            return self._journal.verify()
+
+    def check(self, marker: Path) -> None:
+        """`InputError` if the log is not whole, not the one that was here before, or says other things than the jobs.
+
+        To go on with changed records would cover the change up. `marker` is the log's file beside the database.
+        """
+        with self._open():
+            self._journal.check(marker)
+            if self._journal.entries(1, None) and not (found := self._journal.verify()).ok:
+                raise InputError(f"the audit log is not whole: {found.problems[0]}; smc audit verify shows all")
+            if problem := self._journal.disagreement(self._store.all()):
+                raise InputError(f"{problem}: one of the two was changed")
+
+    def remember(self, marker: Path) -> None:
+        """Write down, outside the database, how far the log has come."""
+        with self._open():
+            self._journal.remember(marker)
+
+    def note(self, kind: Kind, **fields: Any) -> None:
+        """Record what concerns no job."""
+        with self._writing():
+            self._journal.note(kind, fields)
+
+    def close(self) -> None:
+        """Close the database, when nobody is using it."""
+        with self._lock:
+            self._closed = True
+            self._connection.close()
+
+    # How it is written.
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """Nothing changes meanwhile. `ClosedError` if there is no database any more."""
+        with self._lock:
+            if self._closed:
+                raise ClosedError("the node has stopped")
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Nothing changes meanwhile, and what is written inside is written together, or not at all."""
+        with self._open():
+            before = self._store.kept()
+            try:
+                with self._connection:
+                    yield
+            except BaseException:
+                self._store.go_back(before)
+                raise
+
+    def _get(self, identifier: str) -> Record:
+        record = self._store.get(identifier)
+        if record is None:
+            raise InputError("there is no such job here")
+        return record
+
+    def _put(self, record: Record) -> Record:
+        if self.state(record) in ENDED and record.ended_at is None:
+            ours = record.ours.model_copy(update={"settled": True})
+            record = record.model_copy(update={"ours": ours, "ended_at": now()})
+        self._store.put(record)
+        return record
+
+    def _end(self, record: Record, end: End, why: str, error: BaseException | None = None) -> Record:
+        ours = record.ours.model_copy(update={"end": end, "why": why[:500], "signed": None})
+        self._journal.ended(record, "us", ours, error)
+        return self._put(record.model_copy(update={"ours": ours}))
+
+    def _tell(self, record: Record, say: bool = True) -> Record:
+        if say:
+            self._said(record.id)
+        self._changed(record.id)
+        return record
+
+
+def _is_settled(side: Statement | None) -> bool:
+    return side is not None and side.settled
+
+
+def now() -> str:
+    """The time as it is kept."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
