@@ -111,6 +111,7 @@ def test_a_job_that_a_rule_permits_asks_for_what_is_typed(node: FakeNode, browse
 def test_empty_pages_say_what_to_do(node: FakeNode, browser: Browser) -> None:
     assert "Propose one" in browser.get("/").text
     assert "Nothing has happened yet" in browser.get("/audit").text
+    assert not any('class="paging"' in browser.get(path).text for path in ("/", "/audit"))
     node.tables = []
     assert "[tables.NAME]" in browser.get("/propose").text
 
