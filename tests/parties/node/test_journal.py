@@ -131,7 +131,7 @@ def test_only_the_runs_of_today_count(
     with paired(tmp_path, identities, rules) as pair:
         then = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
         with monkeypatch.context() as patched:
-            patched.setattr(ledgers, "_now", lambda: then)  # the clock: no call tells the ledger what time it is
+            patched.setattr(ledgers, "now", lambda: then)  # the clock: no call tells the ledger what time it is
             propose(pair)
             pair.deliver()
         job = propose(pair)
