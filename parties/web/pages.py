@@ -12,13 +12,13 @@ from parties.jobs.settings import private_parameters
 from parties.operator.interface import ENDED, OPEN, JobResult, JobView, Operator
 from parties.web import results
 from parties.web.proposal import read_field
-from parties.web.render import Renderer
+from parties.web.render import MOST_OPEN, Renderer
 from parties.web.visits import Visit
 from parties.web.words import ended, nearness
 from smc.errors import InputError
 
 ENTRIES = 50  # of the audit log, a page
-JOBS, MOST_OPEN = 25, 200  # that have ended, and that have not
+JOBS = 25  # that have ended, a page
 
 
 class Pages:
@@ -36,6 +36,7 @@ class Pages:
         except InputError as error:
             raise HTTPException(404, str(error)) from None
         context: dict[str, object] = {
+            "open_jobs": open_jobs,
             "live": "/" if before is None else "",
             "for_us": [job for job in open_jobs if job.needs_us],
             "under_way": sorted((job for job in open_jobs if not job.needs_us), key=nearness),

@@ -19,6 +19,7 @@ EXPLANATIONS = {
     405: "This address does not take such a request.",
     500: "Something went wrong inside the node. Its log says what.",
 }
+MOST_OPEN = 200  # jobs that have not ended, on a page
 
 
 @cache
@@ -44,9 +45,11 @@ class Renderer:
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
         """A page for somebody who has signed in; `live` in the context is where our script asks for its news."""
+        known = context.get("open_jobs")
+        jobs = self._operator.jobs(MOST_OPEN, states=OPEN) if known is None else known
         frame = {
             "node": self._operator.node(),
-            "waiting": sum(job.needs_us for job in self._operator.jobs(states=OPEN)),
+            "waiting": sum(job.needs_us for job in jobs),
             "form_token": visit.session.form_token,
             "path": visit.request.url.path,
             "live": "",
