@@ -261,9 +261,7 @@ class Ledger(Register):
     def remark(self, identifier: str, note: str) -> None:
         """Why the job does not go on now, for our operator."""
         with self._writing():
-            record = self._get(identifier)
-            if record.note != note:
-                self._put(record.model_copy(update={"note": note}))
+            self._not_now(self._get(identifier), note)
 
     def failed(self, identifier: str, error: BaseException, public: str) -> None:
         """The job cannot go on; the error is for our operator, `public` is what the peer is told."""

@@ -43,21 +43,16 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
     """
 
     def audit(request: Request, _: Fields) -> object:
-        last = _number(request, "last", 100)
-        if not 1 <= last <= MAX_ENTRIES:
-            raise InputError(f"last: must be from 1 to {MAX_ENTRIES}")
+        last = _last(request)
         before = _number(request, "before", 0) if "before" in request.query_params else None
         return operator.audit(last, before)
 
     def jobs(request: Request, _: Fields) -> object:
-        last = _number(request, "last", 100)
-        if not 1 <= last <= MAX_ENTRIES:
-            raise InputError(f"last: must be from 1 to {MAX_ENTRIES}")
         asked = request.query_params.getlist("state")
         states: list[State] = [state for state in get_args(State) if state in asked]
         if len(states) < len(set(asked)):
             raise InputError(f"state: must be one of {', '.join(get_args(State))}")
-        return operator.jobs(last, request.query_params.get("before"), states)
+        return operator.jobs(_last(request), request.query_params.get("before"), states)
 
     calls: list[tuple[str, str, int, Call]] = [
         ("GET", "/node", 200, lambda _, __: operator.node()),
@@ -159,6 +154,14 @@ def _typed(fields: Fields) -> Fields | None:
     if not isinstance(typed, dict) or fields.keys() - {"typed"}:
         raise InputError('the request must be {"typed": {NAME: VALUE}}')
     return typed or None
+
+
+def _last(request: Request) -> int:
+    """How many are asked for. `InputError` if that is none, or too many."""
+    last = _number(request, "last", 100)
+    if not 1 <= last <= MAX_ENTRIES:
+        raise InputError(f"last: must be from 1 to {MAX_ENTRIES}")
+    return last
 
 
 def _number(request: Request, key: str, default: int) -> int:
