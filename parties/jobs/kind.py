@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from parties.canonical import canonical
 from parties.jobs.means import Means, Opened
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
+from parties.jobs.spending import Spending
 from parties.settings import Settings, merge, required
 from smc.errors import InputError
 
@@ -149,6 +150,18 @@ class Kind(ABC):
     @abstractmethod
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """How many values of each kind a run opens that ends in this state, or one step of it."""
+
+    # What it takes of the table's privacy.
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """What a run spends of each party's privacy budget, one use after the other; nothing if it adds no noise."""
+        return ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether it opens a joint number without noise: each party then learns the other's, by subtraction."""
+        return False
 
     # Whether it can be had here.
 
@@ -286,6 +299,7 @@ __all__ = [
     "KindSettings",
     "Means",
     "Opened",
+    "Spending",
     "State",
     "Step",
     "Told",

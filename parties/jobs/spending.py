@@ -1,0 +1,24 @@
+"""What a job spends of a table's privacy budget: events, not sums, so that any way of adding up can be used later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Adjacency: TypeAlias = Literal["add-remove", "replace"]
+
+
+@dataclass(frozen=True)
+class Spending:
+    """A noisy mechanism used `times` times in sequence on the same rows, each with this loss.
+
+    Neighbouring tables differ by one row added or removed, or by one row replaced. The loss of one use is pure
+    (`epsilon`), or zero-concentrated (`rho`, and then `epsilon` is 0); `delta` is what it fails by besides.
+    """
+
+    mechanism: str
+    epsilon: float = 0.0
+    rho: float = 0.0
+    delta: float = 0.0
+    adjacency: Adjacency = "add-remove"
+    times: int = 1
