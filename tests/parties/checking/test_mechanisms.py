@@ -18,6 +18,7 @@ from parties.checking.mechanisms import MECHANISMS, Promise, choose, sums
 from protocols.release.choice import choice_law
 from protocols.release.laplace import DiscreteLaplace
 from smc.engines import Engine
+from tests.support.exact_laws import ExactLaw, chosen, shifted
 
 SAMPLES = 1 << 16
 ONE = Promise(Fraction(1))
@@ -99,6 +100,25 @@ def test_repeat_until_valid_is_not_free() -> None:
 def test_the_monotone_rule_where_scores_move_both_ways(name: str) -> None:
     law = choice_law(Fraction(1), 1, monotone=True, candidates=2)
     assert not found(planted(name, choose([(0, 2), (1, 1)], law), "replace")).holds
+
+
+def exact(name: str, table: int, epsilon: Fraction) -> ExactLaw:
+    """The law of what a mechanism opens, from that of its noise."""
+    if name == "count":
+        return shifted(DiscreteLaplace(1 / epsilon).probabilities(), 20 + table)
+    return chosen([(0, 1), (1, 1)][table], choice_law(epsilon, 1, monotone=True, candidates=2).probabilities())
+
+
+@pytest.mark.parametrize("table", [0, 1])
+@pytest.mark.parametrize("name", ["count", "top"])
+def test_the_answers_have_the_exact_law(name: str, table: int) -> None:
+    """No outcome's share is off by more than it is with probability 1e-9 (Hoeffding, for all outcomes at once)."""
+    answers = sample(MECHANISMS[name](ONE), table, SAMPLES, seed=b"law")
+    law = exact(name, table, ONE.epsilon)
+    tolerance = np.sqrt(np.log(2 * len(law) / 1e-9) / (2 * SAMPLES))
+    assert set(np.unique(answers).tolist()) <= set(law)
+    for outcome, chance in law.items():
+        assert abs(float(np.mean(answers == outcome)) - float(chance)) < tolerance
 
 
 def test_two_steps_of_the_same_seed_are_the_same() -> None:
