@@ -30,7 +30,7 @@ from benchmarks.peers.samples import Sample
 from parties import console
 from parties.bench import machine
 from parties.files import write_text
-from parties.jobs.id3 import Id3Settings
+from parties.jobs.id3_settings import Id3Settings
 from smc.errors import SmcError
 
 OURS = "smc"

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from parties.identity import Identity
-from parties.jobs.id3 import Id3, Id3Settings
+from parties.jobs.id3 import Id3
+from parties.jobs.id3_settings import Id3Settings
 from parties.node.gate import Gate, Who
 from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger

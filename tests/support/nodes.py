@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parties.identity import create
-from parties.jobs.id3 import Id3, Id3Settings
+from parties.jobs.id3_result import named
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
 from parties.tables import schema
@@ -248,4 +248,4 @@ def clear_tree(nodes: Nodes, **parameters: Any) -> Any:
         counts = RowCounts(problem.domains, problem.classes, own.rows, own.classes)
         return id3(make_engine(session, "clear"), problem, counts)
 
-    return to_json(Id3(Id3Settings(), agreed, target).named(run_local(program)[0]))
+    return to_json(named(run_local(program)[0], agreed, target))

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from parties.canonical import job_digest
-from parties.jobs.id3 import Id3, Id3Settings
+from parties.jobs.id3 import Id3
+from parties.jobs.id3_exact import Exact
+from parties.jobs.id3_result import indexed, named
+from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.millionaires import Millionaires
 from parties.tables.schema import Schema
 from parties.trees.tree import Leaf, Split
@@ -43,21 +46,23 @@ def test_private_things_do_not_enter_the_job() -> None:
 
 
 def test_the_problem_and_the_names() -> None:
-    problem = Id3(Id3Settings(), SCHEMA, "class").problem
+    problem = Exact(Id3Settings(), SCHEMA, "class").problem
     assert (problem.domains, problem.classes, problem.max_rows) == ((2, 3), 2, 65535)
     tree = id3.Split(1, (id3.Leaf(0), id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1)))
-    assert Id3(Id3Settings(), SCHEMA, "class").named(tree) == Split(
+    found = named(tree, SCHEMA, "class")
+    assert found == Split(
         "b", {"u": Leaf("no"), "v": Split("a", {"x": Leaf("yes"), "y": Leaf("no")}), "w": Leaf("yes")}
     )
+    assert indexed(found, SCHEMA, "class") == tree
 
 
 def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
     wide = Schema({f"a{i}": ("x", "y") for i in range(202)}, "a0")
     with pytest.raises(InputError, match="--max-depth"):
-        _ = Id3(Id3Settings(), wide, "a0").problem
-    assert Id3(Id3Settings(max_depth=200), wide, "a0").problem.max_depth == 200
+        Exact(Id3Settings(), wide, "a0").check()
+    Exact(Id3Settings(max_depth=200), wide, "a0").check()
 
 
 def test_what_does_not_fit_the_word_is_refused() -> None:
     with pytest.raises(InputError, match="--delta"):
-        _ = Id3(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class").problem
+        Exact(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class").check()

@@ -1,0 +1,42 @@
+"""What can be asked of a joint decision tree: the settings of the kind `id3`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from parties.jobs.kind import Extra
+from parties.jobs.settings import MAX_ROWS, AnyEngine, KindSettings, output, own_file, public
+from parties.settings import Count, LocalPath
+
+
+class Id3Settings(KindSettings):
+    """`smc id3`."""
+
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+    target: str | None = public(None, "Target", "The class column", none="target in the schema")
+    columns: tuple[str, ...] | None = public(
+        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", node=True
+    )
+    delta: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
+        0.001, "Delta", "Attributes whose conditional entropy is so near the best are as good"
+    )
+    min_rows: Count = public(0, "Fewest rows", "Nodes with at most so many rows, of both together, become leaves")
+    max_depth: Count | None = public(
+        None, "Most levels", "Deepest level of the tree: questions one after the other", none="no limit"
+    )
+    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
+        MAX_ROWS, "Row bound", "Public bound: no party has more rows"
+    )
+    engine: AnyEngine = public("mixed", "Engine", "How it is computed; auto measures the link and chooses")
+    out: LocalPath | None = output("Write the tree as JSON.")
+    dot: LocalPath | None = output("Write the tree in Graphviz's DOT.")
+    svg: LocalPath | None = output("Draw the tree.")
+
+
+class Id3Extra(Extra):
+    """`smc estimate id3`."""
+
+    tree: LocalPath | None = own_file("Tree", "The tree of an earlier run: then the costs are exact.")
