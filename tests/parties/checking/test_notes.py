@@ -20,7 +20,7 @@ GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 def test_what_epsilon_eight_permits() -> None:
     """Note 000: e^8 = 2981, so that 1 and 0.0003 would be near enough."""
     assert round(math.exp(8)) == 2981
-    assert 1 / 2981 == pytest.approx(0.0003, abs=1e-4)
+    assert round(1 / math.exp(8), 4) == 0.0003
 
 
 def test_the_table_of_epsilons_in_the_document() -> None:
@@ -49,7 +49,7 @@ def revenue(price: float, buyers: tuple[float, ...] = BUYERS) -> float:
 
 
 def test_the_price_that_three_buyers_pay() -> None:
-    """Note 000: u(1) = 3, u(3.01) = 3.01, u(3.02) = 0; a small step too far loses all, so noise on the price is no use."""
+    """Note 000: u(1) = 3, u(3.01) = 3.01, u(3.02) = 0; one step too far loses all: no use for noise on a price."""
     assert [revenue(price) for price in PRICES] == [3.0, 3.01, 0.0]
 
 
@@ -110,7 +110,7 @@ def moved_by_one_value(function: object, size: int) -> float:
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 def test_how_far_one_row_moves_a_statistic(size: int) -> None:
-    """Note 004: a mean by (b - a) / n, a standard deviation by at most 1 / sqrt n; maximum and median by 1/2 or more."""
+    """Note 004: a mean (b - a) / n, a standard deviation at most 1 / sqrt n; maximum and median not less than 1/2."""
     assert moved_by_one_value(np.mean, size) == pytest.approx(1 / size)
     assert moved_by_one_value(np.std, size) <= 1 / math.sqrt(size) + 1e-12
     assert moved_by_one_value(np.max, size) == 1.0
