@@ -21,11 +21,13 @@ from protocols.release.choice import choice_law, noisy_choice
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law
 from protocols.release.numbers import noisy_sums
+from protocols.release.response import offset_law, respond
 from smc.engines import Engine
 from smc.errors import InputError
 from smc.primitives.prg import KEY_BYTES, Prg
 
 WIDTH = 8  # bits of each party's numbers
+ANSWERS = 3  # of a randomized response
 BOUND = 10  # of a value that is summed
 LEAST_EPSILON = Fraction(1, 1 << 20)
 GREATEST_EPSILON = 16  # beyond it an outcome of the neighbour is not seen in as many samples as there can be
@@ -117,6 +119,19 @@ def top_any(promise: Promise) -> Mechanism:
     return _pure("top-any", "scores (0, 2), or (1, 1)", promise, choose([(0, 2), (1, 1)], law))
 
 
+def response(promise: Promise) -> Mechanism:
+    """Randomized response: one of three answers."""
+    law = offset_law(promise.epsilon, ANSWERS)
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        own = np.full((2, copies), 0, dtype=np.uint8)
+        own[0] = table if engine.party else 0
+        left, right = engine.both(own)
+        return respond(engine, left ^ right, ANSWERS, law)
+
+    return _pure("response", f"the first of {ANSWERS} answers, or the second", promise, draw)
+
+
 MECHANISMS: dict[str, Callable[[Promise], Mechanism]] = {
     "count": count,
     "clamped": clamped,
@@ -125,6 +140,7 @@ MECHANISMS: dict[str, Callable[[Promise], Mechanism]] = {
     "repeated": repeated,
     "top": top,
     "top-any": top_any,
+    "response": response,
 }
 
 

@@ -10,8 +10,10 @@ from itertools import combinations_with_replacement, permutations
 import numpy as np
 import pytest
 
-from parties.analysis.losses import guessing_limit
+from parties.analysis.losses import excess, guessing_limit
 from protocols.release.choice import choice_law
+from protocols.release.response import offset_law
+from tests.support.exact_laws import ExactLaw
 from tests.support.places import ROOT
 
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -38,6 +40,58 @@ def test_the_guesser_of_note_004() -> None:
     assert guessing_limit(0.0) == 1.0
     assert guessing_limit(100.0) == pytest.approx(2.0)
     assert guessing_limit(math.log(3)) == pytest.approx(2 * 3 / 4)
+
+
+def response(epsilon: Fraction, answers: int) -> list[ExactLaw]:
+    """The exact law of the answer to each truth."""
+    offsets = offset_law(epsilon, answers).probabilities()
+    return [{(truth + offset) % answers: chance for offset, chance in offsets.items()} for truth in range(answers)]
+
+
+LN_3 = Fraction(math.log(3))
+
+
+def test_randomized_response_with_fair_coins() -> None:
+    """3/4 of the truth, 1/4 of the other: epsilon = ln 3. (Note 000 prints P(No | yes) = 1/2: it is 1/4.)"""
+    heads, tails = 1 * Fraction(1, 2) + Fraction(1, 2) * Fraction(1, 2), 0 * Fraction(1, 2) + Fraction(1, 4)
+    assert (heads, tails, heads + tails) == (Fraction(3, 4), Fraction(1, 4), 1)
+    no, yes = response(LN_3, 2)
+    for law, truth in ((no, 0), (yes, 1)):
+        assert float(law[truth]) == pytest.approx(0.75, abs=1e-12)
+        assert float(law[1 - truth]) == pytest.approx(0.25, abs=1e-12)
+    assert excess(no, yes, math.log(3)) < 1e-11
+    assert excess(no, yes, math.log(2.99)) > 1e-4
+
+
+@pytest.mark.parametrize("told", [0.1, 0.5, 0.9])
+def test_randomized_response_with_biased_coins(told: float) -> None:
+    """With probability q the truth, else a fair coin: epsilon = ln((1 + q) / (1 - q))."""
+    epsilon = math.log((1 + told) / (1 - told))
+    no, yes = response(Fraction(epsilon), 2)
+    assert float(yes[1]) == pytest.approx(told + (1 - told) / 2, abs=1e-12)
+    assert excess(no, yes, epsilon) < 1e-11
+    assert excess(no, yes, epsilon * 0.99) > 1e-4
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.2, 1.0])
+def test_the_share_that_the_answers_tell(truth: float) -> None:
+    """(x - 0.25) / 0.5 of a share x of "yes" is the true share, on the average."""
+    no, yes = response(LN_3, 2)
+    answered = truth * float(yes[1]) + (1 - truth) * float(no[1])
+    assert (answered - 0.25) / 0.5 == pytest.approx(truth, abs=1e-11)
+
+
+@pytest.mark.parametrize("answers", [2, 3, 7])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(5)])
+def test_randomized_response_with_several_answers(answers: int, epsilon: Fraction) -> None:
+    """e^epsilon / (e^epsilon + k - 1) of the truth, 1 / (e^epsilon + k - 1) of each other."""
+    laws = response(epsilon, answers)
+    whole = math.exp(epsilon) + answers - 1
+    assert float(laws[1][1]) == pytest.approx(math.exp(epsilon) / whole, abs=1e-12)
+    assert [float(laws[1][other]) for other in range(answers) if other != 1] == pytest.approx(
+        [1 / whole] * (answers - 1), abs=1e-12
+    )
+    assert all(excess(one, other, float(epsilon)) < 1e-9 for one in laws for other in laws)
 
 
 PRICES = (1.0, 3.01, 3.02)

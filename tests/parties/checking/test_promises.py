@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import product
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given, settings
@@ -15,9 +16,11 @@ from hypothesis import strategies as st
 
 from parties.analysis.losses import excess
 from protocols.release.choice import choice_law
+from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law
+from protocols.release.response import offset_law
 from tests.support.exact_laws import chosen, shifted, together
 
 EPSILONS = st.fractions(Fraction(1, 10), 4, max_denominator=20)
@@ -121,3 +124,41 @@ def test_the_exact_law_of_a_choice_is_whole(scores: list[int]) -> None:
     law = chosen(scores, OneSidedGeometric(Fraction(1), 10).probabilities())
     assert sum(law.values()) == 1
     assert min(law.values()) > 0
+
+
+@given(EPSILONS, st.integers(2, 9))
+@settings(deadline=None, max_examples=30)
+def test_a_randomized_response(epsilon: Fraction, answers: int) -> None:
+    law = offset_law(epsilon, answers)
+    first, second = ({(truth + by) % answers: p for by, p in law.probabilities().items()} for truth in (0, 1))
+    assert excess(first, second, float(epsilon)) <= allowed(law, epsilon)
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1), Fraction(7, 2), Fraction(20)])
+@pytest.mark.parametrize("moved", [1, 3])
+def test_gaussian_noise_by_its_rho(sigma: Fraction, moved: int) -> None:
+    """rho = D^2 / (2 sigma^2) keeps (epsilon, e^(-(epsilon - rho)^2 / (4 rho))) for all epsilon (Bun, Steinke 2016)."""
+    law = discrete_gaussian(sigma**2)
+    masses, rho = law.probabilities(), float(moved**2 / (2 * sigma**2))
+    for epsilon in (rho + step * math.sqrt(rho) for step in (0.5, 1, 2, 4, 8)):
+        found = excess(masses, shifted(masses, moved), epsilon)
+        delta = math.exp(-((epsilon - rho) ** 2) / (4 * rho))
+        assert found <= delta + float(law.distance) * (1 + math.exp(epsilon))
+        if sigma == 20:
+            assert found == pytest.approx(continuous(20 / moved, epsilon), rel=0.02)
+
+
+def continuous(ratio: float, epsilon: float) -> float:
+    """The least delta of the continuous Gaussian with sigma / D = `ratio` (Balle, Wang 2018)."""
+    below = NormalDist().cdf
+    half, step = 1 / (2 * ratio), epsilon * ratio
+    return below(half - step) - math.exp(epsilon) * below(-half - step)
+
+
+def test_the_sigma_of_the_textbook_is_for_epsilon_below_one() -> None:
+    """sqrt(2 ln(1.25 / delta)) / epsilon: enough at 0.9, and too little at 10."""
+    delta = 1e-5
+    for epsilon, enough in ((0.5, True), (0.9, True), (10.0, False)):
+        variance = Fraction(2 * math.log(1.25 / delta) / epsilon**2).limit_denominator(10**9)
+        masses = discrete_gaussian(variance).probabilities()
+        assert (excess(masses, shifted(masses, 1), epsilon) <= delta) == enough
