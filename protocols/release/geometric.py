@@ -1,0 +1,126 @@
+"""One-sided geometric noise, P(g) = (1 - alpha) alpha^g for g = 0, 1, ..., with alpha = e^(-1 / scale).
+
+Its binary digits are independent: P(g) is proportional to the product of alpha^(2^i) over the digits i of g that are 1,
+so digit i is a coin of bias alpha^(2^i) / (1 + alpha^(2^i)) = 1 / (1 + e^(2^i / scale)). Paper: Dwork, Kenthapadi,
+McSherry, Mironov, Naor, "Our data, ourselves" (EUROCRYPT 2006).
+
+Distance. The k lowest digits are drawn: that is the law of g below 2^k, and P(g >= 2^k) = alpha^(2^k). Each coin, of a
+bits, is wrong by at most 2^-(a + 1). For a distance of 2^-s in all, k is the least with alpha^(2^k) <= 2^-(s + 1), and
+a = s + ceil(log2 k) for k coins. Thresholds are rounded from 256 bits more than that.
+
+Cost: at most k (a - 1) ANDs: 215 at a scale of 1 and s = 40.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import gmpy2
+
+from protocols.release.coins import Coins
+from protocols.release.laws import SECURITY, Law
+from smc.circuit import Integer
+from smc.errors import InputError
+
+GUARD_BITS = 256  # of precision beyond a threshold's own
+MOST_DIGITS = 48  # of a sample
+
+
+@dataclass(frozen=True)
+class OneSidedGeometric(Law):
+    """Geometric noise from 0 up; `scale` is the sensitivity divided by epsilon, in units of the integers."""
+
+    scale: Fraction
+    security: int = SECURITY
+
+    def __post_init__(self) -> None:
+        check(self.scale, self.security)
+
+    @property
+    def digits(self) -> int:
+        """k, the binary digits of a sample."""
+        return digits_below(self.scale, self.security)
+
+    @property
+    def coins(self) -> Coins:
+        """One for each digit, lowest first."""
+        return digit_coins(self.scale, self.security)
+
+    @property
+    def bits(self) -> int:
+        """See `Law.bits`."""
+        return self.coins.bits
+
+    @property
+    def least(self) -> int:
+        """See `Law.least`."""
+        return 0
+
+    @property
+    def greatest(self) -> int:
+        """See `Law.greatest`."""
+        return (1 << self.digits) - 1
+
+    @property
+    def distance(self) -> Fraction:
+        """See `Law.distance`."""
+        return distance(self.scale, self.digits, self.coins)
+
+    def draw(self, random: Integer) -> Integer:
+        """See `Law.draw`."""
+        return Integer(random.graph, self.coins.toss(random))
+
+    def probabilities(self) -> dict[int, Fraction]:
+        """See `Law.probabilities`."""
+        self._listable()
+        return dict(enumerate(self.coins.law()))
+
+
+def check(scale: Fraction, security: int) -> None:
+    """`InputError` for a scale or a statistical parameter that no noise of this family has."""
+    if not scale > 0:
+        raise InputError(f"the scale of the noise is {scale}, must be positive")
+    if not 1 <= security <= 128:
+        raise InputError(f"the statistical security is {security} bits, must be from 1 to 128")
+    if digits_below(scale, security) > MOST_DIGITS:
+        raise InputError(f"noise of the scale {float(scale):g} takes more than {MOST_DIGITS} binary digits")
+
+
+@lru_cache(maxsize=256)
+def digits_below(scale: Fraction, security: int) -> int:
+    """The least k with alpha^(2^k) <= 2^-(security + 1)."""
+    with gmpy2.context(precision=GUARD_BITS, round=gmpy2.RoundUp):
+        reach = gmpy2.log(2) * (security + 1) * gmpy2.mpfr(gmpy2.mpq(scale))
+        return max(0, int(gmpy2.ceil(reach)) - 1).bit_length()
+
+
+@lru_cache(maxsize=256)
+def digit_coins(scale: Fraction, security: int, sign: bool = False) -> Coins:
+    """The coins of the digits, and with `sign` one more of the bias alpha / (1 + alpha) after them."""
+    exponents = [Fraction(1 << i) / scale for i in range(digits_below(scale, security))] + [1 / scale] * sign
+    width = security + max(0, len(exponents) - 1).bit_length()
+    return Coins(tuple(threshold(exponent, width) for exponent in exponents), width)
+
+
+def distance(scale: Fraction, digits: int, coins: Coins) -> Fraction:
+    """The bound of the module's first lines: what is cut off, and what the coins are wrong by."""
+    return cut(scale, digits) + Fraction(len(coins.thresholds), 2 << coins.width)
+
+
+def threshold(exponent: Fraction, precision: int) -> int:
+    """round(2^precision / (1 + e^exponent)), for exponent > 0."""
+    with gmpy2.context(precision=precision + GUARD_BITS):
+        return int(gmpy2.rint(gmpy2.exp2(precision) / (1 + gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(exponent))))))
+
+
+@lru_cache(maxsize=256)
+def cut(scale: Fraction, digits: int) -> Fraction:
+    """alpha^(2^digits), the probability of what lies beyond so many digits, rounded up."""
+    with gmpy2.context(precision=GUARD_BITS, round=gmpy2.RoundDown):
+        exponent = gmpy2.mpfr(gmpy2.mpq(Fraction(1 << digits) / scale))
+    with gmpy2.context(precision=64, round=gmpy2.RoundUp):
+        tail = gmpy2.exp(-exponent)
+    numerator, denominator = tail.as_integer_ratio()
+    return Fraction(int(numerator), int(denominator))

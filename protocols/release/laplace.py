@@ -1,0 +1,77 @@
+"""Discrete Laplace noise, P(x) = (1 - alpha) / (1 + alpha) alpha^|x| for all integers, with alpha = e^(-1 / scale).
+
+A sign and a geometric number g are drawn, and the sample is g, or -1 - g = ~g if the sign is set. The sign is a coin of
+bias alpha / (1 + alpha): then P(g) = (1 - alpha) alpha^g / (1 + alpha) and P(-1 - g) = alpha times that, as it should
+be. So the sign is a coin of the same family as the digits of g (`protocols.release.geometric`), with the bias of the
+lowest; neither a coin for zero nor an addition of 1 is needed, and ~g is g XOR the sign, which is free.
+
+Privacy. An integer that one row changes by at most D, opened with this noise at the scale D / epsilon, is
+epsilon-private, for P(x) / P(x - d) <= alpha^-|d| (Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing
+privacy mechanisms", STOC 2009). For m integers of one row together, D is the sum of their changes.
+
+Distance. As for geometric noise, with one coin more: the values outside [-2^k, 2^k) weigh alpha^(2^k).
+
+Cost: at most (k + 1) (a - 1) ANDs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from protocols.release.coins import Coins
+from protocols.release.geometric import check, digit_coins, digits_below, distance
+from protocols.release.laws import SECURITY, Law
+from smc.circuit import Integer
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(Law):
+    """Discrete Laplace noise; `scale` is the sensitivity divided by epsilon, in units of the integers."""
+
+    scale: Fraction
+    security: int = SECURITY
+
+    def __post_init__(self) -> None:
+        check(self.scale, self.security)
+
+    @property
+    def digits(self) -> int:
+        """k, the binary digits of g."""
+        return digits_below(self.scale, self.security)
+
+    @property
+    def coins(self) -> Coins:
+        """One for each digit of g, lowest first, then the sign."""
+        return digit_coins(self.scale, self.security, sign=True)
+
+    @property
+    def bits(self) -> int:
+        """See `Law.bits`."""
+        return self.coins.bits
+
+    @property
+    def least(self) -> int:
+        """See `Law.least`."""
+        return -1 << self.digits
+
+    @property
+    def greatest(self) -> int:
+        """See `Law.greatest`."""
+        return (1 << self.digits) - 1
+
+    @property
+    def distance(self) -> Fraction:
+        """See `Law.distance`."""
+        return distance(self.scale, self.digits, self.coins)
+
+    def draw(self, random: Integer) -> Integer:
+        """See `Law.draw`."""
+        *digits, sign = self.coins.toss(random)
+        return Integer(random.graph, [*(digit ^ sign for digit in digits), sign], signed=True)
+
+    def probabilities(self) -> dict[int, Fraction]:
+        """See `Law.probabilities`."""
+        self._listable()
+        law, half = self.coins.law(), 1 << self.digits
+        return {value: law[value] if value >= 0 else law[half + ~value] for value in range(-half, half)}

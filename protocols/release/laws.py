@@ -1,0 +1,80 @@
+"""Laws of noise: public distributions on the integers, drawn inside a circuit from uniform bits that nobody knows.
+
+A law is public; its samples are secrets of the engine. What `Engine.random` draws goes through the circuit `draw`, so
+no number with a fraction is near a sample: coins are compared with integers, and the law of the circuit is a table of
+exact fractions (Mironov, "On significance of the least significant bits for differential privacy", CCS 2012, tells
+what happens otherwise). That law is within `distance` of the ideal one, in statistical distance: a mechanism that is
+(epsilon, 0)-private with the ideal noise is (epsilon, (1 + e^epsilon) distance)-private with this one, a sample.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import lru_cache
+
+from smc.circuit import Builder, Form, Integer, Netlist
+from smc.engines import Bits, Engine
+from smc.errors import InputError
+
+SECURITY = 40  # by default, the statistical distance to the ideal law is at most 2^-40
+TABULATED = 1 << 16  # values of a law that are listed with their exact probabilities
+
+
+class Law(ABC):
+    """A public law of integer noise. Laws are values: equal parameters make equal laws, which can be keys."""
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """Uniform secret bits that one sample takes."""
+
+    @property
+    @abstractmethod
+    def least(self) -> int:
+        """The least value of a sample."""
+
+    @property
+    @abstractmethod
+    def greatest(self) -> int:
+        """The greatest value of a sample."""
+
+    @property
+    @abstractmethod
+    def distance(self) -> Fraction:
+        """A proven bound on the statistical distance between the law of the circuit and the ideal one."""
+
+    @abstractmethod
+    def draw(self, random: Integer) -> Integer:
+        """The circuit: from `bits` uniform wires to a sample, signed if `least` is negative."""
+
+    @abstractmethod
+    def probabilities(self) -> dict[int, Fraction]:
+        """The exact law of the circuit; values that do not occur may be missing. `InputError` if it is too long."""
+
+    @property
+    def width(self) -> int:
+        """Bits that hold every sample, with a sign if `least` is negative."""
+        largest = max(self.greatest, -1 - self.least)
+        return largest.bit_length() + (self.least < 0)
+
+    def _listable(self) -> None:
+        """`InputError` if the law has too many values for `probabilities`."""
+        if self.greatest - self.least >= TABULATED:
+            raise InputError(
+                f"this law has {self.greatest - self.least + 1} values, more than {TABULATED} are not listed"
+            )
+
+
+@lru_cache(maxsize=64)
+def netlist(law: Law, form: Form = "size") -> Netlist:
+    """The circuit of one sample: `law.bits` wires in, `law.width` wires out."""
+    builder = Builder(form)
+    builder.output(law.draw(builder.input(law.bits)).resize(law.width))
+    return builder.build()
+
+
+def sample(engine: Engine, law: Law, batch: int) -> Bits:
+    """Secret samples [law.width, batch] that neither party knows: bits for other circuits."""
+    (drawn,) = engine.run(netlist(law, engine.form), engine.random(law.bits, batch))
+    return drawn
