@@ -24,56 +24,22 @@ opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 
 from protocols.counts import Counts, Indices, LevelCounts
-from protocols.inputs import both_inputs
-from protocols.logarithm import x_log_x
-from protocols.majority import count_inputs, greatest_sum
+from protocols.entropies import argmin_netlist, conditional_entropies
+from protocols.leaves import leaf_netlist
+from protocols.majority import count_inputs
 from protocols.openings import Decisions, index_width, read_choices
-from protocols.precision import Precision, count_width, derive
+from protocols.problem import Problem
 from protocols.tree import Leaf, Open, Split, Tree, open_depth
-from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, argmin, maximum, select, total
-from smc.engines import Bits, Engine, Word
+from smc.engines import Bits, Engine
 from smc.errors import InputError
-from smc.recipes import GARBLED, Prices
 
 __all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "id3"]
-
-# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes.
-BATCH = 1 << 14
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What both parties know and must agree on."""
-
-    domains: tuple[int, ...]  # number of values of each attribute, in the public order
-    classes: int
-    max_rows: int  # no party has more rows than this
-    delta: float = 0.001
-    min_rows: int = 0
-    max_depth: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1:
-            raise InputError("ID3 needs at least one class, one value per attribute and room for one row")
-        if self.min_rows < 0 or (self.max_depth is not None and self.max_depth < 0):
-            raise InputError("the minimum of rows and the maximum depth cannot be negative")
-
-    def precision(self, prices: Prices = GARBLED) -> Precision:
-        """Parameters of the logarithm for counts up to the greatest size of the union, cheapest at those prices."""
-        return derive(self.delta, 2 * self.max_rows, prices=prices)
-
-    @property
-    def count_width(self) -> int:
-        """Bits of a count of the union."""
-        return count_width(2 * self.max_rows)
 
 
 @dataclass(frozen=True)
@@ -174,40 +140,6 @@ def _check(problem: Problem, own: LevelCounts, nodes: int) -> None:
 # Leaves: one class, few rows, none, or no question left.
 
 
-@lru_cache(maxsize=32)
-def leaf_netlist(classes: int, width: int, min_rows: int, form: Form = "size") -> Netlist:
-    """Inputs: class counts of party 0, of party 1, parent's majority. Outputs: majority; leaf or not, class if leaf.
-
-    All counts of both parties add up to less than 2^width.
-    """
-    builder = Builder(form)
-    left = [builder.input(width) for _ in range(classes)]
-    right = [builder.input(width) for _ in range(classes)]
-    inherited = builder.input(index_width(classes))
-    winner, leaf, empty = (_small_leaf if form == "size" else _shallow_leaf)(left, right, min_rows)
-    label = select(empty, inherited, winner)
-    builder.output(winner)
-    builder.output([leaf, *(wire & leaf for wire in label)])
-    return builder.build()
-
-
-def _small_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
-    """Majority, leaf or not, empty or not, with few gates: one class if the greatest count is all there is."""
-    counts = [a + b for a, b in zip(left, right, strict=True)]
-    rows = total(counts, len(counts[0]))
-    most, winner = maximum(counts)
-    return winner, (most == rows) | (rows <= min_rows), rows == 0
-
-
-def _shallow_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
-    """The same in few levels: no sum is carried out before it is compared; one class if no two have a row."""
-    limit = Integer.constant(left[0].graph, min_rows + 1)
-    few = total([*left, *right], len(left[0]) + 1, minus=[limit])[-1]
-    present = [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]
-    mixed = any_of([a & b for a, b in combinations(present, 2)])
-    return greatest_sum(left, right), ~mixed | few, ~any_of(present)
-
-
 def _leaves(
     engine: Engine,
     problem: Problem,
@@ -252,15 +184,6 @@ def _parents_majorities(engine: Engine, problem: Problem, own: LevelCounts, pare
 # Splits: the attribute of least conditional entropy.
 
 
-@lru_cache(maxsize=32)
-def argmin_netlist(candidates: int, width: int, form: Form = "size") -> Netlist:
-    """The index of the least of some signed integers, the first among equals."""
-    builder = Builder(form)
-    values: list[Integer] = [builder.input(width, signed=True) for _ in range(candidates)]
-    builder.output(argmin(values))
-    return builder.build()
-
-
 def _splits(engine: Engine, problem: Problem, level: list[_Node], open_nodes: Indices, own: LevelCounts) -> None:
     """Choose the attribute of every open node."""
     candidates = np.array([level[i].attributes for i in open_nodes])  # [nodes, attributes left]
@@ -268,7 +191,7 @@ def _splits(engine: Engine, problem: Problem, level: list[_Node], open_nodes: In
         chosen = np.zeros(len(open_nodes), dtype=np.int64)  # nothing to compare
     else:
         with engine.session.phase("entropy"):
-            scores = _entropies(engine, problem, candidates, [table[open_nodes] for table in own.values])
+            scores = conditional_entropies(engine, problem, candidates, [table[open_nodes] for table in own.values])
         with engine.session.phase("argmin"):
             bits = engine.words.bits(scores)
             count, left = candidates.shape
@@ -278,45 +201,6 @@ def _splits(engine: Engine, problem: Problem, level: list[_Node], open_nodes: In
         chosen = read_choices(index, candidates.shape[1])
     for i, node in enumerate(open_nodes):
         level[node].attribute = int(candidates[i, chosen[i]])
-
-
-def _entropies(engine: Engine, problem: Problem, candidates: Indices, tables: Sequence[Indices]) -> Word:
-    """|T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
-
-    = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c), from this party's n(v, c), int64[nodes, values, classes] for
-    each attribute.
-    """
-    own = [  # for each attribute, by node: n(v), then n(v, c)
-        np.concatenate([table.sum(axis=2), table.reshape(len(table), -1)], axis=1) for table in tables
-    ]
-    counts = [own[attribute][node] for node, line in enumerate(candidates) for attribute in line]
-    sizes = np.array(problem.domains)[candidates.reshape(-1)]
-    ends = np.cumsum([len(part) for part in counts])
-    cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
-    scores = [
-        _scores(engine, problem, counts[part[0] : part[-1] + 1], sizes[part])
-        for part in np.split(np.arange(len(counts)), cuts)
-    ]
-    return engine.words.join(scores)
-
-
-def _scores(engine: Engine, problem: Problem, counts: list[Indices], sizes: Indices) -> Word:
-    """The entropies of some candidates, from this party's counts and the number of values of each."""
-    words = engine.words
-    precision = problem.precision(words.prices)
-    own = np.concatenate(counts).astype(np.uint64)
-    logs = x_log_x(engine, precision, *both_inputs(engine, own, precision.count_width))
-    lengths = np.array([len(part) for part in counts])
-    starts = np.cumsum(lengths) - lengths
-    plus = words.total(logs, _groups(starts, sizes), precision.sum_width)
-    minus = words.total(logs, _groups(starts + sizes, sizes * problem.classes), precision.sum_width)
-    return words.subtract(plus, minus, precision.sum_width)
-
-
-def _groups(starts: Indices, lengths: Indices) -> Indices:
-    """Rows start, start + 1, ... of the given lengths, filled up with -1."""
-    offsets = np.arange(lengths.max())
-    return np.where(offsets < lengths[:, None], starts[:, None] + offsets, -1)
 
 
 # The next level.

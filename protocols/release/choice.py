@@ -28,18 +28,30 @@ ties by the index instead, which the proof above covers.
 
 Distance: that of the noise's law, once a candidate; `law` takes the number of candidates into account.
 
-Cost of n candidates: n samples, n additions a party and an argmax, about 2 n (w + k) ANDs for scores of w bits and
-noise of k; in the form "size", n (w + 2 (w + k)).
+Cost of n candidates, scores of w bits and noise of k: n samples, n sums of w + k ANDs or so, and a knock-out tournament
+with n - 1 comparisons and choices of 2 (w + 2) ANDs and those of the index. Each round of it halves the candidates, who
+lie side by side in a batch; where they are too many they play in several groups, one after the other, and the winners
+among each other, so memory does not grow with the candidates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.inputs import both_inputs, checked
+from protocols.opened import index_below
 from protocols.release.geometric import OneSidedGeometric
-from protocols.release.laws import SECURITY
-from smc.circuit import Integer, argmax
+from protocols.release.laws import SECURITY, Law
+from protocols.release.numbers import MOST_BITS, noisy_sum_netlist, sum_width
+from smc.circuit import Builder, Form, Integer, Netlist, argmax, concatenate, select
+from smc.engines import Bits, Engine
+from smc.errors import InputError
 
 
 def choice_law(
@@ -56,3 +68,99 @@ def noisy_argmax(scores: Sequence[Integer], noises: Sequence[Integer]) -> Intege
     Scores and noises are integers of any widths and signs; no sum overflows.
     """
     return argmax([score.wide_add(noise) for score, noise in zip(scores, noises, strict=True)])
+
+
+def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law) -> NDArray[np.int64]:
+    """The chosen candidate of each instance, int64[batch]; each party passes its own scores, int[candidates, batch].
+
+    They are from 0 to 2^width - 1, else `InputError`. `choice_law` gives the law of an epsilon-private choice.
+    """
+    candidates, batch = own.shape
+    if candidates < 1:
+        raise InputError("a choice needs at least one candidate")
+    if sum_width(width, law) > MOST_BITS:
+        bits = sum_width(width, law)
+        raise InputError(f"scores of {width} bits with this noise take {bits} bits, at most {MOST_BITS}")
+    scores = checked(own.reshape(-1), width, "the score").reshape(own.shape)
+    if candidates == 1:
+        return np.zeros(batch, dtype=np.int64)
+    at_once = max(2, engine.comfortable // (2 * width + law.bits))  # scores with their random bits
+    places = []
+    for start in range(0, max(1, batch), at_once // 2):
+        places.append(_chosen(engine, scores[:, start : start + at_once // 2], width, law, at_once))
+    (opened,) = engine.reveal(Bits.join(places))
+    return index_below(opened, candidates, "a noisy choice")
+
+
+@dataclass(frozen=True)
+class _Players:
+    """Candidates of a batch of choices, candidate by candidate: `values` [width, count x batch], `places` likewise."""
+
+    values: Bits
+    places: Bits  # where in its group each began: a digit for every match so far, lowest first
+    count: int
+
+    @property
+    def batch(self) -> int:
+        return self.values.batch // self.count
+
+
+def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law, at_once: int) -> Bits:
+    """The chosen places in ceil(log2 candidates) bits, of a batch of at most half of what is done at once."""
+    candidates, batch = scores.shape
+    digits = (at_once // max(1, batch)).bit_length() - 1
+    groups = [
+        _winner(engine, _players(engine, scores[start : start + (1 << digits)], width, law), digits)
+        for start in range(0, candidates, 1 << digits)
+    ]
+    values, places = (Bits.join(parts) for parts in zip(*((one.values, one.places) for one in groups), strict=True))
+    length = (candidates - 1).bit_length()
+    return _winner(engine, _Players(values, places, len(groups)), length).places[:length]
+
+
+def _players(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law) -> _Players:
+    """Scores of both parties with noise."""
+    left, right = both_inputs(engine, scores.reshape(-1), width)
+    netlist = noisy_sum_netlist(width, law, engine.form)
+    (values,) = engine.run(netlist, left, right, engine.random(law.bits, scores.size))
+    return _Players(values, values[:0], len(scores))
+
+
+def _winner(engine: Engine, players: _Players, digits: int) -> _Players:
+    """The only one left, with a place of at least so many digits."""
+    while players.count > 1:
+        players = _round(engine, players)
+    return _Players(players.values, _longer(engine, players.places, digits), 1)
+
+
+def _round(engine: Engine, players: _Players) -> _Players:
+    """Neighbours play against each other; an odd one out goes on."""
+    pairs, batch = players.count // 2, players.batch
+    seats = np.arange(2 * pairs * batch).reshape(pairs, 2, batch)
+    sides = [seats[:, side].reshape(-1) for side in (0, 1)]
+    values, places = players.values, players.places
+    netlist = _match(values.width, places.width, engine.form)
+    inputs = [part.take(side) for side in sides for part in (values, places)]
+    best, where = engine.run(netlist, *inputs)
+    if players.count % 2:
+        rest = slice(2 * pairs * batch, None)
+        best = Bits.join([best, values.take(rest)])
+        where = Bits.join([where, _longer(engine, places.take(rest), where.width)])
+    return _Players(best, where, pairs + players.count % 2)
+
+
+def _longer(engine: Engine, places: Bits, digits: int) -> Bits:
+    """Places with zeros as further digits."""
+    zeros = engine.constant(np.zeros((max(0, digits - places.width), places.batch), dtype=np.uint8))
+    return Bits(np.concatenate([places.data, zeros.data]))
+
+
+@lru_cache(maxsize=64)
+def _match(width: int, digits: int, form: Form) -> Netlist:
+    """Value and place of two in; those of the greater, or the first of equals, out, with one digit more."""
+    builder = Builder(form)
+    value, place, other, other_place = (builder.input(size) for size in (width, digits, width, digits))
+    beaten = value < other
+    builder.output(select(beaten, other, value))
+    builder.output(concatenate(select(beaten, other_place, place), beaten))
+    return builder.build()

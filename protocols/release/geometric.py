@@ -4,11 +4,12 @@ Its binary digits are independent: P(g) is proportional to the product of alpha^
 so digit i is a coin of bias alpha^(2^i) / (1 + alpha^(2^i)) = 1 / (1 + e^(2^i / scale)). Paper: Dwork, Kenthapadi,
 McSherry, Mironov, Naor, "Our data, ourselves" (EUROCRYPT 2006).
 
-Distance. The k lowest digits are drawn: that is the law of g below 2^k, and P(g >= 2^k) = alpha^(2^k). Each coin, of a
-bits, is wrong by at most 2^-(a + 1). For a distance of 2^-s in all, k is the least with alpha^(2^k) <= 2^-(s + 1), and
-a = s + ceil(log2 k) for k coins. Thresholds are rounded from 256 bits more than that.
+Distance. The k lowest digits are drawn: that is the law of g below 2^k, and P(g >= 2^k) = alpha^(2^k); k is the least
+for which that is at most 2^-(s + 1). Each coin, of a bits, is wrong by at most 2^-(a + 1), and the coins are within
+C(k, 2) 2^-2h of independent ones (`protocols.release.coins`, with h of their bits for each alone). a and h are the
+cheapest that leave 2^-s in all. Thresholds are rounded from 256 bits more than a.
 
-Cost: at most k (a - 1) ANDs: 215 at a scale of 1 and s = 40.
+Cost: k h + a - h - 1 ANDs or less, so 130 at a scale of 1 and 214 at a scale of 10, for s = 40.
 """
 
 from __future__ import annotations
@@ -99,14 +100,28 @@ def digits_below(scale: Fraction, security: int) -> int:
 @lru_cache(maxsize=256)
 def digit_coins(scale: Fraction, security: int, sign: bool = False) -> Coins:
     """The coins of the digits, and with `sign` one more of the bias alpha / (1 + alpha) after them."""
-    exponents = [Fraction(1 << i) / scale for i in range(digits_below(scale, security))] + [1 / scale] * sign
-    width = security + max(0, len(exponents) - 1).bit_length()
-    return Coins(tuple(threshold(exponent, width) for exponent in exponents), width)
+    digits = digits_below(scale, security)
+    exponents = [Fraction(1 << i) / scale for i in range(digits)] + [1 / scale] * sign
+    width, own = _widths(len(exponents), Fraction(1, 1 << security) - cut(scale, digits))
+    return Coins(tuple(threshold(exponent, width) for exponent in exponents), width, own)
+
+
+def _widths(coins: int, allowed: Fraction) -> tuple[int, int]:
+    """The cheapest bits of a coin, in all and of its own, with errors of at most `allowed` together."""
+    pairs = coins * (coins - 1) // 2
+    least = max(1, int(coins / (2 * allowed)).bit_length())  # so that coins 2^-(width + 1) is below `allowed`
+    found = []
+    for width in range(least, least + 5):
+        left = allowed - Fraction(coins, 2 << width)
+        own = (int(pairs / left).bit_length() + 1) // 2  # so that pairs 4^-own is below what is left
+        found.append((min(width, own) if pairs else width, width))
+    own, width = min(found, key=lambda choice: coins * choice[0] + choice[1] - choice[0])
+    return width, own
 
 
 def distance(scale: Fraction, digits: int, coins: Coins) -> Fraction:
-    """The bound of the module's first lines: what is cut off, and what the coins are wrong by."""
-    return cut(scale, digits) + Fraction(len(coins.thresholds), 2 << coins.width)
+    """The bound of the module's first lines: what is cut off, what the coins are wrong by, and that they depend."""
+    return cut(scale, digits) + Fraction(len(coins.thresholds), 2 << coins.width) + coins.dependence
 
 
 def threshold(exponent: Fraction, precision: int) -> int:

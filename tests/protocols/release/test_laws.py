@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.release.coins import coin, random_bits
+from protocols.release.coins import Coins
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law, netlist
@@ -43,19 +43,56 @@ def of_positive_mass(law: Law) -> dict[int, Fraction]:
     return {value: mass for value, mass in law.probabilities().items() if mass}
 
 
+def tossed(coins: Coins, form: Form) -> tuple[np.ndarray, int]:
+    """What all random bits make of the coins, uint8[coins, 2^bits], and how many ANDs that takes."""
+    builder = Builder(form)
+    builder.output(coins.toss(builder.input(coins.bits)))
+    made = builder.build()
+    everything = bitpack.from_integers(np.arange(1 << coins.bits, dtype=np.uint64), coins.bits)
+    return evaluate(made, [everything])[0], made.and_count
+
+
 @pytest.mark.parametrize("form", FORMS)
 @given(width=st.integers(1, 12), data=st.data())
 @settings(max_examples=40, deadline=None)
 def test_a_coin_has_exactly_its_bias(form: Form, width: int, data: st.DataObject) -> None:
-    threshold = data.draw(st.integers(0, 1 << width))
-    bits = random_bits(threshold, width)
-    builder = Builder(form)
-    builder.output(coin(builder.input(bits), threshold, width))
-    made = builder.build()
-    everything = bitpack.from_integers(np.arange(1 << bits, dtype=np.uint64), bits)
-    (fallen,) = evaluate(made, [everything])
-    assert Fraction(int(fallen.sum()), 1 << bits) == Fraction(threshold, 1 << width)
-    assert made.and_count <= max(0, bits - 1)
+    threshold = data.draw(st.integers(0, (1 << width) - 1))
+    fallen, ands = tossed(Coins((threshold,), width, width), form)
+    assert Fraction(int(fallen.sum()), fallen.size) == Fraction(threshold, 1 << width)
+    zeros = (threshold & -threshold).bit_length() - 1
+    assert ands == max(0, width - 1 - zeros if threshold else 0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(own=st.integers(1, 4), common=st.integers(0, 4), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_coins_with_common_bits_have_the_law_that_is_stated(
+    form: Form, own: int, common: int, data: st.DataObject
+) -> None:
+    limits = data.draw(st.lists(st.integers(0, (1 << own + common) - 1), min_size=0, max_size=3))
+    coins = Coins(tuple(limits), own + common, own)
+    fallen, ands = tossed(coins, form)
+    places = bitpack.to_words(fallen).astype(np.int64) if limits else np.zeros(1, dtype=np.int64)
+    found = np.bincount(places, minlength=1 << len(limits))
+    assert [Fraction(int(count), len(places)) for count in found] == coins.law()
+    for wires, limit in zip(fallen, limits, strict=True):
+        assert Fraction(int(wires.sum()), wires.size) == Fraction(limit, 1 << own + common)
+    independent = [Fraction(1)]
+    for limit in limits:
+        one = Fraction(limit, 1 << own + common)
+        independent = [mass * (1 - one) for mass in independent] + [mass * one for mass in independent]
+    apart = sum(abs(x - y) for x, y in zip(coins.law(), independent, strict=True)) / 2
+    assert apart <= coins.dependence
+    if form == "size":
+        assert ands <= len(limits) * own + max(0, common - 1)
+
+
+def test_coins_that_cannot_be_are_refused() -> None:
+    for thresholds, width, own in [((4,), 2, 2), ((-1,), 2, 2), ((1,), 2, 3), ((1,), 2, 0)]:
+        with pytest.raises(ValueError, match="coin"):
+            Coins(thresholds, width, own)
+    with pytest.raises(ValueError, match="take 2 uniform bits, got 3"):
+        Coins((1,), 2, 2).toss(Builder().input(3))
 
 
 SMALL: list[Law] = [

@@ -1,0 +1,110 @@
+"""Accounts and prices as an operator sees them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from parties.budget.account import WINDOWS, Account, Charge
+from parties.budget.composition import Loss, advanced, epsilon_at, exact
+from parties.jobs.spending import Spending
+from parties.operator.budget import PeerSpent, Price, Spent, TableBudget, Totals
+
+MOST_JOBS = 500  # that are listed and drawn, the last ones
+
+
+def price(account: Account, uses: Sequence[Spending]) -> Price:
+    """What a job with these uses spends of a table."""
+    loss = account.loss_of(uses)
+    return Price(
+        epsilon=_finite(account.epsilon(loss)) or 0.0,
+        at=0.0 if loss.is_pure else account.delta,
+        rho=float(loss.concentrated),
+        delta=float(loss.delta),
+        adjacency=", ".join(sorted({use.adjacency for use in uses})),
+        uses=[words(use) for use in uses],
+    )
+
+
+def words(use: Spending) -> str:
+    """A use in a phrase."""
+    parts = [f"epsilon {use.epsilon:.4g}"] if use.epsilon else []
+    parts += [f"rho {use.rho:.4g}"] if use.rho else []
+    parts += [f"delta {use.delta:.3g}"] if use.delta else []
+    return f"{use.mechanism}: {', '.join(parts) or 'nothing'}{f', {use.times} times' if use.times > 1 else ''}"
+
+
+def table_budget(account: Account) -> TableBudget:
+    """All of an account."""
+    budget, charges = account.budget, account.charges
+    peers = sorted({one.peer for one in account.counted})
+    return TableBudget(
+        table=account.table,
+        budget=None if budget is None else budget.epsilon,
+        delta=0.0 if budget is None else budget.delta,
+        per="ever" if budget is None else budget.per,
+        adjacency="add-remove" if budget is None else budget.adjacency,
+        group=account.group,
+        fixed_delta=account.delta,
+        spent=_finite(account.spent),
+        left=account.left,
+        now=_totals(account, account.loss),
+        ever=_totals(account, account.composed(charges)),
+        peers=[_peer_spent(account, peer) for peer in peers],
+        jobs=[_spent(account, one) for one in reversed(charges[-MOST_JOBS:])],
+        history=_history(account),
+    )
+
+
+def _peer_spent(account: Account, peer: str) -> PeerSpent:
+    loss = account.composed(one for one in account.counted if one.peer == peer)
+    return PeerSpent(peer=peer, totals=_totals(account, loss))
+
+
+def _spent(account: Account, charge: Charge) -> Spent:
+    loss = account.composed([charge])
+    return Spent(
+        job=charge.job,
+        at=_moment(charge.at),
+        peer=charge.peer,
+        epsilon=_finite(account.epsilon(loss)),
+        rho=float(loss.concentrated),
+        delta=float(loss.delta),
+        uses=[words(use) for use in charge.uses],
+        counts=account.counts(charge, account.at),
+    )
+
+
+def _totals(account: Account, loss: Loss) -> Totals:
+    delta = exact(account.delta)
+    return Totals(
+        epsilon=float(loss.epsilon) if loss.is_pure else None,
+        delta=float(loss.delta),
+        rho=float(loss.concentrated),
+        at_delta=_finite(epsilon_at(loss.concentrated, delta - loss.delta)),
+        advanced=_finite(advanced(loss, delta - loss.delta)),
+    )
+
+
+def _history(account: Account) -> list[tuple[str, float]]:
+    """What was spent after each charge of the last ones, and after each that has left the window again."""
+    charges = account.charges[-MOST_JOBS:]
+    days = None if account.budget is None else WINDOWS.get(account.budget.per)
+    moments = {one.at for one in charges}
+    if days is not None:
+        moments |= {one.at + timedelta(days=days) for one in charges}
+    points = []
+    for at in sorted(moment for moment in moments if moment <= account.at):
+        known = [one for one in charges if one.at <= at and account.counts(one, at)]
+        spent = _finite(account.epsilon(account.composed(known)))
+        points += [] if spent is None else [(_moment(at), spent)]
+    return points
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,66 @@
+"""Secret conditional entropies of candidate attributes, and the circuit that finds the least of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from protocols.counts import Indices
+from protocols.inputs import both_inputs
+from protocols.logarithm import x_log_x
+from protocols.problem import Problem
+from smc.circuit import Builder, Form, Integer, Netlist, argmin
+from smc.engines import Engine, Word
+
+# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes.
+BATCH = 1 << 14
+
+
+@lru_cache(maxsize=32)
+def argmin_netlist(candidates: int, width: int, form: Form = "size") -> Netlist:
+    """The index of the least of some signed integers, the first among equals."""
+    builder = Builder(form)
+    values: list[Integer] = [builder.input(width, signed=True) for _ in range(candidates)]
+    builder.output(argmin(values))
+    return builder.build()
+
+
+def conditional_entropies(engine: Engine, problem: Problem, candidates: Indices, tables: Sequence[Indices]) -> Word:
+    """|T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
+
+    = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c), from this party's n(v, c), int64[nodes, values, classes] for
+    each attribute.
+    """
+    own = [  # for each attribute, by node: n(v), then n(v, c)
+        np.concatenate([table.sum(axis=2), table.reshape(len(table), -1)], axis=1) for table in tables
+    ]
+    counts = [own[attribute][node] for node, line in enumerate(candidates) for attribute in line]
+    sizes = np.array(problem.domains)[candidates.reshape(-1)]
+    ends = np.cumsum([len(part) for part in counts])
+    cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
+    scores = [
+        _scores(engine, problem, counts[part[0] : part[-1] + 1], sizes[part])
+        for part in np.split(np.arange(len(counts)), cuts)
+    ]
+    return engine.words.join(scores)
+
+
+def _scores(engine: Engine, problem: Problem, counts: list[Indices], sizes: Indices) -> Word:
+    """The entropies of some candidates, from this party's counts and the number of values of each."""
+    words = engine.words
+    precision = problem.precision(words.prices)
+    own = np.concatenate(counts).astype(np.uint64)
+    logs = x_log_x(engine, precision, *both_inputs(engine, own, precision.count_width))
+    lengths = np.array([len(part) for part in counts])
+    starts = np.cumsum(lengths) - lengths
+    plus = words.total(logs, _groups(starts, sizes), precision.sum_width)
+    minus = words.total(logs, _groups(starts + sizes, sizes * problem.classes), precision.sum_width)
+    return words.subtract(plus, minus, precision.sum_width)
+
+
+def _groups(starts: Indices, lengths: Indices) -> Indices:
+    """Rows start, start + 1, ... of the given lengths, filled up with -1."""
+    offsets = np.arange(lengths.max())
+    return np.where(offsets < lengths[:, None], starts[:, None] + offsets, -1)
