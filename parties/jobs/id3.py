@@ -88,11 +88,8 @@ class Id3(Kind):
         task = cls.planned(settings)
         table = rows.load(required(settings.data, "id3.data"), task.schema, task.target, settings.max_rows)
         counts = RowCounts(task.learner.domains, task.learner.classes, table.rows, table.classes)
-        return (
-            task,
-            task.learner.own(counts, Means().secret),
-            [f"not in the schema, ignored: {listed(table.ignored)}"] if table.ignored else [],
-        )
+        remarks = [f"not in the schema, ignored: {listed(table.ignored)}"] if table.ignored else []
+        return task, task.learner.own(counts, Means().secret), remarks
 
     def _checked(self) -> Id3:
         """The task itself. `InputError` if its settings do not go together."""

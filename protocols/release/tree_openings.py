@@ -73,7 +73,7 @@ def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> Non
 
 
 def at_most(engine: CountingEngine, problem: Problem, splits: int) -> None:
-    """Count a run that none exceeds with at most so many splits a level and tree; without "stop", none at all.
+    """Count a run whose bytes none exceeds with at most so many splits a level and tree; without "stop", none at all.
 
     Every attribute counts as if it had as many values as the one with most.
     """
