@@ -11,7 +11,7 @@ from protocols.counts import Indices
 from protocols.inputs import both_inputs
 from protocols.logarithm import x_log_x
 from protocols.problem import Problem
-from smc.circuit import Builder, Form, Integer, Netlist, argmin
+from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
 from smc.engines import Engine, Word
 
 # x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes.
@@ -19,10 +19,15 @@ BATCH = 1 << 14
 
 
 @lru_cache(maxsize=32)
-def argmin_netlist(candidates: int, width: int, form: Form = "size") -> Netlist:
-    """The index of the least of some signed integers, the first among equals."""
+def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool = False) -> Netlist:
+    """The index of the least of some signed integers, the first among equals.
+
+    If `ruled` a bit for each follows, and only those whose bit is 1 count, unless all are 0.
+    """
     builder = Builder(form)
     values: list[Integer] = [builder.input(width, signed=True) for _ in range(candidates)]
+    if ruled:  # a number from 0 up in the same order, and the bit above it
+        values = [concatenate(value[:-1], ~value[-1], ~builder.input(1)[0]) for value in values]
     builder.output(argmin(values))
     return builder.build()
 
@@ -61,6 +66,18 @@ def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: 
     starts = np.cumsum(lengths) - lengths
     plus = words.total(logs, groups(starts, sizes), precision.sum_width)
     minus = words.total(logs, groups(starts + sizes, sizes * problem.classes), precision.sum_width)
+    return words.subtract(plus, minus, precision.sum_width)
+
+
+def group_entropies(engine: Engine, problem: Problem, own: Indices) -> Word:
+    """n H(class) of each group of rows, secret, from this party's counts int64[groups, classes]."""
+    words = engine.words
+    precision = problem.precision(words.prices)
+    counts = np.concatenate([own.sum(axis=1, keepdims=True), own], axis=1)
+    batch = both_inputs(engine, counts.reshape(-1).astype(np.uint64), precision.count_width)
+    logs = x_log_x(engine, precision, *batch)
+    places = np.arange(counts.size).reshape(counts.shape)
+    plus, minus = (words.total(logs, part, precision.sum_width) for part in (places[:, :1], places[:, 1:]))
     return words.subtract(plus, minus, precision.sum_width)
 
 

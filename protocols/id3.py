@@ -9,8 +9,15 @@ majority's (the first class among equals), or the majority class of its parent w
 also start from a tree that is decided down to some depth, which a run that was cut short has left: it ends with the
 tree that the whole run would have found, and opens nothing of the levels above.
 
+Rules (`protocols.rules`) bar splits: a split is *feasible* if the rows of each of its children, in the union or of
+either party, are none or keep the rules, and only feasible attributes are compared; a node without any is a leaf. So
+every leaf but the root keeps the rules or is empty, for then its class says nothing but its parent's majority. The root
+keeps them wherever it can be split. Where it does not, the tree is a leaf of the first class, whatever the rows: the
+same as if nobody had any, and as could come from rows whose majority that is.
+
 Leakage: the tree, and nothing else. What a level opens (`protocols.openings`) is that level of the tree itself. Why a
-node is a leaf stays hidden, as do all counts. Number and shape of messages follow from the problem and the tree.
+node is a leaf stays hidden, as do all counts, and which attributes were barred. Number and shape of messages follow
+from the problem and the tree.
 
 Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (CRYPTO 2000; J. Cryptology 15, 2002). Theirs asks "one class
 left?" by comparing class symbols; here one circuit on the class counts answers that, the minimum-rows rule, the
@@ -31,6 +38,7 @@ import numpy as np
 
 from protocols.counts import Counts, Indices, LevelCounts
 from protocols.entropies import argmin_netlist, conditional_entropies
+from protocols.feasibility import NO_RULING, Ruling, rule
 from protocols.leaves import leaf_netlist
 from protocols.majority import count_inputs
 from protocols.openings import Decisions, index_width, read_choices
@@ -88,18 +96,21 @@ def id3(
         return Leaf(0)
     depth = open_depth(start) or 0
     majorities: Bits | None = None  # of the parents of the level's nodes
+    whole = _all_rows(problem, counts)
     while level:
         if progress is not None:
             progress(Level(depth, len(level), root.frozen()))
         last = depth == problem.max_depth or not level[0].attributes
-        own = counts.level(root.frozen(), attributes=not last and len(level[0].attributes) > 1)
+        ruled = problem.rules.any and (depth == 0 or not last)
+        own = counts.level(root.frozen(), attributes=not last and (ruled or len(level[0].attributes) > 1))
         _check(problem, own, len(level))
         with engine.session.phase(f"level {depth}"):
             if majorities is None:
                 majorities = _parents_majorities(engine, problem, own, parents)
-            open_nodes, majorities = _leaves(engine, problem, level, own, majorities.take(parents), last)
+            ruling = _ruling(engine, problem, level, own, whole, depth, last) if ruled else NO_RULING
+            open_nodes, majorities = _leaves(engine, problem, level, own, majorities.take(parents), ruling, last)
             if len(open_nodes):
-                _splits(engine, problem, level, open_nodes, own)
+                _splits(engine, problem, level, open_nodes, own, ruling)
         level, parents = _children(problem, level)
         depth += 1
     return root.frozen()
@@ -137,6 +148,25 @@ def _check(problem: Problem, own: LevelCounts, nodes: int) -> None:
         raise InputError(f"counts have shape {own.classes.shape}, expected ({nodes}, {problem.classes})")
 
 
+def _all_rows(problem: Problem, counts: Counts) -> Indices:
+    """This party's rows by class, int64[classes], if a rule compares with them."""
+    if not problem.rules.close:
+        return np.zeros(problem.classes, dtype=np.int64)
+    return counts.level(Open(), attributes=False).classes[0]
+
+
+# Rules for leaves.
+
+
+def _ruling(
+    engine: Engine, problem: Problem, level: list[_Node], own: LevelCounts, whole: Indices, depth: int, last: bool
+) -> Ruling:
+    """What the rules say of every node and attribute left, and of the root."""
+    splits = [[own.values[a][i] for a in node.attributes if not last] for i, node in enumerate(level)]
+    with engine.session.phase("rules"):
+        return rule(engine, problem, splits, own.classes if depth == 0 else None, whole)
+
+
 # Leaves: one class, few rows, none, or no question left.
 
 
@@ -146,15 +176,18 @@ def _leaves(
     level: list[_Node],
     own: LevelCounts,
     inherited: Bits,
+    ruling: Ruling,
     last: bool,
 ) -> tuple[Indices, Bits]:
     """Decide which nodes are leaves; return the positions of the others and every split's (secret) majority."""
     width = problem.count_width
     # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
     min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
-    netlist = leaf_netlist(problem.classes, width, min_rows, engine.form)
+    candidates, root = len(ruling.feasible), ruling.kept is not None
+    netlist = leaf_netlist(problem.classes, width, min_rows, engine.form, candidates, root)
     with engine.session.phase("leaves"):
-        winner, decided = engine.run(netlist, *count_inputs(engine, own.classes.T, width), inherited)
+        sides = count_inputs(engine, own.classes.T, width)
+        winner, decided = engine.run(netlist, *sides, inherited, *ruling.bits)
         (opened,) = engine.reveal(decided)
     decisions = Decisions.read(opened, problem.classes, last)
     for node, leaf, label in zip(level, decisions.leaves, decisions.labels, strict=True):
@@ -184,21 +217,28 @@ def _parents_majorities(engine: Engine, problem: Problem, own: LevelCounts, pare
 # Splits: the attribute of least conditional entropy.
 
 
-def _splits(engine: Engine, problem: Problem, level: list[_Node], open_nodes: Indices, own: LevelCounts) -> None:
+def _splits(
+    engine: Engine, problem: Problem, level: list[_Node], open_nodes: Indices, own: LevelCounts, ruling: Ruling
+) -> None:
     """Choose the attribute of every open node."""
     candidates = np.array([level[i].attributes for i in open_nodes])  # [nodes, attributes left]
-    if candidates.shape[1] == 1:
-        chosen = np.zeros(len(open_nodes), dtype=np.int64)  # nothing to compare
+    count, left = candidates.shape
+    if left == 1:
+        chosen = np.zeros(count, dtype=np.int64)  # nothing to compare
     else:
-        with engine.session.phase("entropy"):
-            scores = conditional_entropies(engine, problem, candidates, [table[open_nodes] for table in own.values])
+        if ruling.scores is None:
+            with engine.session.phase("entropy"):
+                scores = conditional_entropies(engine, problem, candidates, [table[open_nodes] for table in own.values])
+        else:
+            places = (open_nodes[:, None] * left + np.arange(left)).reshape(-1, 1)
+            scores = engine.words.total(ruling.scores, places, ruling.scores.width)
         with engine.session.phase("argmin"):
             bits = engine.words.bits(scores)
-            count, left = candidates.shape
             inputs = [bits.take(slice(j, count * left, left)) for j in range(left)]
-            netlist = argmin_netlist(left, scores.width, engine.form)
-            (index,) = engine.reveal(*engine.run(netlist, *inputs))
-        chosen = read_choices(index, candidates.shape[1])
+            feasible = [one.take(open_nodes) for one in ruling.feasible]
+            netlist = argmin_netlist(left, scores.width, engine.form, ruled=bool(feasible))
+            (index,) = engine.reveal(*engine.run(netlist, *inputs, *feasible))
+        chosen = read_choices(index, left)
     for i, node in enumerate(open_nodes):
         level[node].attribute = int(candidates[i, chosen[i]])
 

@@ -11,17 +11,26 @@ from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, maximum, 
 
 
 @lru_cache(maxsize=32)
-def leaf_netlist(classes: int, width: int, min_rows: int, form: Form = "size") -> Netlist:
+def leaf_netlist(
+    classes: int, width: int, min_rows: int, form: Form = "size", candidates: int = 0, root: bool = False
+) -> Netlist:
     """Inputs: class counts of party 0, of party 1, parent's majority. Outputs: majority; leaf or not, class if leaf.
 
-    All counts of both parties add up to less than 2^width.
+    All counts of both parties add up to less than 2^width. Where rules are kept (`protocols.rules`) a bit for each of
+    `candidates` attributes follows, whether splitting by it keeps them, and for the `root` a bit whether it does so.
     """
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
     inherited = builder.input(index_width(classes))
-    winner, leaf, empty = (_small_leaf if form == "size" else _shallow_leaf)(left, right, min_rows)
-    label = select(empty, inherited, winner)
+    feasible = [builder.input(1)[0] for _ in range(candidates)]
+    winner, leaf, silent = (_small_leaf if form == "size" else _shallow_leaf)(left, right, min_rows)
+    if feasible:
+        leaf = leaf | ~any_of(feasible)
+    if root:
+        broken = ~builder.input(1)[0]
+        leaf, silent = leaf | broken, silent | broken
+    label = select(silent, inherited, winner)
     builder.output(winner)
     builder.output([leaf, *(wire & leaf for wire in label)])
     return builder.build()
