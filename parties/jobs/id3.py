@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from parties.jobs import id3_result
 from parties.jobs.id3_exact import Exact
+from parties.jobs.id3_private import Private
 from parties.jobs.id3_settings import Id3Extra, Id3Settings
 from parties.jobs.kind import Document, File, Kind, Means, Opened, Spending, State, Told
-from parties.jobs.learner import Learner
+from parties.jobs.learner import TYPICAL_SPLITS, Learner
 from parties.jobs.settings import ENGINE, KindSettings
 from parties.settings import merge, required
 from parties.tables import schema as schemas
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine
 
-TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
 CHOSEN = ("target", "columns")  # what a specification says by its schema
 
 
@@ -59,7 +59,7 @@ class Id3(Kind):
             schema = schema.only([*settings.columns, target])
         given = settings.model_dump(exclude_unset=True, exclude=set(CHOSEN), by_alias=True)
         known = {name: value for name, value in given.items() if name in cls._told()}
-        return cls(merge(Id3Settings(), {"max_rows": table.max_rows, **known}), schema, target)
+        return cls(merge(Id3Settings(), {"max_rows": table.max_rows, **known}), schema, target)._checked()
 
     @classmethod
     def agreed(cls, specification: Mapping[str, Any]) -> Id3:
@@ -69,18 +69,14 @@ class Id3(Kind):
         if not isinstance(target, str) or target not in schema.attributes:
             raise ValueError("the target is not an attribute of the schema")
         given = {name: specification[name] for name in cls._told() if name in specification}
-        task = cls(merge(Id3Settings(), given), schema, target)
-        task.learner.check()
-        return task
+        return cls(merge(Id3Settings(), given), schema, target)._checked()
 
     @classmethod
     def planned(cls, settings: KindSettings) -> Id3:
         """See `Kind.planned`: the schema is a file."""
         assert isinstance(settings, Id3Settings)
         agreed = schemas.load(required(settings.schema_file, "id3.schema"))
-        task = cls(settings, agreed, agreed.choose_target(settings.target))
-        task.learner.check()
-        return task
+        return cls(settings, agreed, agreed.choose_target(settings.target))._checked()
 
     @classmethod
     def alone(cls, settings: KindSettings, party: int) -> tuple[Id3, Any, list[str]]:
@@ -92,17 +88,23 @@ class Id3(Kind):
         task = cls.planned(settings)
         table = rows.load(required(settings.data, "id3.data"), task.schema, task.target, settings.max_rows)
         counts = RowCounts(task.learner.domains, task.learner.classes, table.rows, table.classes)
-        return task, counts, [f"not in the schema, ignored: {listed(table.ignored)}"] if table.ignored else []
+        remarks = [f"not in the schema, ignored: {listed(table.ignored)}"] if table.ignored else []
+        return task, task.learner.own(counts, Means().secret), remarks
+
+    def _checked(self) -> Id3:
+        """The task itself. `InputError` if its settings do not go together."""
+        self.learner.check()
+        return self
 
     @classmethod
     def _told(cls) -> tuple[str, ...]:
         """The parameters that a specification has under their own names."""
-        return (*Exact.told, *ENGINE)
+        return tuple(dict.fromkeys((*Exact.told, *Private.told, *ENGINE)))
 
     @cached_property
     def learner(self) -> Learner:
         """The protocol that finds the tree."""
-        return Exact(self.settings, self.schema, self.target)
+        return (Exact if self.settings.epsilon is None else Private)(self.settings, self.schema, self.target)
 
     def specification(self) -> Document:
         """See `Kind.specification`."""
@@ -133,7 +135,7 @@ class Id3(Kind):
 
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what the specification says by its schema."""
-        return {name: getattr(self.settings, name) for name in self._told()}
+        return {name: getattr(self.settings, name) for name in (*self.learner.told, *ENGINE)}
 
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""
@@ -171,7 +173,9 @@ class Id3(Kind):
     def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
         """See `Kind.counted`: with a tree exactly, else at most."""
         if extra.tree is None:
-            return self.learner.at_most(), "at most, whatever the tree"
+            if self.learner.bounded:
+                return self.learner.at_most(), "at most, whatever the tree"
+            return self.learner.at_most(TYPICAL_SPLITS), f"for {self.assumed}"
         from parties.trees.tree import TreeFile
 
         found = TreeFile.load(extra.tree)
@@ -189,7 +193,7 @@ class Id3(Kind):
     def is_countable(self) -> bool:
         """See `Kind.is_countable`; by what was measured."""
         domains, classes, levels = self.learner.domains, self.learner.classes, self.learner.levels
-        candidates = TYPICAL_SPLITS * (levels * len(domains) - levels * (levels - 1) // 2)
+        candidates = self.settings.trees * TYPICAL_SPLITS * (levels * len(domains) - levels * (levels - 1) // 2)
         logarithms = candidates * max(domains, default=1) * (classes + 1)
         return candidates <= 8000 and logarithms <= 500_000 and classes <= 200
 
@@ -199,10 +203,10 @@ class Id3(Kind):
     def open(self, means: Means) -> Iterator[Opened]:
         """See `Kind.open`."""
         with means.counts(self.target, self.columns, self.settings.max_rows) as source:
-            yield Opened(source, source.fingerprint)
+            yield Opened(self.learner.own(source, means.secret), source.fingerprint)
 
     def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
-        """See `Kind.run`; `data` is a `protocols.counts.Counts`."""
+        """See `Kind.run`; `data` is what `Learner.own` makes of the rows."""
         return self.learner.run(engine, data, start, told)
 
     # Its states: see `Learner`.

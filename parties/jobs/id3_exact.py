@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from parties.jobs.id3_result import indexed, named
+from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import State, Step, Told
 from parties.jobs.learner import Learner
 from smc.errors import InputError
@@ -13,7 +14,6 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.trees.tree import TreeFile
     from protocols import id3
-    from protocols.counts import Counts
     from smc.counting import Program
     from smc.engines import Engine
 
@@ -39,6 +39,10 @@ class Exact(Learner):
 
     def check(self) -> None:
         """See `Learner.check`: also if delta and bound do not fit the word size."""
+        defaults = Id3Settings()
+        for name in ("adjacency", "quality", "stop", "leaf_epsilon", "trees"):
+            if getattr(self.settings, name) != getattr(defaults, name):
+                raise InputError(f"{name} is for a tree with noise: give epsilon, or leave it out")
         self.check_depth()
         self.problem.precision()
 
@@ -62,15 +66,15 @@ class Exact(Learner):
 
         return opened(self.problem.domains, self.problem.classes, state, step)
 
-    def run(self, engine: Engine, counts: Counts, start: State, told: Told) -> State:
-        """See `Learner.run`."""
+    def run(self, engine: Engine, own: Any, start: State, told: Told) -> State:
+        """See `Learner.run`; `own` is a `protocols.counts.Counts`."""
         from protocols import id3
 
         def tell(level: id3.Level) -> None:
             nodes = "node" if level.nodes == 1 else "nodes"
             told(Step(level.depth, level.nodes, level.tree, f"level {level.depth} with {level.nodes:,} {nodes}"))
 
-        return id3.id3(engine, self.problem, counts, tell, start)
+        return id3.id3(engine, self.problem, own, tell, start)
 
     def with_result(self, state: State) -> Program:
         """See `Learner.with_result`."""
@@ -130,6 +134,7 @@ class Exact(Learner):
 
     def state_of(self, found: TreeFile) -> State:
         """See `Learner.state_of`."""
-        if (found.schema_digest, found.target) != (self.schema.digest(), self.target):
-            raise InputError(f"the tree is for another schema or target than this one with target {self.target}")
+        self.check_fits(found)
+        if found.noise is not None:
+            raise InputError("the tree was made with noise: give epsilon")
         return indexed(found.tree, self.schema, self.target)

@@ -47,7 +47,7 @@ def text(document: Document) -> str:
     """The tree as indented text."""
     from parties.trees.text import to_text
 
-    return to_text(_tree_file(document).tree)
+    return to_text(_tree_file(document).shown)
 
 
 def dot(document: Document) -> str:
@@ -55,7 +55,7 @@ def dot(document: Document) -> str:
     from parties.trees.text import to_dot
 
     found = _tree_file(document)
-    return to_dot(found.tree, found.target)
+    return to_dot(found.shown, found.target)
 
 
 def picture(document: Document) -> str:
@@ -63,7 +63,7 @@ def picture(document: Document) -> str:
     from parties.trees.drawing import draw_svg  # matplotlib takes its time to load
 
     found = _tree_file(document)
-    return draw_svg(found.tree, found.target, f"Decision tree for {found.target}")
+    return draw_svg(found.shown, found.target, f"Decision tree for {found.target}")
 
 
 FILES = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from parties.jobs.kind import Extra
 from parties.jobs.settings import MAX_ROWS, AnyEngine, KindSettings, output, own_file, public
+from parties.jobs.spending import Adjacency
 from parties.settings import Count, LocalPath
 
 
@@ -29,6 +30,22 @@ class Id3Settings(KindSettings):
     )
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
         MAX_ROWS, "Row bound", "Public bound: no party has more rows"
+    )
+    epsilon: Annotated[float, Field(strict=True, ge=2**-20, le=1000, allow_inf_nan=False)] | None = public(
+        None, "Epsilon", "Differential privacy of each row: every choice with noise; needs --max-depth", none="no noise"
+    )
+    adjacency: Adjacency = public(
+        "add-remove", "Neighbours", "Epsilon is for tables that differ by a row added or removed, or by one replaced"
+    )
+    quality: Literal["max", "gini", "entropy"] = public(
+        "max", "Quality", "With epsilon: how attributes compare; max, the rows that majorities get right, costs least"
+    )
+    stop: Literal["on", "off"] = public("on", "Stop", "With epsilon: whether a node may choose to be a leaf")
+    leaf_epsilon: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
+        None, "Leaves' epsilon", "The part of epsilon for the classes of the leaves", none="half"
+    )
+    trees: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
+        1, "Trees", "With epsilon: so many trees, each of rows of its own, that vote"
     )
     engine: AnyEngine = public("mixed", "Engine", "How it is computed; auto measures the link and chooses")
     out: LocalPath | None = output("Write the tree as JSON.")

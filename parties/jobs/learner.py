@@ -12,15 +12,18 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.trees.tree import TreeFile
-    from protocols.counts import Counts
+    from protocols.counts import Rows
     from smc.counting import Program
     from smc.engines import Engine
+
+TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
 
 
 class Learner(ABC):
     """A protocol for a tree that predicts `target`, with the settings that it has."""
 
     told: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
+    bounded: ClassVar[bool] = True  # whether the rows bound how many nodes are split
 
     def __init__(self, settings: Id3Settings, schema: Schema, target: str) -> None:
         self.settings, self.schema, self.target = settings, schema, target
@@ -53,6 +56,11 @@ class Learner(ABC):
         if depth > MAX_DEPTH:
             raise InputError(f"the tree could have {depth} levels: give --max-depth N with at most {MAX_DEPTH}")
 
+    def check_fits(self, found: TreeFile) -> None:
+        """`InputError` for a tree of another schema or target."""
+        if (found.schema_digest, found.target) != (self.schema.digest(), self.target):
+            raise InputError(f"the tree is for another schema or target than this one with target {self.target}")
+
     # What is said of it.
 
     @property
@@ -75,8 +83,13 @@ class Learner(ABC):
 
     # How it is run, and what that costs.
 
+    def own(self, rows: Rows, secret: bytes) -> Any:
+        """What `run` takes of this party; `secret` is the key of its random choices."""
+        del secret
+        return rows
+
     @abstractmethod
-    def run(self, engine: Engine, counts: Counts, start: State, told: Told) -> State:
+    def run(self, engine: Engine, own: Any, start: State, told: Told) -> State:
         """See `Kind.run`."""
 
     @abstractmethod

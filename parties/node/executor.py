@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -172,7 +172,8 @@ def opened(order: Order) -> Iterator[tuple[Any, str]]:
 
     `InputError` if they are not fit, or not those of sessions before any more; `AwayError` if they are away.
     """
-    with order.job.task.open(order.means) as ours:
+    secret = derive(order.secret, "own choices", order.job.id, size=32)
+    with order.job.task.open(replace(order.means, secret=secret)) as ours:
         found = _fingerprint(order, ours)
         if order.fingerprint and order.fingerprint != found:
             raise InputError("the table's rows have changed since the job began: it cannot go on; propose it anew")
