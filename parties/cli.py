@@ -38,6 +38,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "result": ("parties.commands.operator:result", "What a job has brought, and what it cost."),
     "web": ("parties.commands.operator:web", "A login link for the operator's page."),
     "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
+    "budget": ("parties.commands.budget:group", "What was spent of tables' privacy, and what a job would."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }

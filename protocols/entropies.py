@@ -42,7 +42,11 @@ def conditional_entropies(engine: Engine, problem: Problem, candidates: Indices,
         np.concatenate([table.sum(axis=2), table.reshape(len(table), -1)], axis=1) for table in tables
     ]
     counts = [own[attribute][node] for node, line in enumerate(candidates) for attribute in line]
-    sizes = np.array(problem.domains)[candidates.reshape(-1)]
+    return entropies(engine, problem, counts, np.array(problem.domains)[candidates.reshape(-1)])
+
+
+def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
+    """The same of any tables of int64[sizes]: the counts of each are this party's n(v), then n(v, c)."""
     ends = np.cumsum([len(part) for part in counts])
     cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
     scores = [
@@ -52,7 +56,7 @@ def conditional_entropies(engine: Engine, problem: Problem, candidates: Indices,
     return engine.words.join(scores)
 
 
-def _scores(engine: Engine, problem: Problem, counts: list[Indices], sizes: Indices) -> Word:
+def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
     """The entropies of some candidates, from this party's counts and the number of values of each."""
     words = engine.words
     precision = problem.precision(words.prices)
@@ -60,8 +64,8 @@ def _scores(engine: Engine, problem: Problem, counts: list[Indices], sizes: Indi
     logs = x_log_x(engine, precision, *both_inputs(engine, own, precision.count_width))
     lengths = np.array([len(part) for part in counts])
     starts = np.cumsum(lengths) - lengths
-    plus = words.total(logs, _groups(starts, sizes), precision.sum_width)
-    minus = words.total(logs, _groups(starts + sizes, sizes * problem.classes), precision.sum_width)
+    plus = words.total(logs, groups(starts, sizes), precision.sum_width)
+    minus = words.total(logs, groups(starts + sizes, sizes * problem.classes), precision.sum_width)
     return words.subtract(plus, minus, precision.sum_width)
 
 
@@ -77,7 +81,7 @@ def group_entropies(engine: Engine, problem: Problem, own: Indices) -> Word:
     return words.subtract(plus, minus, precision.sum_width)
 
 
-def _groups(starts: Indices, lengths: Indices) -> Indices:
+def groups(starts: Indices, lengths: Indices) -> Indices:
     """Rows start, start + 1, ... of the given lengths, filled up with -1."""
     offsets = np.arange(lengths.max())
     return np.where(offsets < lengths[:, None], starts[:, None] + offsets, -1)

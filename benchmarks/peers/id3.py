@@ -141,7 +141,7 @@ def main(data: Path, only: str, repeats: int, engine: str | None, out: Path | No
         chosen = [sample for sample in samples.samples(data) if only in sample.name]
         if not chosen:
             raise RunError(f"--only: no data set has {only!r} in its name; there are: {', '.join(samples.KNOWN)}")
-        python = programs.install_mpyc(programs.ROOT / ".bench" / "mpyc")
+        python = programs.install(programs.ROOT / ".bench" / "mpyc", programs.MPYC)
         results = measure(chosen, python, engine, repeats)
         console.show(table(results))
         console.out.print(

@@ -69,7 +69,7 @@ class Account:
         max_rows: int = MAX_ROWS,
         group: int = 1,
     ) -> None:
-        self.table, self.budget, self.at, self.group = table, budget, at, group
+        self.table, self.budget, self.at, self.max_rows, self.group = table, budget, at, max_rows, group
         self.delta = (
             budget.delta if budget is not None and budget.delta else 10.0 ** math.floor(-1 - math.log10(max_rows))
         )
@@ -81,6 +81,11 @@ class Account:
         """Whether a charge is in the window that ends at a moment; one of the future, by a clock put back, is too."""
         days = None if self.budget is None else WINDOWS.get(self.budget.per)
         return days is None or charge.at > at - timedelta(days=days)
+
+    def with_uses(self, uses: Sequence[Spending]) -> Account:
+        """The account as it would be if a job had just spent these."""
+        one = Charge(self.at, self.table, "", "", tuple(uses))
+        return Account(self.table, self.budget, [*self.charges, one], self.at, self.max_rows, self.group)
 
     def composed(self, charges: Iterable[Charge]) -> Loss:
         """What some charges come to."""

@@ -89,6 +89,7 @@ def exact(value: float) -> Fraction:
     return Fraction(str(value))
 
 
+@lru_cache(maxsize=4096)
 def epsilon_at(rho: Fraction, delta: Fraction) -> float:
     """The epsilon that a loss of `rho` keeps but for `delta`, by OpenDP's conversion; infinite for delta 0."""
     if not rho:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from parties.budget.account import WINDOWS, Account, Charge
+from parties.budget.account import WINDOWS, Account, Charge, Numbers
 from parties.budget.composition import Loss, advanced, epsilon_at, exact
 from parties.jobs.spending import Spending
-from parties.operator.budget import PeerSpent, Price, Spent, TableBudget, Totals
+from parties.operator.budget import PeerSpent, Price, Simulation, Spent, TableBudget, Totals
 
 MOST_JOBS = 500  # that are listed and drawn, the last ones
 
@@ -24,6 +24,28 @@ def price(account: Account, uses: Sequence[Spending]) -> Price:
         delta=float(loss.delta),
         adjacency=", ".join(sorted({use.adjacency for use in uses})),
         uses=[words(use) for use in uses],
+    )
+
+
+def simulation(account: Account, uses: Sequence[Spending], why: str, earlier: str, exact: bool) -> Simulation:
+    """What a job with these uses would do to a table's budget."""
+    known = account.numbers(uses)
+    numbers = known or Numbers("epsilon", account.spent, account.epsilon(account.loss_of(uses)), math.inf)
+    after = None if known is None or why else numbers.left - numbers.asked
+    if after is not None and numbers.unit == "epsilon":
+        after = account.with_uses(uses).left
+    return Simulation(
+        table=account.table,
+        unit=numbers.unit,
+        spent=_finite(numbers.spent),
+        asked=_finite(numbers.asked),
+        left=_finite(numbers.left),
+        after=after,
+        refused=bool(why),
+        why=why,
+        earlier=earlier,
+        exact=exact,
+        price=price(account, uses) if uses else None,
     )
 
 

@@ -21,7 +21,7 @@ from functools import lru_cache
 import gmpy2
 
 from protocols.release.coins import Coins
-from protocols.release.laws import SECURITY, Law
+from protocols.release.laws import SECURITY, Law, check_security
 from smc.circuit import Integer
 from smc.errors import InputError
 
@@ -83,8 +83,7 @@ def check(scale: Fraction, security: int) -> None:
     """`InputError` for a scale or a statistical parameter that no noise of this family has."""
     if not scale > 0:
         raise InputError(f"the scale of the noise is {scale}, must be positive")
-    if not 1 <= security <= 128:
-        raise InputError(f"the statistical security is {security} bits, must be from 1 to 128")
+    check_security(security)
     if digits_below(scale, security) > MOST_DIGITS:
         raise InputError(f"noise of the scale {float(scale):g} takes more than {MOST_DIGITS} binary digits")
 

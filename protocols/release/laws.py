@@ -18,6 +18,7 @@ from smc.engines import Bits, Engine
 from smc.errors import InputError
 
 SECURITY = 40  # by default, the statistical distance to the ideal law is at most 2^-40
+MOST_SECURITY = 256
 TABULATED = 1 << 16  # values of a law that are listed with their exact probabilities
 
 
@@ -64,6 +65,12 @@ class Law(ABC):
             raise InputError(
                 f"this law has {self.greatest - self.least + 1} values, more than {TABULATED} are not listed"
             )
+
+
+def check_security(security: int) -> None:
+    """`InputError` for a statistical parameter s that no law has: the distance is to be at most 2^-s."""
+    if not 1 <= security <= MOST_SECURITY:
+        raise InputError(f"the statistical security is {security} bits, must be from 1 to {MOST_SECURITY}")
 
 
 @lru_cache(maxsize=64)

@@ -38,11 +38,26 @@ def test_more_rows_or_more_epsilon_never_make_it_shallower_nor_larger_domains_de
 
 @pytest.mark.parametrize(
     ("rows", "epsilon", "depth"),
-    [(1000, "0.1", 1), (999, "0.1", 0), (10_000, "0.1", 2), (9_999, "0.1", 1), (1000, "10", 3), (10**8, "10", 5)],
+    [(600, "0.1", 1), (599, "0.1", 0), (9_000, "0.1", 2), (8_999, "0.1", 1), (1_200, "10", 3), (10**8, "10", 5)],
 )
 def test_a_leaf_is_expected_to_hold_enough_rows_for_its_epsilon(rows: int, epsilon: str, depth: int) -> None:
-    """Attributes of 1 and of 100 values are as many leaves as two of 10; rows * epsilon / 10 leaves are filled."""
+    """Attributes of 1, 100, 10, 5 and 20 values are, on the average, of 10: 3 * 10^d * (d + 1) rows * epsilon."""
     assert chosen(rows, Fraction(epsilon), (1, 100, 10, 5, 20), 2).depth == depth
+
+
+@pytest.mark.parametrize(("rows", "quality"), [(240, "gini"), (239, "max")])
+def test_gini_is_chosen_when_there_is_epsilon_enough_for_each_attribute(rows: int, quality: str) -> None:
+    assert chosen(rows, Fraction(1), (2,) * 6, 2).quality == quality
+
+
+def test_what_is_given_is_kept() -> None:
+    defaults = chosen(10**6, Fraction(1), (2, 2, 2), 2, quality="max", depth=1)
+    assert (defaults.quality, defaults.depth) == ("max", 1)
+    assert defaults.split(Fraction(1)) == (Fraction(1, 2), Fraction(1, 2))
+
+
+def test_a_tree_of_one_leaf_spends_all_at_the_leaf() -> None:
+    assert chosen(1, Fraction("0.3"), (2, 2), 2).split(Fraction("0.3")) == (0, Fraction("0.3"))
 
 
 @pytest.mark.parametrize(

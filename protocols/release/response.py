@@ -1,0 +1,74 @@
+"""Randomized response: a secret answer out of k is opened with noise.
+
+Ideal functionality. Input: a secret of the engine, an answer from 0 to k - 1 (a batch). Output to both: the answer with
+probability e^epsilon / (e^epsilon + k - 1), and each other one with probability 1 / (e^epsilon + k - 1). Leakage: k,
+epsilon, batch size. Security is that of the engine.
+
+Privacy: no answer is more than e^epsilon times as likely under one secret as under another, so the secret is
+epsilon-private whatever it is made of. Papers: Warner, "Randomized response" (JASA 60, 1965); Kairouz, Oh, Viswanath,
+"Extremal mechanisms for local differential privacy" (NIPS 2014). In the classic survey a fair coin decides whether to
+answer truly, and a second one answers otherwise: k = 2 and epsilon = ln 3.
+
+What is opened is the answer plus an offset modulo k, which is 0 with probability e^epsilon / (e^epsilon + k - 1) and
+else any other, evenly. The offset is a law of its own (`offset_law`), within 2^-s of that.
+
+Cost: for k = 2 one coin, of at most s - 1 ANDs; else a table of k points and less than 3 ceil(log2 k) + 2 ANDs.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+import gmpy2
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.opened import index_below
+from protocols.release.laws import SECURITY, Law
+from protocols.release.table import LARGEST, PublicTable
+from smc.circuit import Builder, Form, Integer, Netlist, select
+from smc.engines import Bits, Engine
+from smc.errors import InputError
+
+GUARD_BITS = 64
+
+
+def offset_law(epsilon: Fraction, answers: int, security: int = SECURITY) -> PublicTable:
+    """The law of what is added to an answer. `InputError` if epsilon is not positive, or for fewer than two answers."""
+    if not epsilon > 0:
+        raise InputError(f"epsilon is {float(epsilon):g}, must be positive")
+    if not 2 <= answers <= LARGEST:
+        raise InputError(f"randomized response has 2 to {LARGEST} answers, not {answers}")
+    precision = security + GUARD_BITS
+    with gmpy2.context(precision=2 * precision):
+        # Weights 2^p for the truth and 2^p e^-epsilon for the others: however large epsilon is, they stay small.
+        other = int(gmpy2.rint(gmpy2.exp2(precision) * gmpy2.exp(-gmpy2.mpfr(gmpy2.mpq(epsilon)))))
+    rounded = Fraction(answers, 1 << precision)
+    return PublicTable((1 << precision, *[other] * (answers - 1)), security=security, missing=rounded)
+
+
+def respond(engine: Engine, secret: Bits, answers: int, law: Law) -> NDArray[np.int64]:
+    """The responses, opened, int64[batch], to secrets below `answers` in ceil(log2 answers) bits."""
+    netlist = _netlist(answers, law, engine.form)
+    (opened,) = engine.reveal(*engine.run(netlist, secret, engine.random(law.bits, secret.batch)))
+    return index_below(opened, answers, "a randomized response")
+
+
+@lru_cache(maxsize=64)
+def _netlist(answers: int, law: Law, form: Form) -> Netlist:
+    """A secret and the law's uniform bits in, the response out."""
+    builder = Builder(form)
+    width = (answers - 1).bit_length()
+    secret, offset = builder.input(width), law.draw(builder.input(law.bits))
+    builder.output(add_modulo(secret, offset.resize(width), answers))
+    return builder.build()
+
+
+def add_modulo(left: Integer, right: Integer, modulus: int) -> Integer:
+    """Circuit: left + right modulo a public number, of operands below it."""
+    if modulus == 1 << len(left):
+        return left + right
+    total = left.wide_add(right)
+    reduced = total.wide_subtract(modulus)
+    return select(reduced[-1], total, reduced)[: len(left)]

@@ -1,0 +1,147 @@
+"""Noise of any public law on m points, by a coin for each binary digit that knows the digits before it.
+
+The digits of a point's number are drawn from the top. Each is 1 with the public conditional probability of the law
+given the digits before, so there are up to 2^l thresholds for digit l. No index is decoded and no threshold is read: a
+uniform number of a bits, of which the place of the first 1 is found once (a - 1 ANDs), answers *every* public
+threshold for free, for each is the XOR of some of the places (`protocols.release.coins`). The digits that fell pick one
+of these answers, as they fall: a tree of multiplexers of which only the last waits for the digit before. So t digits
+take less than m + t (a - 1) ANDs and t levels more than one coin, where a table read through a decoded index takes 2^t
+to decode, t (a - 1) to compare and a chain of t comparisons. A symmetric law is that of |x|, with a uniform bit as the
+sign: t ANDs more.
+
+Distance. Each digit is wrong by at most 2^-(a + 1), whatever fell before: with a = s + ceil(log2 t) that is 2^-(s + 1)
+in all. What the table leaves out of the ideal law, or is rounded by, its maker tells (`missing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from protocols.release.coins import chosen, digits, first_ones
+from protocols.release.laws import SECURITY, Law, check_security
+from smc.circuit import Integer, Wire, mux
+from smc.circuit.graph import ONE, ZERO
+from smc.errors import InputError
+
+LARGEST = 1 << 12  # points of a table
+
+Row = int | None  # a threshold; None where the law never comes
+
+
+@dataclass(frozen=True)
+class PublicTable(Law):
+    """Points 0, 1, ... of public integer weights; or with `symmetric` the absolute values, with a random sign.
+
+    `missing` is the statistical distance between these weights and the ideal law.
+    """
+
+    weights: tuple[int, ...]
+    symmetric: bool = False
+    security: int = SECURITY
+    missing: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.weights) <= LARGEST:
+            raise InputError(f"a table of a law has 1 to {LARGEST} points, not {len(self.weights)}")
+        if min(self.weights) < 0 or not any(self.weights):
+            raise InputError("the weights of a law must not be negative, nor all 0")
+        check_security(self.security)
+
+    @property
+    def digits(self) -> int:
+        """t, the binary digits of a point's number."""
+        return (len(self.weights) - 1).bit_length()
+
+    @property
+    def precision(self) -> int:
+        """a, the bits of a coin."""
+        return self.security + max(0, self.digits - 1).bit_length()
+
+    @property
+    def bits(self) -> int:
+        """See `Law.bits`."""
+        return self.digits * self.precision + (self.least < 0)
+
+    @property
+    def least(self) -> int:
+        """See `Law.least`."""
+        return -self.greatest if self.symmetric else 0
+
+    @property
+    def greatest(self) -> int:
+        """See `Law.greatest`."""
+        return len(self.weights) - 1
+
+    @property
+    def distance(self) -> Fraction:
+        """See `Law.distance`."""
+        return self.missing + Fraction(self.digits, 2 << self.precision)
+
+    def draw(self, random: Integer) -> Integer:
+        """See `Law.draw`."""
+        fallen: list[Wire] = []
+        for level, rows in enumerate(_thresholds(self.weights, self.precision)):
+            onehot = first_ones(random[level * self.precision : (level + 1) * self.precision])
+            answers = [None if row is None else _answer(onehot, row, self.precision) for row in rows]
+            fallen.append(_picked(answers, fallen))
+        point = Integer(random.graph, fallen[::-1])
+        if not self.least:
+            return point
+        sign = random[-1]
+        flipped = [*(wire ^ sign for wire in point), sign]
+        return (Integer(random.graph, flipped) + Integer(random.graph, [sign])).as_signed()
+
+    def probabilities(self) -> dict[int, Fraction]:
+        """See `Law.probabilities`."""
+        table = [Fraction(1)]
+        for rows in _thresholds(self.weights, self.precision):
+            ones = [Fraction(row or 0, 1 << self.precision) for row in rows]
+            table = [mass * part for mass, one in zip(table, ones, strict=False) for part in (1 - one, one)]
+        points = {value: mass for value, mass in enumerate(table) if mass}
+        if not self.symmetric:
+            return points
+        return {sign * value: mass / (2 if value else 1) for value, mass in points.items() for sign in (-1, 1)}
+
+
+@lru_cache(maxsize=64)
+def _thresholds(weights: tuple[int, ...], precision: int) -> list[list[Row]]:
+    """For each digit, from the top, the thresholds by the number that the digits before it make."""
+    levels: list[list[Row]] = []
+    masses = list(weights)
+    for _ in range((len(weights) - 1).bit_length()):
+        masses += [0] * (len(masses) % 2)
+        rows = [(masses[i + 1], masses[i] + masses[i + 1]) for i in range(0, len(masses), 2)]
+        levels.insert(0, [_rounded(one << precision, whole) if whole else None for one, whole in rows])
+        masses = [whole for _, whole in rows]
+    return levels
+
+
+def _rounded(numerator: int, denominator: int) -> int:
+    return (2 * numerator + denominator) // (2 * denominator)
+
+
+def _answer(onehot: Sequence[Wire], threshold: int, width: int) -> Wire:
+    """Whether the uniform number whose first 1 is there falls below the threshold: the threshold's digit there."""
+    graph = onehot[0].graph
+    if threshold == 1 << width:
+        return Wire(graph, ONE)
+    answer = chosen(onehot, digits(threshold, width))
+    return Wire(graph, ZERO) if answer is None else answer
+
+
+def _picked(answers: Sequence[Wire | None], places: Sequence[Wire]) -> Wire:
+    """The answer whose number has these digits, given from the top; the last digit picks last."""
+    row = list(answers)
+    for left, place in enumerate(places, 1):
+        half = 1 << (len(places) - left)
+        upper = [*row[half:], *[None] * half]
+        row = [
+            low if high is None else high if low is None else mux(place, high, low)
+            for low, high in zip(row[:half], upper, strict=False)
+        ]
+    (answer,) = row
+    assert answer is not None, "a law comes somewhere"
+    return answer
