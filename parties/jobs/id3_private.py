@@ -12,6 +12,7 @@ from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import Spending, State, Step, Told
 from parties.jobs.learner import TYPICAL_SPLITS, Learner
+from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,6 +55,18 @@ class Private(Learner):
             stop=settings.stop == "on",
             trees=settings.trees,
         )
+
+    @classmethod
+    def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
+        """The settings with a depth: the given one, or one that is chosen from public numbers."""
+        from protocols.release.defaults import chosen
+
+        if settings.epsilon is None or settings.max_depth is not None:
+            return settings
+        learner = cls(settings, schema, target)
+        epsilon = _exact(settings.epsilon) / (1 + (settings.adjacency == "replace"))
+        found = chosen(settings.max_rows, epsilon, learner.domains, learner.classes, settings.quality)
+        return settings.model_copy(update={"max_depth": found.depth})
 
     def check(self) -> None:
         """See `Learner.check`."""
