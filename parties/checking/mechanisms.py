@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from parties.analysis.losses import Outcomes
+from parties.checking import trees
 from parties.checking.mechanism import Mechanism
 from parties.jobs.spending import Adjacency
 from parties.text import quoted
@@ -132,6 +133,11 @@ def response(promise: Promise) -> Mechanism:
     return _pure("response", f"the first of {ANSWERS} answers, or the second", promise, draw)
 
 
+def tree(promise: Promise) -> Mechanism:
+    """A private tree: the choice of its root and the classes of its leaves."""
+    return trees.mechanism(promise.epsilon, promise.adjacency == "replace")
+
+
 MECHANISMS: dict[str, Callable[[Promise], Mechanism]] = {
     "count": count,
     "clamped": clamped,
@@ -141,6 +147,7 @@ MECHANISMS: dict[str, Callable[[Promise], Mechanism]] = {
     "top": top,
     "top-any": top_any,
     "response": response,
+    "tree": tree,
 }
 
 

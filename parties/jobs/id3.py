@@ -198,7 +198,7 @@ class Id3(Kind):
         """See `Kind.is_countable`; by what was measured."""
         domains, classes, levels = self.learner.domains, self.learner.classes, self.learner.levels
         candidates = self.settings.trees * TYPICAL_SPLITS * (levels * len(domains) - levels * (levels - 1) // 2)
-        logarithms = candidates * max(domains, default=1) * (classes + 1)
+        logarithms = candidates * self.learner.scored * max(domains, default=1) * (classes + 1)
         return candidates <= 8000 and logarithms <= 500_000 and classes <= 200
 
     # How it is run.

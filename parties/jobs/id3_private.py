@@ -7,6 +7,7 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from parties.jobs import id3_rules
 from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import Spending, State, Step, Told
@@ -73,6 +74,7 @@ class Private(Learner):
             raise InputError("min_rows asks for exact counts of rows: leave it out, or leave out epsilon")
         if self.settings.delta != Id3Settings().delta:
             raise InputError("delta is the exact tree's: leave it out, or leave out epsilon")
+        id3_rules.refuse(self.settings)
         problem = self.problem
         self.check_depth()
         widest = sorted(problem.domains)[-problem.max_depth :] if problem.max_depth else []

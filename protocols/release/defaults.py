@@ -4,8 +4,9 @@ Every level and the leaves get the same share, epsilon / (depth + 1) each. N row
 of v values (the geometric mean of the domains) leave N / v^d to a leaf, and a leaf's class is found when it has enough
 rows for its share. So the depth is the greatest with N / v^d * epsilon / (d + 1) at least `ROWS_PER_LEAF`. "stop" is
 always on: it costs a few points of accuracy where N is known well, and saves the tree where the bound is far above N.
-Gini impurity tells more than `max` and takes twice the noise: it is chosen where there is epsilon enough for each
-attribute. Depth 0 is a tree of one leaf, the noisy majority, which gets the whole epsilon.
+Gini's impurity tells more than `max` and takes twice the noise: it is chosen where there is epsilon enough for each
+attribute, if it can be computed for so many rows. Depth 0 is a tree of one leaf, the noisy majority, which gets the
+whole epsilon.
 
 The two constants come from `benchmarks/private_trees`, which measures on public tables that the depth is never far from
 the best one. The arithmetic is exact, so that both parties find the same.
@@ -16,11 +17,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
+from protocols.release.quality import QUALITIES
+from protocols.release.tree import Measure
 from smc.errors import InputError
-
-Quality = Literal["max", "gini", "entropy"]
 
 MOST_DEPTH = 5
 ROWS_PER_LEAF = 3  # times the leaf's epsilon
@@ -34,7 +34,7 @@ class Defaults:
     depth: int
     leaf_share: Fraction
     stop: bool
-    quality: Quality
+    quality: Measure
 
     def split(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
         """eps_level and eps_leaf: `depth` times the first and the second sum to epsilon exactly."""
@@ -47,10 +47,10 @@ def chosen(
     epsilon: Fraction,
     domains: tuple[int, ...],
     classes: int,
-    quality: Quality | None = None,
+    quality: Measure | None = None,
     depth: int | None = None,
 ) -> Defaults:
-    """The defaults for a table of at most `max_rows` rows, attributes of `domains` values and `classes` classes.
+    """The defaults for at most `max_rows` rows of both parties, attributes of `domains` values, `classes` classes.
 
     `quality` and `depth` are kept if they are given. `InputError` for numbers that no table has.
     """
@@ -60,10 +60,18 @@ def chosen(
             f"epsilon {epsilon} and depth {depth}"
         )
     if quality is None:
-        quality = "gini" if max_rows * epsilon >= ROWS_FOR_GINI * len(domains) else "max"
+        quality = "gini" if max_rows * epsilon >= ROWS_FOR_GINI * len(domains) and _gini_can(max_rows) else "max"
     if depth is None:
         depth = _depth(max_rows * epsilon, domains)
     return Defaults(depth, Fraction(1, depth + 1), stop=True, quality=quality)
+
+
+def _gini_can(max_rows: int) -> bool:
+    try:
+        QUALITIES["gini"](max_rows).check()
+    except InputError:
+        return False
+    return True
 
 
 def _depth(rows: Fraction, domains: tuple[int, ...]) -> int:

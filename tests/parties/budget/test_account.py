@@ -50,6 +50,13 @@ def test_many_small_questions_cost_less_than_their_sum() -> None:
     assert pure.left == 0
 
 
+def test_thirds_fit_where_their_sum_does() -> None:
+    """A level of a tree has a third of 0.35, which is written as a little more."""
+    levels = [Spending("level", 0.35 / 3, times=3), Spending("leaf", 0.35)]
+    assert account(charge(3.3)).fits(levels)
+    assert not account(charge(3.3)).fits([*levels, Spending("count", 1e-9)])
+
+
 def test_a_window_slides() -> None:
     old, young = charge(3.0, 365), charge(3.0, 364.9)
     assert account(old).spent == 0

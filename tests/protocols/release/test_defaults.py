@@ -45,8 +45,10 @@ def test_a_leaf_is_expected_to_hold_enough_rows_for_its_epsilon(rows: int, epsil
     assert chosen(rows, Fraction(epsilon), (1, 100, 10, 5, 20), 2).depth == depth
 
 
-@pytest.mark.parametrize(("rows", "quality"), [(240, "gini"), (239, "max")])
-def test_gini_is_chosen_when_there_is_epsilon_enough_for_each_attribute(rows: int, quality: str) -> None:
+@pytest.mark.parametrize(("rows", "quality"), [(240, "gini"), (239, "max"), (10**5, "gini"), (10**7, "max")])
+def test_gini_is_chosen_when_there_is_epsilon_enough_for_each_attribute_and_it_can_be_computed(
+    rows: int, quality: str
+) -> None:
     assert chosen(rows, Fraction(1), (2,) * 6, 2).quality == quality
 
 
