@@ -83,6 +83,33 @@ def test_json_output_and_prediction(processes) -> None:
     assert predicted["accuracy"] == 1.0
 
 
+def test_a_forest_with_noise_in_two_processes_and_its_votes(processes) -> None:
+    """Both have the same trees, and epsilon stands in them; what they say of a row is what most of them say."""
+    more = ("--epsilon", 4, "--max-depth", 2, "--trees", 3, "--quality", "gini", "--adjacency", "replace")
+    done = processes.pair(
+        id3(DEMO.clinic_a, *more, "--out", "a.json", "--dot", "a.dot", "--svg", "a.svg"),
+        id3(DEMO.clinic_b, *more, "--out", "b.json"),
+    )
+    assert [one.code for one in done] == [0, 0], (done[0].err, done[1].err)
+    directory = processes.directory
+    made = [json.loads((directory / f"{name}.json").read_text()) for name in "ab"]
+    assert made[0] == made[1]
+    assert (made[0]["epsilon"], made[0]["adjacency"], made[0]["quality"]) == (4, "replace", "gini")
+    assert len(made[0]["trees"]) == 3
+    assert "tree 3" in done[0].out
+    assert "<svg" in (directory / "a.svg").read_text()
+    said = json.loads(processes.run("predict", "--tree", "a.json", "--data", DEMO.clinic_a, "--json").out)
+    assert len(said["predictions"]) == 7
+    assert set(said["predictions"]) <= {"yes", "no"}
+
+
+def test_two_parties_with_other_neighbours_do_not_begin(processes) -> None:
+    more = ("--epsilon", 1, "--max-depth", 1)
+    done = processes.pair(id3(DEMO.clinic_a, *more), id3(DEMO.clinic_b, *more, "--adjacency", "replace"))
+    assert [one.code for one in done] == [4, 4]
+    assert 'adjacency: ours "add-remove", peer\'s "replace"' in done[0].err
+
+
 def test_a_party_without_rows_and_public_stopping_rules(processes) -> None:
     empty = processes.directory / "empty.csv"
     empty.write_text("play,wind,outlook,humidity,temperature\n")
