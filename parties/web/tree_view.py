@@ -39,7 +39,8 @@ def view(document: dict[str, Any]) -> TreeView:
     """The tree of a result. `InputError` if it cannot be read."""
     file = _tree_file(document)
     root = file.shown
-    size = tree.size(root)
+    whole, forest = tree.size(root), len(file.others) > 0  # a forest is shown below a node that is in none of its trees
+    size = Size(whole.nodes - forest, whole.leaves, whole.depth - forest)
     return TreeView(
         target=file.target,
         size=size,

@@ -12,7 +12,7 @@ import pytest
 from parties.operator.budget import Price
 from parties.operator.interface import Asked, Verdict
 from parties.trees.text import to_dot, to_text
-from parties.trees.tree import TreeFile, size
+from parties.trees.tree import Noise, TreeFile, size
 from parties.web import results, words
 from tests.support.fake_node import ORIGIN, Browser, FakeNode, tree, wide_tree
 from tests.support.hostile import HOSTILE
@@ -247,6 +247,20 @@ def test_a_result_in_words_and_files(node: FakeNode, browser: Browser) -> None:
     assert browser.get(f"/jobs/{job.id}/tree.dot").text == to_dot(tree(), "readmitted")
     assert "<title>Decision tree for readmitted</title>" in browser.get(f"/jobs/{job.id}/tree.svg").text
     assert browser.get(f"/jobs/{job.id}/result.json").json()["opened"] == node.result(job.id).opened
+
+
+def test_a_forest_with_noise_in_words(node: FakeNode, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = node.add()
+    node.finish(job.id)
+    made = TreeFile("5" * 64, "readmitted", None, tree(), Noise(0.5, "replace", "gini"), (tree(), tree()))
+    result = node.result(job.id).model_copy(update={"document": made.fields()})
+    monkeypatch.setattr(node, "result", lambda identifier: result)
+    text = " ".join(Elements(browser.get(f"/jobs/{job.id}").text).text.split())
+    assert "18 questions, 36 leaves, depth 4." in text
+    assert "3 trees, each of rows of its own, vote." in text
+    assert "with epsilon 0.5 for a row replaced, attributes compared by gini." in text
+    assert browser.get(f"/jobs/{job.id}/figures/tree").status_code == 200
+    assert "tree 3" in browser.get(f"/jobs/{job.id}/tree.txt").text
 
 
 @pytest.mark.parametrize("name", ["tree.json", "tree.svg", "figures/tree", "figures/bytes"])
