@@ -105,7 +105,7 @@ class Proposed(Fields):
     peer_table: Text
     target: Text
     columns: list[Text]
-    parameters: dict[Text, int | float | Text | None]
+    parameters: dict[Text, bool | int | float | Text | None]
 
 
 class Decided(Fields):
