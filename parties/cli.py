@@ -38,11 +38,17 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "result": ("parties.commands.operator:result", "What a job has brought, and what it cost."),
     "web": ("parties.commands.operator:web", "A login link for the operator's page."),
     "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
+    "budget": ("parties.commands.budget:group", "What was spent of tables' privacy, and what a job would."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
-    "release": {},
+    "release": {
+        "check": (
+            "parties.commands.release_check:check_command",
+            "Does every mechanism keep its promise? A black-box test.",
+        ),
+    },
 }
 # numpy reads it when it is loaded: of linear algebra, which is not used here, it would start threads that spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -38,6 +38,13 @@ class Counts(Protocol):
         """Own counts in the open nodes of `tree`; with `attributes`, also by each attribute's values."""
 
 
+class Rows(Counts, Protocol):
+    """A source of counts that can tell its rows."""
+
+    def distinct(self) -> Indices:
+        """The distinct rows, int64[lines, attributes + 2]: the attributes' values, the class, how many there are."""
+
+
 class RowCounts:
     """Counts of rows in memory: category indices int[rows, attributes] and their classes int[rows].
 
@@ -74,6 +81,11 @@ class RowCounts:
             for attribute, size in enumerate(self._domains)
         )
         return LevelCounts(classes, values)
+
+    def distinct(self) -> Indices:
+        """See `Rows.distinct`."""
+        rows, numbers = np.unique(np.column_stack([self._rows, self._labels]), axis=0, return_counts=True)
+        return np.column_stack([rows, numbers])
 
     def _open_node_of_rows(self, tree: Tree) -> tuple[Indices, int]:
         """The number of each row's open node, -1 in a leaf; and how many open nodes there are."""

@@ -27,7 +27,8 @@ def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
 def at_most(engine: CountingEngine, problem: Problem, splits: int | None = None) -> None:
     """Count a run that no run of this problem exceeds; with `splits`, one with at most so many splits a level."""
     widest = replace(problem, domains=(max(problem.domains, default=1),) * len(problem.domains))
-    possible = 2 * problem.max_rows // max(2, problem.min_rows + 1)  # a node that splits has rows of two classes
+    least = max(2, problem.min_rows + 1, problem.rules.k)  # rows of a node that splits: those of two classes
+    possible = 2 * problem.max_rows // least
     _count(engine, widest, _full_answers(widest, possible if splits is None else min(possible, splits)))
 
 

@@ -9,8 +9,15 @@ majority's (the first class among equals), or the majority class of its parent w
 also start from a tree that is decided down to some depth, which a run that was cut short has left: it ends with the
 tree that the whole run would have found, and opens nothing of the levels above.
 
+Rules (`protocols.rules`) bar splits: a split is *feasible* if the rows of each of its children, in the union or of
+either party, are none or keep the rules, and only feasible attributes are compared; a node without any is a leaf. So
+every leaf but the root keeps the rules or is empty, for then its class says nothing but its parent's majority. The root
+keeps them wherever it can be split. Where it does not, the tree is a leaf of the first class, whatever the rows: the
+same as if nobody had any, and as could come from rows whose majority that is.
+
 Leakage: the tree, and nothing else. What a level opens (`protocols.openings`) is that level of the tree itself. Why a
-node is a leaf stays hidden, as do all counts. Number and shape of messages follow from the problem and the tree.
+node is a leaf stays hidden, as do all counts, and which attributes were barred. Number and shape of messages follow
+from the problem and the tree.
 
 Paper: Lindell, Pinkas, "Privacy Preserving Data Mining" (CRYPTO 2000; J. Cryptology 15, 2002). Theirs asks "one class
 left?" by comparing class symbols; here one circuit on the class counts answers that, the minimum-rows rule, the
@@ -24,56 +31,23 @@ opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 
 from protocols.counts import Counts, Indices, LevelCounts
-from protocols.inputs import both_inputs
-from protocols.logarithm import x_log_x
-from protocols.majority import count_inputs, greatest_sum
+from protocols.entropies import argmin_netlist, conditional_entropies
+from protocols.feasibility import NO_RULING, Ruling, rule
+from protocols.leaves import leaf_netlist
+from protocols.majority import count_inputs
 from protocols.openings import Decisions, index_width, read_choices
-from protocols.precision import Precision, count_width, derive
+from protocols.problem import Problem
 from protocols.tree import Leaf, Open, Split, Tree, open_depth
-from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, argmin, maximum, select, total
-from smc.engines import Bits, Engine, Word
+from smc.engines import Bits, Engine
 from smc.errors import InputError
-from smc.recipes import GARBLED, Prices
 
 __all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "id3"]
-
-# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes.
-BATCH = 1 << 14
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What both parties know and must agree on."""
-
-    domains: tuple[int, ...]  # number of values of each attribute, in the public order
-    classes: int
-    max_rows: int  # no party has more rows than this
-    delta: float = 0.001
-    min_rows: int = 0
-    max_depth: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1:
-            raise InputError("ID3 needs at least one class, one value per attribute and room for one row")
-        if self.min_rows < 0 or (self.max_depth is not None and self.max_depth < 0):
-            raise InputError("the minimum of rows and the maximum depth cannot be negative")
-
-    def precision(self, prices: Prices = GARBLED) -> Precision:
-        """Parameters of the logarithm for counts up to the greatest size of the union, cheapest at those prices."""
-        return derive(self.delta, 2 * self.max_rows, prices=prices)
-
-    @property
-    def count_width(self) -> int:
-        """Bits of a count of the union."""
-        return count_width(2 * self.max_rows)
 
 
 @dataclass(frozen=True)
@@ -122,18 +96,21 @@ def id3(
         return Leaf(0)
     depth = open_depth(start) or 0
     majorities: Bits | None = None  # of the parents of the level's nodes
+    whole = _all_rows(problem, counts)
     while level:
         if progress is not None:
             progress(Level(depth, len(level), root.frozen()))
         last = depth == problem.max_depth or not level[0].attributes
-        own = counts.level(root.frozen(), attributes=not last and len(level[0].attributes) > 1)
+        ruled = problem.rules.any and (depth == 0 or not last)
+        own = counts.level(root.frozen(), attributes=not last and (ruled or len(level[0].attributes) > 1))
         _check(problem, own, len(level))
         with engine.session.phase(f"level {depth}"):
             if majorities is None:
                 majorities = _parents_majorities(engine, problem, own, parents)
-            open_nodes, majorities = _leaves(engine, problem, level, own, majorities.take(parents), last)
+            ruling = _ruling(engine, problem, level, own, whole, depth, last) if ruled else NO_RULING
+            open_nodes, majorities = _leaves(engine, problem, level, own, majorities.take(parents), ruling, last)
             if len(open_nodes):
-                _splits(engine, problem, level, open_nodes, own)
+                _splits(engine, problem, level, open_nodes, own, ruling)
         level, parents = _children(problem, level)
         depth += 1
     return root.frozen()
@@ -171,41 +148,26 @@ def _check(problem: Problem, own: LevelCounts, nodes: int) -> None:
         raise InputError(f"counts have shape {own.classes.shape}, expected ({nodes}, {problem.classes})")
 
 
+def _all_rows(problem: Problem, counts: Counts) -> Indices:
+    """This party's rows by class, int64[classes], if a rule compares with them."""
+    if not problem.rules.close:
+        return np.zeros(problem.classes, dtype=np.int64)
+    return counts.level(Open(), attributes=False).classes[0]
+
+
+# Rules for leaves.
+
+
+def _ruling(
+    engine: Engine, problem: Problem, level: list[_Node], own: LevelCounts, whole: Indices, depth: int, last: bool
+) -> Ruling:
+    """What the rules say of every node and attribute left, and of the root."""
+    splits = [[own.values[a][i] for a in node.attributes if not last] for i, node in enumerate(level)]
+    with engine.session.phase("rules"):
+        return rule(engine, problem, splits, own.classes if depth == 0 else None, whole)
+
+
 # Leaves: one class, few rows, none, or no question left.
-
-
-@lru_cache(maxsize=32)
-def leaf_netlist(classes: int, width: int, min_rows: int, form: Form = "size") -> Netlist:
-    """Inputs: class counts of party 0, of party 1, parent's majority. Outputs: majority; leaf or not, class if leaf.
-
-    All counts of both parties add up to less than 2^width.
-    """
-    builder = Builder(form)
-    left = [builder.input(width) for _ in range(classes)]
-    right = [builder.input(width) for _ in range(classes)]
-    inherited = builder.input(index_width(classes))
-    winner, leaf, empty = (_small_leaf if form == "size" else _shallow_leaf)(left, right, min_rows)
-    label = select(empty, inherited, winner)
-    builder.output(winner)
-    builder.output([leaf, *(wire & leaf for wire in label)])
-    return builder.build()
-
-
-def _small_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
-    """Majority, leaf or not, empty or not, with few gates: one class if the greatest count is all there is."""
-    counts = [a + b for a, b in zip(left, right, strict=True)]
-    rows = total(counts, len(counts[0]))
-    most, winner = maximum(counts)
-    return winner, (most == rows) | (rows <= min_rows), rows == 0
-
-
-def _shallow_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
-    """The same in few levels: no sum is carried out before it is compared; one class if no two have a row."""
-    limit = Integer.constant(left[0].graph, min_rows + 1)
-    few = total([*left, *right], len(left[0]) + 1, minus=[limit])[-1]
-    present = [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]
-    mixed = any_of([a & b for a, b in combinations(present, 2)])
-    return greatest_sum(left, right), ~mixed | few, ~any_of(present)
 
 
 def _leaves(
@@ -214,15 +176,18 @@ def _leaves(
     level: list[_Node],
     own: LevelCounts,
     inherited: Bits,
+    ruling: Ruling,
     last: bool,
 ) -> tuple[Indices, Bits]:
     """Decide which nodes are leaves; return the positions of the others and every split's (secret) majority."""
     width = problem.count_width
     # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
     min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
-    netlist = leaf_netlist(problem.classes, width, min_rows, engine.form)
+    candidates, root = len(ruling.feasible), ruling.kept is not None
+    netlist = leaf_netlist(problem.classes, width, min_rows, engine.form, candidates, root)
     with engine.session.phase("leaves"):
-        winner, decided = engine.run(netlist, *count_inputs(engine, own.classes.T, width), inherited)
+        sides = count_inputs(engine, own.classes.T, width)
+        winner, decided = engine.run(netlist, *sides, inherited, *ruling.bits)
         (opened,) = engine.reveal(decided)
     decisions = Decisions.read(opened, problem.classes, last)
     for node, leaf, label in zip(level, decisions.leaves, decisions.labels, strict=True):
@@ -252,71 +217,30 @@ def _parents_majorities(engine: Engine, problem: Problem, own: LevelCounts, pare
 # Splits: the attribute of least conditional entropy.
 
 
-@lru_cache(maxsize=32)
-def argmin_netlist(candidates: int, width: int, form: Form = "size") -> Netlist:
-    """The index of the least of some signed integers, the first among equals."""
-    builder = Builder(form)
-    values: list[Integer] = [builder.input(width, signed=True) for _ in range(candidates)]
-    builder.output(argmin(values))
-    return builder.build()
-
-
-def _splits(engine: Engine, problem: Problem, level: list[_Node], open_nodes: Indices, own: LevelCounts) -> None:
+def _splits(
+    engine: Engine, problem: Problem, level: list[_Node], open_nodes: Indices, own: LevelCounts, ruling: Ruling
+) -> None:
     """Choose the attribute of every open node."""
     candidates = np.array([level[i].attributes for i in open_nodes])  # [nodes, attributes left]
-    if candidates.shape[1] == 1:
-        chosen = np.zeros(len(open_nodes), dtype=np.int64)  # nothing to compare
+    count, left = candidates.shape
+    if left == 1:
+        chosen = np.zeros(count, dtype=np.int64)  # nothing to compare
     else:
-        with engine.session.phase("entropy"):
-            scores = _entropies(engine, problem, candidates, [table[open_nodes] for table in own.values])
+        if ruling.scores is None:
+            with engine.session.phase("entropy"):
+                scores = conditional_entropies(engine, problem, candidates, [table[open_nodes] for table in own.values])
+        else:
+            places = (open_nodes[:, None] * left + np.arange(left)).reshape(-1, 1)
+            scores = engine.words.total(ruling.scores, places, ruling.scores.width)
         with engine.session.phase("argmin"):
             bits = engine.words.bits(scores)
-            count, left = candidates.shape
             inputs = [bits.take(slice(j, count * left, left)) for j in range(left)]
-            netlist = argmin_netlist(left, scores.width, engine.form)
-            (index,) = engine.reveal(*engine.run(netlist, *inputs))
-        chosen = read_choices(index, candidates.shape[1])
+            feasible = [one.take(open_nodes) for one in ruling.feasible]
+            netlist = argmin_netlist(left, scores.width, engine.form, ruled=bool(feasible))
+            (index,) = engine.reveal(*engine.run(netlist, *inputs, *feasible))
+        chosen = read_choices(index, left)
     for i, node in enumerate(open_nodes):
         level[node].attribute = int(candidates[i, chosen[i]])
-
-
-def _entropies(engine: Engine, problem: Problem, candidates: Indices, tables: Sequence[Indices]) -> Word:
-    """|T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
-
-    = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c), from this party's n(v, c), int64[nodes, values, classes] for
-    each attribute.
-    """
-    own = [  # for each attribute, by node: n(v), then n(v, c)
-        np.concatenate([table.sum(axis=2), table.reshape(len(table), -1)], axis=1) for table in tables
-    ]
-    counts = [own[attribute][node] for node, line in enumerate(candidates) for attribute in line]
-    sizes = np.array(problem.domains)[candidates.reshape(-1)]
-    ends = np.cumsum([len(part) for part in counts])
-    cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
-    scores = [
-        _scores(engine, problem, counts[part[0] : part[-1] + 1], sizes[part])
-        for part in np.split(np.arange(len(counts)), cuts)
-    ]
-    return engine.words.join(scores)
-
-
-def _scores(engine: Engine, problem: Problem, counts: list[Indices], sizes: Indices) -> Word:
-    """The entropies of some candidates, from this party's counts and the number of values of each."""
-    words = engine.words
-    precision = problem.precision(words.prices)
-    own = np.concatenate(counts).astype(np.uint64)
-    logs = x_log_x(engine, precision, *both_inputs(engine, own, precision.count_width))
-    lengths = np.array([len(part) for part in counts])
-    starts = np.cumsum(lengths) - lengths
-    plus = words.total(logs, _groups(starts, sizes), precision.sum_width)
-    minus = words.total(logs, _groups(starts + sizes, sizes * problem.classes), precision.sum_width)
-    return words.subtract(plus, minus, precision.sum_width)
-
-
-def _groups(starts: Indices, lengths: Indices) -> Indices:
-    """Rows start, start + 1, ... of the given lengths, filled up with -1."""
-    offsets = np.arange(lengths.max())
-    return np.where(offsets < lengths[:, None], starts[:, None] + offsets, -1)
 
 
 # The next level.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ def open_depth(tree: Tree) -> int | None:
     return depths.pop() if depths else None
 
 
+def decided_levels(tree: Tree) -> int:
+    """How many levels are decided."""
+    depth = open_depth(tree)
+    return depth if depth is not None else 1 + max(depth for _, depth in walk(tree))
+
+
 def cut(tree: Tree, depth: int) -> Tree:
     """The tree as it was before the nodes at `depth` were decided."""
     if depth == 0:
@@ -56,3 +63,20 @@ def walk(tree: Tree, depth: int = 0) -> Iterator[tuple[Tree, int]]:
     if isinstance(tree, Split):
         for child in tree.children:
             yield from walk(child, depth + 1)
+
+
+def encode(tree: Tree) -> Any:
+    """The tree as JSON: null for an open node, a number for a leaf, [attribute, children] for a split."""
+    if isinstance(tree, Split):
+        return [tree.attribute, [encode(child) for child in tree.children]]
+    return tree.label if isinstance(tree, Leaf) else None
+
+
+def decode(value: Any) -> Tree:
+    """The inverse of `encode`."""
+    if value is None:
+        return Open()
+    if isinstance(value, int):
+        return Leaf(value)
+    attribute, children = value
+    return Split(attribute, tuple(decode(child) for child in children))

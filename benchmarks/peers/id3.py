@@ -30,7 +30,7 @@ from benchmarks.peers.samples import Sample
 from parties import console
 from parties.bench import machine
 from parties.files import write_text
-from parties.jobs.id3 import Id3Settings
+from parties.jobs.id3_settings import Id3Settings
 from smc.errors import SmcError
 
 OURS = "smc"
@@ -141,7 +141,7 @@ def main(data: Path, only: str, repeats: int, engine: str | None, out: Path | No
         chosen = [sample for sample in samples.samples(data) if only in sample.name]
         if not chosen:
             raise RunError(f"--only: no data set has {only!r} in its name; there are: {', '.join(samples.KNOWN)}")
-        python = programs.install_mpyc(programs.ROOT / ".bench" / "mpyc")
+        python = programs.install(programs.ROOT / ".bench" / "mpyc", programs.MPYC)
         results = measure(chosen, python, engine, repeats)
         console.show(table(results))
         console.out.print(

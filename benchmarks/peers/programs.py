@@ -9,7 +9,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from parties import identity
 from parties.tables import schema
 
 ROOT = Path(__file__).resolve().parents[2]
-REQUIREMENTS = ("mpyc==0.11", "numpy", "gmpy2")
+MPYC = ("mpyc==0.11", "numpy", "gmpy2")
 MPYC_PARTIES = 3
 SPLIT_SEED = 1  # whose row is whose: the same in every benchmark
 
@@ -95,16 +95,16 @@ def bytes_sent(log: str) -> int:
     return int(found[0])
 
 
-def install_mpyc(directory: Path) -> Path:
-    """The Python of a virtual environment with MPyC, made in `directory` if it is not there yet.
+def install(directory: Path, requirements: Sequence[str]) -> Path:
+    """The Python of a virtual environment with these packages, made in `directory` if it is not there yet.
 
     `RunError` with the installer's last word if that fails.
     """
     python = directory / "bin" / "python"
     marker = directory / ".installed"
-    wanted = " ".join(REQUIREMENTS)
+    wanted = " ".join(requirements)
     if not marker.is_file() or marker.read_text(encoding="utf-8") != wanted:
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS]
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
         for command in ([sys.executable, "-m", "venv", "--clear", str(directory)], pip):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.id3 import Id3, Id3Settings
+from parties.jobs.id3_exact import Exact
+from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.programs import arguments_of, load_program
 from parties.tables import example, schema
 from parties.tables.rows import Table, load
@@ -179,7 +180,7 @@ def _tables() -> tuple[id3.Problem, list[Table]]:
     agreed = schema.load(demo.schema)
     target = agreed.choose_target()
     halves = [load(path, agreed, target, settings.max_rows) for path in (demo.clinic_a, demo.clinic_b)]
-    return Id3(settings, agreed, target).problem, halves
+    return Exact(settings, agreed, target).problem, halves
 
 
 def _tree(engine: Engine, batch: int) -> id3.Tree:

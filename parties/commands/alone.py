@@ -43,11 +43,11 @@ def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out
 @click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV file.")
 @json_option
 def predict(tree_file: Path | None, model_file: Path | None, data: Path, as_json: bool) -> None:
-    """Classify rows on this machine, one class a line; accuracy when the target column is there."""
+    """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote."""
     if tree_file is not None and model_file is None:
         tree = TreeFile.load(tree_file)
         target, rows = tree.target, columns(data)
-        labels = prediction.predict(tree.tree, rows)
+        labels = prediction.vote(tree.trees, rows)
     elif model_file is not None and tree_file is None:
         model = Model.load(model_file)
         target, rows = model.target, columns(data)

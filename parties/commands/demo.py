@@ -12,7 +12,7 @@ import click
 from parties import console, files, identity
 from parties.commands.kinds import options_of
 from parties.commands.options import FILE
-from parties.jobs.id3 import Id3Settings
+from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.settings import ENGINE, parameters
 from parties.tables import example
 from parties.temporary import HeldDirectory

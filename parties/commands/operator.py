@@ -43,7 +43,7 @@ _inputs = click.option(
 )
 
 
-def _node_options(command: Command) -> Command:
+def node_options(command: Command) -> Command:
     """Add --config and --state, which say where the node is, and --json."""
     config = click.option(
         "--config", "config_file", type=FILE, help="The party.toml that the node was started with  [./party.toml]"
@@ -57,7 +57,7 @@ def _node_options(command: Command) -> Command:
 @click.argument("file", metavar="JOB.toml", type=FILE)
 @click.option("--wait", is_flag=True, help=FOLLOW)
 @_inputs
-@_node_options
+@node_options
 def submit(
     file: Path, wait: bool, inputs: tuple[str, ...], config_file: Path | None, state: Path | None, as_json: bool
 ) -> None:
@@ -67,7 +67,7 @@ def submit(
     if the peer's has another name, and everything that this kind of job may be told, such as target, delta, max_depth
     and engine for id3. What the kind asks to be typed is given by --input.
     """
-    node = _node(config_file, state)
+    node = node_of(config_file, state)
     content = files.read_toml(file)
     content |= read_inputs(content.get("protocol", kinds.DEFAULT), inputs)
     try:
@@ -82,12 +82,12 @@ def submit(
 @click.option("--only", metavar="STATE", type=click.Choice(get_args(State)), help="Only jobs in this state.")
 @click.option("--last", type=click.IntRange(1, 500), default=50, help="At most so many  [50]")
 @click.option("--before", metavar="JOB", help="Older ones than this job.")
-@_node_options
+@node_options
 def jobs(
     only: State | None, last: int, before: str | None, config_file: Path | None, state: Path | None, as_json: bool
 ) -> None:
     """List the last jobs, the newest first; before them, marked with !, those that wait for our consent or input."""
-    node = _node(config_file, state)
+    node = node_of(config_file, state)
     found = node.jobs(last + 1, before, () if only is None else (only,))
     chosen = found[:last]
     if as_json:
@@ -106,13 +106,13 @@ def jobs(
 @click.command(epilog="Example:  smc show 3f2a")
 @_job
 @click.option("--watch", is_flag=True, help=FOLLOW)
-@_node_options
+@node_options
 def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Show all about a job: what is computed on what, what it reveals to whom and costs, who has decided what.
 
     JOB is its identifier, or the first digits of it, at least 4; or latest, for the newest.
     """
-    node = _node(config_file, state)
+    node = node_of(config_file, state)
     found = node.job(job)
     if watch:
         found = _follow(node, found)
@@ -134,14 +134,14 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
 @click.command(epilog="Example:  smc approve 3f2a")
 @_job
 @_inputs
-@_node_options
+@node_options
 def approve(job: str, inputs: tuple[str, ...], config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Consent to a job that waits for it; look at it with smc show before.
 
     What the job asks to be typed is given by --input; it is never stored, so after the node was stopped in the middle
     of such a job, approve it once more.
     """
-    node = _node(config_file, state)
+    node = node_of(config_file, state)
     found = node.job(job)
     _tell(node.approve(job, read_inputs(found.protocol, inputs)), as_json)
 
@@ -149,31 +149,31 @@ def approve(job: str, inputs: tuple[str, ...], config_file: Path | None, state: 
 @click.command(epilog="Example:  smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
 @_job
 @click.option("--why", metavar="TEXT", required=True, help="The peer is told.")
-@_node_options
+@node_options
 def refuse(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Decline a job."""
-    _tell(_node(config_file, state).refuse(job, why), as_json, wanted="refused")
+    _tell(node_of(config_file, state).refuse(job, why), as_json, wanted="refused")
 
 
 @click.command(epilog="Example:  smc cancel 3f2a --why 'wrong table'")
 @_job
 @click.option("--why", metavar="TEXT", default="", help="The peer is told.")
-@_node_options
+@node_options
 def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Withdraw a job, or stop it where it is."""
-    _tell(_node(config_file, state).cancel(job, why), as_json, wanted="cancelled")
+    _tell(node_of(config_file, state).cancel(job, why), as_json, wanted="cancelled")
 
 
 @click.command(epilog="Example:  smc result 3f2a --out tree.json --svg tree.svg")
 @_job
 @click.option("--wait", is_flag=True, help=FOLLOW)
 @output_options
-@_node_options
+@node_options
 def result(
     job: str, wait: bool, config_file: Path | None, state: Path | None, as_json: bool, **paths: Path | None
 ) -> None:
     """Print what a job has brought, what was opened for it, and its cost."""
-    node = _node(config_file, state)
+    node = node_of(config_file, state)
     outputs = Outputs(None, paths)
     file = find_party_file(config_file)
     outputs.check([*([] if file is None else files_of(file)), *node.state.glob("*")])
@@ -193,10 +193,10 @@ def result(
 
 @click.command(epilog="Example:  smc web --open")
 @click.option("--open", "open_", is_flag=True, help="Open it in the browser, whose command line other users may see.")
-@_node_options
+@node_options
 def web(open_: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Print a fresh link to the node's page, good for one login."""
-    url = _node(config_file, state).login()
+    url = node_of(config_file, state).login()
     if as_json:
         _print_json({"url": url})
     else:
@@ -222,7 +222,7 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def _node(config_file: Path | None, state: Path | None) -> NodeClient:
+def node_of(config_file: Path | None, state: Path | None) -> NodeClient:
     """The node that the options name."""
     if state is not None:
         return NodeClient(state)

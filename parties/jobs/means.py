@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,13 +24,17 @@ class AwayError(InputError):
 
 @dataclass(frozen=True)
 class Means:
-    """One party's side of a job. `schema` is the table's public one; `typed` the private inputs by their names."""
+    """One party's side of a job. `schema` is the table's public one; `typed` the private inputs by their names.
+
+    `secret` is the key of this party's own random choices about its data: the same as long as a job lasts.
+    """
 
     party: int = 0
     table: TableSettings | None = None
     schema: Schema | None = None
     circuits: Mapping[str, Path] = field(default_factory=dict)
     typed: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    secret: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
 
     def required(self) -> tuple[TableSettings, Schema]:
         """The table and its schema. `InputError` if there is none."""

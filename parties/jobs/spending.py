@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 Adjacency: TypeAlias = Literal["add-remove", "replace"]
 
+EXACT = "this tells each party the other's number"  # what a joint number without noise does: each subtracts its own
+
 
 @dataclass(frozen=True)
 class Spending:

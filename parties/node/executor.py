@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from parties.jobs.kind import Kind, Means, Opened, Step
 from parties.jobs.running import profile_for
 from parties.link.opening import Link
 from parties.node import checkpoint, commitment
+from parties.node.accounts import Terms
+from parties.node.admission import admit
 from parties.node.commitment import Commitments, exchange
 from parties.node.proposal import Proposal
 from smc.engines import Profile, engine_of
@@ -43,6 +45,7 @@ class Order:
     fingerprint: str
     identity: Identity = field(repr=False)
     secret: bytes = field(repr=False)
+    terms: Terms = field(default_factory=Terms)
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,15 @@ class Linked:
 
 @dataclass(frozen=True)
 class Met:
-    """Both go on from this step, with these commitments if rows are needed for it."""
+    """Both go on from this step, with these commitments if rows are needed for it.
+
+    Or an earlier job has answered it: then nothing is computed, and the profile is empty.
+    """
 
     step: int
     profile: str
     commitments: Commitments | None = None
+    earlier: str = ""
 
 
 @dataclass(frozen=True)
@@ -147,10 +154,15 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
     else:
         chosen = _profile(link, order)
         profile = str(chosen)
-        with opened(order) as (data, fingerprint):
+        with opened(order) as (ours, fingerprint):
             both = exchange(session, order.identity, order.job, fingerprint) if fingerprint else None
-            tell(Met(first, profile, both))
-            state = task.run(engine_of(session, chosen), data, start, _reporting(session, task, order, tell))
+            earlier = admit(session, order.identity, order.terms, ours.fingerprint) if task.spends else None
+            if earlier is not None:
+                tell(Met(first, "", both, earlier.job.id))
+                state, profile = task.decode(earlier.state), f"nothing to compute: the result of job {earlier.job.id}"
+            else:
+                tell(Met(first, profile, both))
+                state = task.run(engine_of(session, chosen), ours.data, start, _reporting(session, task, order, tell))
     link.finish()
     total = session.meter.total
     return Finished(task.encode(state), total, {"profile": profile, **session.meter.report()})
@@ -167,16 +179,17 @@ def _reporting(session: Session, task: Kind, order: Order, tell: Tell) -> Callab
 
 
 @contextmanager
-def opened(order: Order) -> Iterator[tuple[Any, str]]:
+def opened(order: Order) -> Iterator[tuple[Opened, str]]:
     """Our data, checked, and their keyed fingerprint.
 
     `InputError` if they are not fit, or not those of sessions before any more; `AwayError` if they are away.
     """
-    with order.job.task.open(order.means) as ours:
+    secret = derive(order.secret, "own choices", order.job.id, size=32)
+    with order.job.task.open(replace(order.means, secret=secret)) as ours:
         found = _fingerprint(order, ours)
         if order.fingerprint and order.fingerprint != found:
             raise InputError("the table's rows have changed since the job began: it cannot go on; propose it anew")
-        yield ours.data, found
+        yield ours, found
 
 
 def _fingerprint(order: Order, ours: Opened) -> str:

@@ -15,6 +15,7 @@ from parties.node.settings import NodeFile
 from parties.policy.request import Request, request_for
 from parties.policy.rules import Decision, decide, unlimited
 
+BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
 MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 
 
@@ -40,6 +41,7 @@ class Surroundings:
     waiting: int  # jobs
     at: datetime
     address: str | None
+    budget: str = ""  # why the table's privacy budget does not allow the job; empty if it does
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,11 @@ class Gate:
         decision = decide(self._file.policy, self._request(job, proposed_by, around))
         if decision.effect == "deny":
             unsaid = "" if job.purpose else "; the job states no purpose"
-            public = f"the policy does not allow it ({decision.by}){unsaid}"
-            return Judgement("refused", decision.by, decision.reason, public)
+            by = decision.by or "no rule"
+            public = f"the policy does not allow it ({decision.by}){unsaid}" if decision.by else decision.reason
+            return Judgement("refused", by, decision.reason, public)
+        if around.budget:  # epsilons are meant to be public (Dwork, Kohli, Mulligan 2019): the peer may plan with them
+            return Judgement("refused", BUDGET, around.budget, around.budget)
         if proposed_by == "us":
             return Judgement("approved", "proposer", "proposed here")
         if decision.effect == "permit":
@@ -119,4 +124,5 @@ def request(
         runs_today=around.runs_today,
         at=around.at,
         address=around.address,
+        exact=job.task.exact,
     )

@@ -6,18 +6,20 @@ Called inside the ledger's transaction: a change and its entry are written toget
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from parties import records
 from parties.identity import fingerprint
 from parties.jobs.kind import State
+from parties.jobs.spending import EXACT, Spending
 from parties.node import outcome, whole
 from parties.node.commitment import Commitments
 from parties.node.gate import Who
 from parties.node.statement import Statement
-from parties.node.store import Record
+from parties.node.store import Charged, Record
 from parties.operator.interface import AuditEntry, AuditState
 from parties.records import Signed
 from parties.records.kinds import PEER_FAILED, Kind, Side
@@ -76,6 +78,7 @@ class Journal:
             "columns": list(job.task.columns),
             "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
             "digest": job.digest,
+            **({"exact": EXACT} if job.task.exact else {}),
         }
 
     def heard(self, record: Record, before: Statement | None) -> None:
@@ -104,6 +107,13 @@ class Journal:
         fields = {"ours": found.ours.model_dump(), "theirs": found.theirs.model_dump()}
         self._log.append("committed", record.id, fields)
 
+    def spent(self, record: Record, uses: Sequence[Spending]) -> Charged:
+        """The job takes of our table's privacy."""
+        peer = {"peer": self._who.peer_name, "peer_fingerprint": fingerprint(self._who.peer)}
+        table = record.ours.proposal.tables[self._who.party]
+        entry = self._log.append("spent", record.id, {"table": table, **peer, "uses": [asdict(use) for use in uses]})
+        return Charged(at=entry.at, peer=self._who.peer_name, uses=tuple(uses))
+
     def opened(self, record: Record, state: State, steps: range) -> None:
         """A session has opened these steps."""
         for step in steps:
@@ -121,7 +131,12 @@ class Journal:
         self._log.append(
             "finished",
             record.id,
-            {"outcome": found[record.ours.proposal.task.noun], "opened": found["opened"], **spent},
+            {
+                "outcome": found[record.ours.proposal.task.noun],
+                "opened": found["opened"],
+                "repeats": record.repeats,
+                **spent,
+            },
         )
 
     def ended(self, record: Record, party: Side, said: Statement, error: BaseException | None = None) -> None:

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from parties.budget.account import BudgetError
 from parties.jobs.means import Means
 from parties.node import commitment, limits, outcome, proposal
+from parties.node.accounts import Accounts
 from parties.node.commitment import Commitments
-from parties.node.gate import Gate, Surroundings, Who
+from parties.node.gate import BUDGET, Gate, Surroundings, Who
 from parties.node.inputs import Inputs
 from parties.node.limits import Refusals
 from parties.node.offers import Offers
@@ -22,6 +24,7 @@ from parties.node.proposal import Proposal
 from parties.node.register import Register, now
 from parties.node.statement import Statement
 from parties.node.store import Record
+from parties.operator.budget import Simulation
 from parties.operator.interface import ENDED
 from parties.tables.unfit import without_cells
 from smc.errors import InputError, LinkError, ProtocolError
@@ -45,6 +48,7 @@ class Ledger(Register):
     ) -> None:
         super().__init__(connection, who, said, changed)
         self._gate, self._offers, self._inputs = gate, offers, inputs
+        self.accounts = Accounts(offers, self)
         self._refusals = Refusals()
         self.address: str | None = None
 
@@ -70,6 +74,13 @@ class Ledger(Register):
             self._inputs.put(made.id, job.typed)
         return self._tell(record)
 
+    def simulate(self, fields: dict[str, Any]) -> Simulation:
+        """What a job of ours would do to the budget of our table. `InputError` if it is wrong; nothing is changed."""
+        job = proposal.read_job(fields)
+        made = proposal.propose(job, self._offers.means(job.table or ""))
+        judgement = self._gate.judge(made, "us", self._around(made))
+        return self.accounts.simulated(made, judgement.reason if judgement.verdict == "refused" else "")
+
     def decide(
         self,
         beginning: str,
@@ -92,6 +103,8 @@ class Ledger(Register):
                 raise InputError(f"job {record.id[:8]} asks for nothing to be typed")
             if self.state(record) != "waiting" or record.ours.verdict != "waiting":
                 raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
+            if verdict == "approved" and (refusal := self.accounts.too_much(record.ours.proposal)):
+                raise InputError(refusal)
             ours = record.ours.model_copy(
                 update={"verdict": verdict, "by": "operator", "at": now(), "why": why.strip()[:500]}
             )
@@ -175,7 +188,9 @@ class Ledger(Register):
     def begin(self, identifier: str) -> Record | None:
         """A session of this job is about to start; until `over` no other can. `InputError` if it must not run.
 
-        None if it must not run now: what a rule has approved is put to the rules again, which may know times.
+        None if it must not run now: what a rule has approved is put to the rules again, which may know times. So is
+        the budget: a job that does not fit any more is refused, and one that fits beside those under way only if they
+        are not charged has to wait for them.
         """
         with self._writing():
             record = self._get(identifier)
@@ -190,7 +205,19 @@ class Ledger(Register):
                 how = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
                 self._not_now(record, f"needs {', '.join(missing)} to be typed: {how}")
                 return None
-            self._running.add(identifier)
+            refused = None
+            if record.charged is None:
+                job = record.ours.proposal
+                if why := self.accounts.too_much(job):
+                    refused = self._refuse(record, why)
+                elif why := self.accounts.too_much(job, map(self._get, self._running)):
+                    self._not_now(record, f"another job under way may need what is left: {why}")
+                    return None
+            if refused is None:
+                self._running.add(identifier)
+        if refused is not None:
+            self._tell(refused)
+            return None
         self._changed(identifier)
         return record
 
@@ -199,8 +226,12 @@ class Ledger(Register):
         job = record.ours.proposal
         return self._offers.means(job.tables[self._who.party], self._inputs.of(record.id))
 
-    def met(self, identifier: str, depth: int, profile: str, both: Commitments | None = None) -> None:
+    def met(
+        self, identifier: str, depth: int, profile: str, both: Commitments | None = None, repeats: str = ""
+    ) -> None:
         """The session has begun: the peer is there, and both go on from this depth, with these commitments to rows.
+
+        Now what the job spends is spent: once, unless it repeats an earlier job. `BudgetError` if it does not fit.
 
         `ProtocolError` if the peer's is not what it was, or if too many sessions have got no further than those before:
         what a level opens could be opened with other rows each time.
@@ -220,6 +251,11 @@ class Ledger(Register):
             spent = outcome.added(record.spent, record.current)
             changes |= {"sessions": record.sessions + 1, "spent": spent, "current": {}, "depth": depth}
             changes |= {"tries": record.tries + bool(profile), "profile": profile or record.profile}
+            changes |= {"repeats": repeats or record.repeats}
+            if profile and record.charged is None and (uses := record.ours.proposal.task.spends):
+                if refusal := self.accounts.refusal(record.ours.proposal):
+                    raise BudgetError(refusal)
+                changes |= {"charged": self._journal.spent(record, uses)}
             self._put(record.model_copy(update={"started_at": record.started_at or now(), "note": "", **changes}))
 
     def reached(self, identifier: str, state: Any, total: Cost) -> None:
@@ -237,7 +273,7 @@ class Ledger(Register):
             if self.state(record) in ENDED:
                 return
             record = self._checkpoint(record, state, total).model_copy(update={"cost": report})
-            found = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state))
+            found = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state), record.repeats)
             self._journal.finished(record, found)
             signed = self._journal.sign(found)
             record = record.model_copy(
@@ -270,6 +306,15 @@ class Ledger(Register):
             if self.state(record) in ENDED:
                 return
             record = self._end(record, "failed", public, error)
+        self._tell(record)
+
+    def unpaid(self, identifier: str, why: str) -> None:
+        """The session has found that the job is to be computed, and our budget does not allow it."""
+        with self._writing():
+            record = self._get(identifier)
+            if self.state(record) in ENDED:
+                return
+            record = self._refuse(record, why)
         self._tell(record)
 
     def over(self, identifier: str) -> None:
@@ -333,6 +378,11 @@ class Ledger(Register):
         if record.note != why:
             self._put(record.model_copy(update={"note": why}))
 
+    def _refuse(self, record: Record, why: str) -> Record:
+        ours = record.ours.model_copy(update={"verdict": "refused", "by": BUDGET, "at": now(), "why": why[:500]})
+        self._journal.verdict(record.id, "us", ours)
+        return self._put(record.model_copy(update={"ours": ours, "reason": why, "note": ""}))
+
     def _around(self, job: Proposal) -> Surroundings:
         """What counts beside the job when it is judged."""
         at = datetime.now().astimezone()
@@ -347,7 +397,7 @@ class Ledger(Register):
         ]
         today = sum(datetime.fromisoformat(moment).astimezone().date() == at.date() for moment in same)
         waiting = sum(self.state(other) == "waiting" for other in self.all())
-        return Surroundings(today, waiting, at, self.address)
+        return Surroundings(today, waiting, at, self.address, self.accounts.too_much(job))
 
     def _described(self, record: Record) -> str:
         found = self.state(record)

@@ -13,13 +13,14 @@ from smc.meter import Cost
 TRAFFIC = ("bytes_sent", "bytes_received", "rounds")
 
 
-def result(job: Proposal, state: State) -> dict[str, Any]:
-    """What both parties sign: the job, the digest of its result, and what was opened."""
+def result(job: Proposal, state: State, repeats: str = "") -> dict[str, Any]:
+    """What both parties sign: the job, the digest of its result, what was opened; the job that it repeats, if any."""
     return {
         "job": job.id,
         "digest": job.digest,
         job.task.noun: hashlib.sha256(canonical(job.task.document(state)).encode()).hexdigest(),
         "opened": job.task.opened(state),
+        **({"repeats": repeats} if repeats else {}),
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from prometheus_client import CollectorRegistry
 
 from parties import files, records
+from parties.budget import shown
 from parties.identity import fingerprint, load_certificate, load_identity
 from parties.jobs.means import Means
 from parties.link.address import Address, parse_address
@@ -21,7 +22,7 @@ from parties.link.listening import Port, RefusedError, Take
 from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.settings import require_link
-from parties.node import sessions, views
+from parties.node import published, sessions, views
 from parties.node.control import LABEL, Control, control_options
 from parties.node.events import Events
 from parties.node.gate import Gate, Who
@@ -32,6 +33,7 @@ from parties.node.offers import Offers
 from parties.node.register import ClosedError
 from parties.node.settings import NodeFile
 from parties.node.store import Record
+from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.operator.interface import (
     ENDED,
     AuditEntry,
@@ -46,10 +48,12 @@ from parties.operator.interface import (
 from parties.policy.rules import remarks
 from parties.records import marker
 from parties.records.database import FILE_NAME, signed_head
+from parties.records.register import registered
 from parties.sources.opening import open_table
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
 
+LARGEST_GROUP = 1000  # rows of one person or family
 STREAMS = 40  # threads of the port: the control link, sessions, health checks
 
 
@@ -252,6 +256,23 @@ class Node:
         """See `Operator`."""
         return self._ledger.verify()
 
+    def budget(self, group: int = 1) -> list[TableBudget]:
+        """See `Operator`."""
+        if not 1 <= group <= LARGEST_GROUP:
+            raise InputError(f"group: must be from 1 to {LARGEST_GROUP} rows")
+        accounts = self._ledger.accounts
+        return [shown.table_budget(accounts.account(table, group)) for table in accounts.tables()]
+
+    def simulate(self, job: dict[str, Any]) -> Simulation:
+        """See `Operator`."""
+        return self._ledger.simulate(job)
+
+    def register(self) -> Registered:
+        """See `Operator`."""
+        who, jobs = self._who, self._ledger.all()[::-1]
+        entry = published.entry(who.identity.name, f"smc {version('smc')}", who.party, self._ledger.accounts, jobs)
+        return registered(who.identity, entry)
+
     def _refuse_changed_records(self) -> None:
         """A node does not go on with records that somebody has changed: to go on would cover it up."""
         signed = signed_head(self._connection)
@@ -342,7 +363,8 @@ class Node:
             means = self._ledger.means(record)
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
             means = Means(self._who.party)
-        return views.job_view(record, state, self._who, means, progress, self._predict)
+        price = self._ledger.accounts.price(record)
+        return views.job_view(record, state, self._who, means, progress, self._predict, price)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from parties.budget.account import BudgetError
 from parties.identity import Identity
 from parties.jobs.means import AwayError
 from parties.link.handshake import make_hello
@@ -219,7 +220,8 @@ class Sessions:
             typical = predicted(job.task, means, self._link)
             session.costs_of_steps = typical.steps if typical is not None else ()
             secret = self._secrets.of(identifier)
-            order = Order(job, means, record.tree, record.profile, record.fingerprint, self._identity, secret)
+            terms = self._ledger.accounts.terms(record)
+            order = Order(job, means, record.tree, record.profile, record.fingerprint, self._identity, secret, terms)
         except Exception as error:
             tell(Stopped(error))
             self._end(identifier)
@@ -239,9 +241,9 @@ class Sessions:
         match event:
             case Linked(total):
                 session.cost = total
-            case Met(step, profile, both):
+            case Met(step, profile, both, earlier):
                 session.begun, session.first, session.started = True, step, time.monotonic()
-                self._ledger.met(identifier, step, profile, both)
+                self._ledger.met(identifier, step, profile, both, earlier)
                 self._events.log("session began", job=identifier, depth=step, profile=profile)
             case Reached():
                 session.step = event
@@ -263,6 +265,9 @@ class Sessions:
             case AwayError():
                 self._broke(identifier, session, str(error), begun=False)
                 self._ledger.remark(identifier, str(error))
+            case BudgetError():
+                self._events.log("job refused", job=identifier, by="budget")
+                self._ledger.unpaid(identifier, str(error))
             case ProtocolError() | JobMismatchError() | InputError():
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 public = "an error in its own input" if isinstance(error, InputError) else str(error)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from parties.jobs.spending import Spending
 from parties.node.statement import Statement
 from parties.settings import explained
 from smc.errors import InputError
@@ -18,6 +19,16 @@ CREATE TABLE IF NOT EXISTS jobs (
     record TEXT NOT NULL
 ) STRICT
 """
+
+
+class Charged(BaseModel):
+    """What a job has spent of our table, with whom and when: ISO 8601, UTC, as its audit entry has it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    at: str
+    peer: str
+    uses: tuple[Spending, ...]
 
 
 class Record(BaseModel):
@@ -49,6 +60,8 @@ class Record(BaseModel):
     spent: dict[str, int] = {}  # by the sessions before the present or last one, and by that one
     current: dict[str, int] = {}
     cost: dict[str, Any] | None = None  # the report of the last session
+    charged: Charged | None = None
+    repeats: str = ""  # the earlier job on the same rows, whose result this is too
 
     @property
     def id(self) -> str:

@@ -5,16 +5,26 @@ from __future__ import annotations
 from typing import Literal
 
 from parties.jobs.kind import Kind, Means
-from parties.node import checkpoint, commitment, statement
+from parties.jobs.spending import EXACT
+from parties.node import admission, checkpoint, commitment, statement
 from parties.node.gate import Who
 from parties.node.prediction import predicted
 from parties.node.statement import Statement
 from parties.node.store import Record
+from parties.operator.budget import Price
 from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
 
 
-def job_view(record: Record, state: State, who: Who, means: Means, progress: Progress | None, link: str) -> JobView:
+def job_view(
+    record: Record,
+    state: State,
+    who: Who,
+    means: Means,
+    progress: Progress | None,
+    link: str,
+    price: Price | None = None,
+) -> JobView:
     """A job as this party sees it; `link` is the kind of link that the predicted cost is for."""
     job, party = record.ours.proposal, who.party
     task = job.task
@@ -37,13 +47,15 @@ def job_view(record: Record, state: State, who: Who, means: Means, progress: Pro
         columns=list(task.columns),
         parameters=task.parameters(),
         asked=[] if ended_badly or state == "done" else _asked(task, means),
-        reveals=task.reveals(who.peer_name),
+        reveals=[*task.reveals(who.peer_name), *([f"It is exact, without noise: {EXACT}."] if task.exact else [])],
         cost=None if ended_badly else _cost(task, means, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason),
         theirs=_verdict(record.theirs, ""),
         progress=progress,
         ended_by=_ended_by(record, state),
+        price=price,
+        exact=task.exact,
         why=record.note if state in ("queued", "interrupted") or (record.note and record.ours.end == "failed") else why,
     )
 
@@ -98,7 +110,7 @@ def _cost(task: Kind, means: Means, party: int, link: str) -> PredictedCost | No
     found = predicted(task, means, link)
     if found is None:
         return None
-    both = (checkpoint, commitment) if task.reads_table else (checkpoint,)
+    both = [checkpoint, *([commitment] if task.reads_table else []), *([admission] if task.spends else [])]
     return PredictedCost(
         assumed=task.assumed,
         profile=str(found.profile),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from parties.node import outcome
@@ -27,6 +28,7 @@ class _Logged:
         self.end = ""  # ours
         self.finished: Fields | None = None
         self.opened: dict[int, Fields] = {}
+        self.spent: list[AuditEntry] = []
 
     def add(self, entry: AuditEntry) -> None:
         """One more entry, in their order."""
@@ -38,6 +40,8 @@ class _Logged:
                 self.verdicts[fields["party"]] = fields["verdict"]
             case "opened":
                 self.opened[fields["depth"]] = fields["opened"]
+            case "spent":
+                self.spent.append(entry)
             case "finished":
                 self.finished = fields
             case "cancelled" if fields["by"] == "us":
@@ -77,8 +81,18 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
             yield f"the verdict ({party})"
     if record.ours.end != (logged.end or ("computed" if logged.finished is not None else "")):
         yield "its end"
+    if _charged(record) != [(entry.at, entry.fields["uses"]) for entry in logged.spent]:
+        yield "what it has spent"
+    if logged.finished is not None and logged.finished.get("repeats", "") != record.repeats:
+        yield "the job that it repeats"
     if not _is_result(record, logged):
         yield f"its {record.ours.proposal.task.noun}"
+
+
+def _charged(record: Record) -> list[tuple[str, Any]]:
+    """What the job has spent as its entry says it."""
+    charged = record.charged
+    return [] if charged is None else [(charged.at, [asdict(use) for use in charged.uses])]
 
 
 def _is_result(record: Record, logged: _Logged) -> bool:

@@ -25,7 +25,8 @@ try:
 except ImportError:
     raise ImportError("parties.notebook needs scikit-learn: pip install 'smc[notebook]'") from None
 
-from parties.jobs.id3 import Id3, Id3Settings
+from parties.jobs.id3 import Id3
+from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.running import Report
 from parties.link.settings import LinkSettings
 from parties.notebook import fitting
@@ -171,14 +172,15 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             agreed, target, columns, labels = self._read(X, y, given)
             task = Id3(settings, agreed, target)
-            own = fitting.counted(task.problem, agreed, columns, categories.column(target, labels.tolist()))
+            own = fitting.counted(task, columns, categories.column(target, labels.tolist()))
             classes = categories.typed(agreed.attributes[target], labels)
+        task.learner.check()
         cost: Report | None = None
         if link is None:
-            tree = fitting.alone(task.problem, own)
+            tree = fitting.alone(task, own)
         else:
             tree, cost = fitting.with_peer(link, task, own)
-        found = task.tree_file(tree)
+        found = task.learner.tree_file(tree)
         self.tree_file_, self.classes_, self.attributes_ = found, classes, agreed.features(target)
         self.schema_, self.cost_, self.job_ = agreed, cost, None
         return self
@@ -196,6 +198,10 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         submitted = node.submit(fields) if job is None else node.job(job)
         view, result = fitting.at_node(node, submitted, deadline)
         found = TreeFile.parse(result.tree)
+        if found.others:
+            raise InputError(
+                f"job {view.id} has brought {len(found.trees)} trees that vote: smc predict classifies by them"
+            )
         agreed = self._agreed()
         if agreed is not None:
             agreed = agreed.only(view.columns)

@@ -15,9 +15,8 @@ from parties.jobs.running import Connection, Report
 from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator
 from parties.tables.categories import Column
-from parties.tables.schema import Schema
 from protocols.counts import Counts, RowCounts
-from protocols.id3 import Problem, Tree, id3
+from protocols.tree import Tree
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, LinkError
 from smc.local import run_local
@@ -40,27 +39,29 @@ class _Log(console.StatusLine):
         log.info(what)
 
 
-def counted(problem: Problem, schema: Schema, columns: Sequence[Column], classes: Column) -> RowCounts:
+def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
     """The counts of rows in memory. `InputError` for a cell outside the schema, or for more rows than agreed."""
-    count = len(classes.cells)
-    if count > problem.max_rows:
-        raise InputError(f"{count} rows are more than the agreed bound of {problem.max_rows} (max_rows)")
+    count, bound, schema = len(classes.cells), task.settings.max_rows, task.schema
+    if count > bound:
+        raise InputError(f"{count} rows are more than the agreed bound of {bound} (max_rows)")
     rows = np.empty((count, len(columns)), dtype=np.int32, order="F")
     for position, column in enumerate(columns):
         rows[:, position] = column.schema_codes(schema.attributes[column.name])
-    return RowCounts(problem.domains, problem.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
+    learner = task.learner
+    return RowCounts(learner.domains, learner.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
 
 
-def alone(problem: Problem, own: Counts) -> Tree:
+def alone(task: Id3, own: Counts) -> Tree:
     """The tree of one's own rows, by the same program on the clear engine: the peer's part is played without rows."""
-    nobody = RowCounts(
-        problem.domains, problem.classes, np.zeros((0, len(problem.domains)), np.int64), np.zeros(0, np.int64)
-    )
+    domains = task.learner.domains
+    nobody = RowCounts(domains, task.learner.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
 
     def program(session: Any) -> Tree:
-        return id3(engine_of(session, Profile("clear")), problem, (own, nobody)[session.party])
+        engine = engine_of(session, Profile("clear"))
+        return task.run(engine, (own, nobody)[session.party], task.beginning, lambda step: None)
 
-    return run_local(program, timeout=NEVER)[0]
+    found: Tree = run_local(program, timeout=NEVER)[0]
+    return found
 
 
 def with_peer(link: LinkSettings, task: Id3, own: Counts) -> tuple[Tree, Report]:

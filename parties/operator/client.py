@@ -22,6 +22,7 @@ import httpx
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from parties import files
+from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.operator.interface import (
     ENDED,
     AuditEntry,
@@ -123,6 +124,18 @@ class NodeClient:
     def verify(self) -> AuditState:
         """Check the whole audit log."""
         return self._ask(AuditState, "GET", "audit/state")
+
+    def budget(self, group: int = 1) -> list[TableBudget]:
+        """What has been spent of each table's privacy, and what is left; the price is that of so many rows."""
+        return self._ask(list[TableBudget], "GET", f"budget?group={group}")
+
+    def simulate(self, job: dict[str, Any]) -> Simulation:
+        """What a job, given as the content of a job file, would spend of our table. Nothing is changed or told."""
+        return self._ask(Simulation, "POST", "budget/simulate", job)
+
+    def register(self) -> Registered:
+        """Our entry for a public register of epsilons, signed."""
+        return self._ask(Registered, "GET", "budget/register")
 
     @property
     def party(self) -> int:

@@ -8,19 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict
-
+from parties.operator.budget import Price, Registered, Simulation, TableBudget
+from parties.operator.view import View
 from smc.errors import InputError
 
 State = Literal["waiting", "queued", "running", "interrupted", "done", "refused", "cancelled", "failed"]
 ENDED: tuple[State, ...] = ("done", "refused", "cancelled", "failed")
 OPEN: tuple[State, ...] = ("waiting", "queued", "running", "interrupted")
-
-
-class View(BaseModel):
-    """A piece of what an operator sees."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Verdict(View):
@@ -102,6 +96,8 @@ class JobView(View):
     progress: Progress | None
     why: str
     ended_by: Literal["", "us", "peer"] = ""  # who refused, cancelled or could not go on
+    price: Price | None = None  # what it spends of our table's privacy; None if it adds no noise
+    exact: bool = False  # it opens a joint number without noise: each party learns the other's
 
     @property
     def waits_for_us(self) -> bool:
@@ -225,3 +221,12 @@ class Operator(Protocol):
 
     def verify(self) -> AuditState:
         """Check the whole audit log."""
+
+    def budget(self, group: int = 1) -> list[TableBudget]:
+        """What has been spent of each table's privacy, and what is left; the price is that of so many rows."""
+
+    def simulate(self, job: dict[str, Any]) -> Simulation:
+        """What a job, given as the content of a job file, would spend of our table. Nothing is changed or told."""
+
+    def register(self) -> Registered:
+        """Our entry for a public register of epsilons, signed."""

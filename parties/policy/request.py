@@ -35,6 +35,7 @@ class Request:
     purpose: str | None
     at: datetime
     address: IPv4Address | IPv6Address | None
+    exact: bool = False  # whether a joint number is opened without noise
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
@@ -56,6 +57,7 @@ def request_for(
     runs_today: int | None,
     at: datetime,
     address: str | None,
+    exact: bool = False,
 ) -> Request:
     """The request from what the node has at hand: the job's parameters as they are, the address as text.
 
@@ -77,6 +79,7 @@ def request_for(
         purpose=purpose or None,
         at=at,
         address=_ip(address),
+        exact=exact,
     )
 
 

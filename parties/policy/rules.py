@@ -31,6 +31,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model, model
 
 from parties.jobs import kinds
 from parties.jobs.settings import public_parameters
+from parties.jobs.spending import EXACT
 from parties.policy.request import Request
 from parties.settings import Settings
 from parties.text import did_you_mean, listed, printable, quoted
@@ -170,6 +171,7 @@ class Conditions(Settings):
     columns: Columns = Field(default_factory=Columns.model_construct)
     protocol: Protocols = ()
     runs_today: Bounds = Field(default_factory=Bounds.model_construct)
+    exact: Annotated[bool, Field(strict=True)] | None = None
     purpose: Names = ()
     time: Annotated[str, AfterValidator(_window)] | None = None
     weekdays: Weekdays = ()
@@ -266,6 +268,9 @@ def conditions(rule: Rule) -> Iterator[Condition]:
             yield Condition(f"{name} {said}", _parameter(name), bounds.fits)
     if said := rule.runs_today.words():
         yield Condition(f"runs_today {said}", _attribute("runs_today"), rule.runs_today.fits)
+    if (exact := rule.exact) is not None:
+        said = "a joint number is opened without noise" if exact else "no joint number is opened without noise"
+        yield Condition(said, _attribute("exact"), lambda opened: opened == exact)
     yield from _one_of("purpose", rule.purpose)
     where = "" if rule.zone is None else f" ({rule.zone})"
     if window := rule.time:
@@ -355,11 +360,19 @@ class Decision:
 
 
 def decide(rules: Iterable[Rule], request: Request) -> Decision:
-    """The decision: deny if a rule denies, else permit if a rule permits, else ask. The order of rules is no matter."""
+    """The decision: deny if a rule denies, else permit if a rule permits, else ask. The order of rules is no matter.
+
+    A job that opens a joint number without noise is denied unless a rule that permits it says `exact = true`.
+    """
     applying = sorted((rule for rule in rules if rule.applies(request)), key=lambda rule: rule.name)
     effects: tuple[tuple[Effect, str], ...] = (("deny", "denied"), ("permit", "permitted"))
     for effect, done in effects:
         if found := [rule for rule in applying if rule.effect == effect]:
             because = ", and by ".join(f"rule {quoted(rule.name)}: {_in_words(rule, request)}" for rule in found)
+            if effect == "permit" and request.exact and not any(rule.exact for rule in found):
+                break
             return Decision(effect, tuple(rule.name for rule in found), f"{done} by {because}")
+    if request.exact:
+        why = f"a joint number would be opened without noise, and {EXACT}"
+        return Decision("deny", (), f"denied: {why}; no rule permits it by exact = true")
     return Decision("ask", (), "no rule applies: the operator decides")

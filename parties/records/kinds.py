@@ -27,6 +27,7 @@ Kind: TypeAlias = Literal[
     "decided",
     "started",
     "committed",
+    "spent",
     "opened",
     "interrupted",
     "finished",
@@ -44,6 +45,7 @@ def _cut(text: str) -> str:
 Side: TypeAlias = Literal["us", "peer"]
 Text: TypeAlias = Annotated[str, AfterValidator(_cut)]
 Size: TypeAlias = Annotated[int, Field(ge=0)]
+Loss: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Digest: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Fingerprint: TypeAlias = Annotated[str, Field(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$")]
 
@@ -106,6 +108,7 @@ class Proposed(Fields):
     target: Text
     columns: list[Text]
     parameters: dict[Text, bool | int | float | Text | None]
+    exact: Text = ""  # what it means that a joint number is opened without noise, if one is
 
 
 class Decided(Fields):
@@ -133,6 +136,26 @@ class BothCommitted(Fields):
     theirs: Committed
 
 
+class Use(Fields):
+    """A noisy mechanism used so many times, each with this loss; see `parties.jobs.spending`."""
+
+    mechanism: Text
+    epsilon: Loss = 0.0
+    rho: Loss = 0.0
+    delta: Loss = 0.0
+    adjacency: Literal["add-remove", "replace"]
+    times: Size = 1
+
+
+class Spent(Fields):
+    """The job has spent this of our table's privacy: once, when it was first computed, whatever became of it."""
+
+    table: Text  # ours
+    peer: Text
+    peer_fingerprint: Fingerprint
+    uses: list[Use]
+
+
 class Opened(Fields):
     """Values were opened to both parties: how many of each kind."""
 
@@ -153,6 +176,7 @@ class Finished(Fields):
     """The job is done: the digest of its result, all that was opened, and what all its sessions sent."""
 
     outcome: Digest
+    repeats: Text = ""  # the earlier job on the same rows, whose result it returned
     opened: dict[Text, Size]
     bytes_sent: Size
     bytes_received: Size
@@ -194,6 +218,7 @@ FIELDS: dict[str, type[Fields]] = {
     "decided": Decided,
     "started": Started,
     "committed": BothCommitted,
+    "spent": Spent,
     "opened": Opened,
     "interrupted": Interrupted,
     "finished": Finished,

@@ -6,6 +6,12 @@
     max_rows = 65535                 # public: no party has more rows than that
     tries = 5                        # of a job's sessions that get no further than those before; then it fails
 
+    [tables.patients.budget]         # what noisy results may tell of single rows, all peers and jobs together
+    epsilon = 4
+    delta = 1e-7                     # below 1/max_rows; left out: 0
+    per = "year"                     # in any 365 days on end; left out: ever
+    adjacency = "add-remove"         # neighbours differ by a row more, or "replace": by another row in a row's place
+
     [tables.patients.columns.sex]
     column = "geschlecht"            # the name here, if it is another
     values = { M = "male", F = "female" }
@@ -25,9 +31,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, TypeAdapter, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationInfo,
+    model_validator,
+)
 
 from parties.settings import LocalPath, Settings
 from parties.tables.delimited import MISSING
@@ -91,6 +105,25 @@ class ColumnSettings(Settings):
     missing: Category | None = None
 
 
+class BudgetSettings(Settings):
+    """A table's privacy budget: no window of time may cost more than (epsilon, delta), whoever asks.
+
+    `per` is the window's length, and it slides: "year" are any 365 days on end, "month" any 30. So a budget that is
+    used up at the end of a year is not whole again on the next day, as it would be by the calendar.
+    """
+
+    epsilon: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+    delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] = 0.0
+    per: Literal["day", "week", "month", "year", "ever"] = "ever"
+    adjacency: Literal["add-remove", "replace"] = "add-remove"
+
+    @property
+    def words(self) -> str:
+        """The budget in words."""
+        window = "" if self.per == "ever" else f" per {self.per}"
+        return f"epsilon {self.epsilon:.6g}{window} at delta {self.delta:.3g}"
+
+
 class TableSettings(Settings):
     """A table of this party. `memory` and `threads` bound DuckDB, which counts what is in files.
 
@@ -105,6 +138,15 @@ class TableSettings(Settings):
     columns: dict[str, ColumnSettings] = Field(default_factory=dict)
     memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(\.[0-9]+)? ?[KMGT]i?B$")] = "2GB"
     threads: Annotated[int, Field(strict=True, ge=1)] | None = None
+    budget: BudgetSettings | None = None
+
+    @model_validator(mode="after")
+    def _delta_is_small(self) -> TableSettings:
+        """To publish one row in n, chosen at random, keeps (0, 1/n): a delta of that size promises nothing."""
+        if self.budget is not None and self.budget.delta * self.max_rows >= 1:
+            bound, given = f"1/max_rows = {1 / self.max_rows:.3g}", f"{self.budget.delta:.3g}"
+            raise ValueError(f"budget.delta: must be below {bound}, not {given}: it would allow to publish whole rows")
+        return self
 
     @property
     def label(self) -> str:

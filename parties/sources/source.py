@@ -24,7 +24,7 @@ from smc.errors import InputError
 
 
 class Source:
-    """Counts of a party's rows where they live; implements `protocols.counts.Counts`.
+    """Counts of a party's rows where they live; implements `protocols.counts.Rows`.
 
     Nothing is written to the party's database. A source belongs to one thread at a time. Files and Spark tables are
     read once, by the first question; PostgreSQL counts the rows that it has when it is asked.
@@ -90,6 +90,16 @@ class Source:
             self.check()  # says which value it is
             raise InputError(f"{self._engine.place}: the rows changed while they were counted")
         return plan.counts(answer, domains, self._classes, left)
+
+    def distinct(self) -> Indices:
+        """See `protocols.counts.Rows.distinct`."""
+        if not self._checked:
+            self.check()
+        columns = [exp.column(name) for name in (*self._names, "n")]
+        found = self._engine.counts(exp.Select().select(*columns).from_(self._rows().subquery("t")))
+        if (found < 0).any():
+            raise InputError(f"{self._engine.place}: the rows changed while they were read")
+        return found
 
     def fingerprint(self, key: bytes) -> bytes:
         """HMAC-SHA256 of the schema and of the counts at the root: by every attribute and class.

@@ -2,14 +2,17 @@
 
 `tree.json` is {"schema_digest": ..., "target": ..., "delta": ..., "tree": NODE}, where a NODE is either
 {"class": "yes"} or {"attribute": "outlook", "branches": {"sunny": NODE, ...}} with every value of the attribute.
+A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of delta; a forest, whose
+trees vote, has {"trees": [NODE, ...]} instead of one tree.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -48,22 +51,48 @@ class Size:
 
 
 @dataclass(frozen=True)
+class Noise:
+    """What a tree was made with: its differential privacy, for neighbours of that kind, and how attributes compared."""
+
+    epsilon: float
+    adjacency: str
+    quality: str
+
+
+@dataclass(frozen=True)
 class TreeFile:
-    """A tree with what it is the answer to: the schema (by digest), the target and the delta agreed on."""
+    """A tree with what it is the answer to: the schema (by digest), the target, and the delta or the noise agreed on.
+
+    A forest has `others` beside the first tree.
+    """
 
     schema_digest: str
     target: str
-    delta: float
+    delta: float | None
     tree: Node
+    noise: Noise | None = None
+    others: tuple[Node, ...] = ()
+
+    @property
+    def trees(self) -> tuple[Node, ...]:
+        """All trees."""
+        return (self.tree, *self.others)
+
+    @property
+    def shown(self) -> Node:
+        """The tree; for pictures and text, the trees of a forest as the branches of one."""
+        if not self.others:
+            return self.tree
+        return Split(
+            f"{len(self.trees)} trees that vote", {f"tree {number}": tree for number, tree in enumerate(self.trees, 1)}
+        )
 
     def fields(self) -> dict[str, Any]:
         """The content of `tree.json`."""
-        return {
-            "schema_digest": self.schema_digest,
-            "target": self.target,
-            "delta": self.delta,
-            "tree": to_json(self.tree),
-        }
+        made = {"delta": self.delta} if self.noise is None else asdict(self.noise)
+        trees = [to_json(tree) for tree in self.trees]
+        what = {"trees": trees} if self.others else {"tree": trees[0]}
+        return {"schema_digest": self.schema_digest, "target": self.target, **made, **what}
 
     def dump(self, path: Path) -> None:
         """Write `tree.json`. `InputError` if the file cannot be written."""
@@ -138,13 +167,29 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _tree_file(fields: object) -> TreeFile:
     """Check the outermost object of `tree.json`. `ValueError` names the place."""
-    digest, target, delta, tree = _fields(fields, "$", ("schema_digest", "target", "delta", "tree"))
+    made = ("epsilon", "adjacency", "quality") if isinstance(fields, dict) and "epsilon" in fields else ("delta",)
+    many = isinstance(fields, dict) and "trees" in fields
+    known = ("schema_digest", "target", *made, "trees" if many else "tree")
+    digest, target, *how, found = _fields(fields, "$", known)
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
         raise ValueError("$.schema_digest: must be 64 hexadecimal digits")
-    if not isinstance(delta, float) or not 0 < delta <= 1:
+    noise = _noise(*how) if len(how) > 1 else None
+    delta = None if noise else how[0]
+    if noise is None and (not isinstance(delta, float) or not 0 < delta <= 1):
         raise ValueError("$.delta: must be a number > 0 and <= 1")
     target = _text(target, "$.target")
-    return TreeFile(digest, target, delta, _Parser(target).node(tree, "$.tree", ()))
+    if many and (not isinstance(found, list) or len(found) < 2):
+        raise ValueError("$.trees: must be a list of two trees or more")
+    parser, places = _Parser(target), [f"$.trees[{i}]" for i in range(len(found))] if many else ["$.tree"]
+    trees = [parser.node(tree, place, ()) for tree, place in zip(found if many else [found], places, strict=True)]
+    return TreeFile(digest, target, delta, trees[0], noise, tuple(trees[1:]))
+
+
+def _noise(epsilon: object, adjacency: object, quality: object) -> Noise:
+    """What a tree was made with."""
+    if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not 0 < epsilon < math.inf:
+        raise ValueError("$.epsilon: must be a number > 0")
+    return Noise(float(epsilon), _text(adjacency, "$.adjacency"), _text(quality, "$.quality"))
 
 
 class _Parser:

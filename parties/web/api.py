@@ -65,6 +65,9 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
         ("GET", "/jobs/{id}/result", 200, lambda request, _: operator.result(_id(request))),
         ("GET", "/audit", 200, audit),
         ("GET", "/audit/state", 200, lambda _, __: operator.verify()),
+        ("GET", "/budget", 200, lambda request, _: operator.budget(_number(request, "group", 1))),
+        ("POST", "/budget/simulate", 200, lambda _, fields: operator.simulate(fields)),
+        ("GET", "/budget/register", 200, lambda _, __: operator.register()),
         ("POST", "/login", 200, lambda _, __: {"url": login_url()}),
     ]
     api = Starlette(

@@ -32,7 +32,10 @@ class Word:
 
 @dataclass(frozen=True)
 class Choice:
-    """Secret one-hot bits (at most one is 1) and public tables of as many integer entries to choose from."""
+    """Secret one-hot bits (at most one is 1) and public tables of as many integer entries to choose from.
+
+    Where the entries of a table have no bit in common, any bits may be 1: what is found is the sum of their entries.
+    """
 
     onehot: Bits
     tables: Sequence[Sequence[int]]

@@ -187,14 +187,14 @@ def test_what_our_side_refuses_is_one_line(tennis: Sample, place: Path) -> None:
 @pytest.mark.skipif(not (MPYC / ".installed").is_file(), reason="MPyC is not installed: `make bench-peers` does it")
 @pytest.mark.parametrize("parallel", [False, True])
 def test_mpyc_learns_the_tree(tennis: Sample, place: Path, parallel: bool) -> None:
-    run = programs.prepare_mpyc(tennis, place, programs.install_mpyc(MPYC), parallel, 60)()
+    run = programs.prepare_mpyc(tennis, place, programs.install(MPYC, programs.MPYC), parallel, 60)()
     assert (size(run.tree), accuracy(run.tree, tennis)) == (8, 1.0)
     assert run.bytes > 0
 
 
 def test_an_environment_that_is_there_is_not_made_again(tmp_path: Path) -> None:
-    (tmp_path / ".installed").write_text(" ".join(programs.REQUIREMENTS))
-    assert programs.install_mpyc(tmp_path) == tmp_path / "bin" / "python"
+    (tmp_path / ".installed").write_text("one two==2")
+    assert programs.install(tmp_path, ("one", "two==2")) == tmp_path / "bin" / "python"
     assert [path.name for path in tmp_path.iterdir()] == [".installed"]
 
 

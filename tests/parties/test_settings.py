@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parties.jobs.id3 import Id3Settings
+from parties.jobs.id3_settings import Id3Settings
 from parties.party_file import load
 from parties.settings import merge, required
 from smc.errors import InputError

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from protocols.counts import RowCounts
+from protocols.entropies import argmin_netlist
 from protocols.equality import equal
-from protocols.id3 import Problem, argmin_netlist, id3, leaf_netlist
+from protocols.id3 import Problem, id3
+from protocols.leaves import leaf_netlist
 from protocols.logarithm import open_logarithm, rough_netlist
 from protocols.majority import majority
 from protocols.millionaires import comparison, strict, three_way

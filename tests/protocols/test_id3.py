@@ -209,7 +209,7 @@ def test_an_empty_node_takes_its_own_parents_majority(play) -> None:
 
 
 def test_a_level_in_many_batches(play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("protocols.id3.BATCH", 7)
+    monkeypatch.setattr("protocols.entropies.BATCH", 7)
     rng = np.random.default_rng(8)
     rows = [tuple(row) for row in rng.integers(0, 3, (60, 4)).tolist()]
     problem = Problem((3, 3, 3), 3, max_rows=60)

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from parties.identity import Identity
-from parties.jobs.id3 import Id3, Id3Settings
+from parties.jobs.id3 import Id3
+from parties.jobs.id3_settings import Id3Settings
 from parties.node.gate import Gate, Who
 from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
@@ -18,6 +19,7 @@ from parties.node.offers import Offer, Offers
 from parties.node.settings import NodeFile
 from parties.policy.rules import Rule
 from parties.records import connect
+from parties.sources.settings import BudgetSettings
 from parties.tables.schema import Schema
 from protocols.tree import Leaf, Open, Split, Tree
 from smc.errors import InputError
@@ -37,6 +39,7 @@ class Party:
 
     def __init__(self, path: Path, who: Who, rules: tuple[Rule, ...] = ()) -> None:
         self.path, self.who, self.rules = path, who, rules
+        self.budget: BudgetSettings | None = None  # of its table, from the next opening on
         self.said: list[bytes] = []
         self.inputs = Inputs()
         self.changed: Callable[[str], None] = lambda _: None
@@ -45,7 +48,7 @@ class Party:
 
     def open(self) -> None:
         self.connection = connect(self.path)
-        table = cast("Any", SimpleNamespace(max_rows=100, tries=5))
+        table = cast("Any", SimpleNamespace(max_rows=100, tries=5, budget=self.budget))
         self.offers = Offers(self.who.party, {"days": Offer(table, SCHEMA)}, {})
         file = NodeFile(policy=self.rules)
 

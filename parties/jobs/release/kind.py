@@ -22,7 +22,7 @@ from parties.jobs.release import presenting, reading
 from parties.jobs.release.noise import exact
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
 from parties.jobs.settings import ENGINE, MAX_ROWS, BooleanEngine, output, own_file, public, public_parameters
-from parties.jobs.spending import Adjacency
+from parties.jobs.spending import EXACT, Adjacency
 from parties.settings import LocalPath, required
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
@@ -141,7 +141,7 @@ class Release(Kind):
         counts = RowCounts(domains, len(task.schema.attributes[target]), table.rows, table.classes)
         remark = "no budget is kept by this command: what it spends is yours to add up; a node keeps a budget"
         if settings.exact:
-            remark = "exact, without noise: this tells each party the other's number"
+            remark = f"exact, without noise: {EXACT}"
         return task, task.own_numbers(counts), [remark]
 
     @classmethod
@@ -204,7 +204,7 @@ class Release(Kind):
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""
         if self.exact:
-            told = f"We and {peer} both learn {self.learnt}, exactly: this tells each party the other's number."
+            told = f"We and {peer} both learn {self.learnt}, exactly: {EXACT}."
         else:
             told = f"We and {peer} both learn {self.learnt}, with noise that neither knows: {self.promise()}."
         bound = f"that they are at most {self.settings.max_rows:,}"

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from parties import cli
-from parties.jobs.id3 import Id3, Id3Settings
+from parties.jobs.id3_exact import Exact
+from parties.jobs.id3_settings import Id3Settings
 from parties.tables import schema
 from parties.tables.example import demo
 from parties.tables.rows import load
@@ -39,7 +40,7 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
     agreed = schema.load(DEMO.schema)
     target = agreed.choose_target()
     own = Id3Settings(max_rows=20)
-    task = Id3(own, agreed, target)
+    task = Exact(own, agreed, target)
     problem = task.problem
     costs: dict[int, Any] = {}
 
@@ -53,7 +54,7 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
         )
 
     tree, _ = run_local(program)
-    assert task.indexed(task.named(tree)) == tree
+    assert task.state_of(task.tree_file(tree)) == tree
     task.tree_file(tree).dump(tmp_path / "tree.json")
     rows = estimates(capsys, "id3", "--schema", DEMO.schema, "--max-rows", 20, "--tree", tmp_path / "tree.json")
     (mixed,) = [row for row in rows if (row["engine"], row["ot"], row["garbling"]) == ("mixed", "extension", "half")]

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from parties.jobs import profiles
-from parties.jobs.id3 import Id3Settings
+from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.millionaires import Millionaires
 from parties.jobs.settings import public_parameters
 from parties.settings import merge

@@ -94,8 +94,8 @@ def test_rows_are_counted_in_the_order_of_the_job(
     """The parties' schemas may list the attributes in different orders: the job's is what counts."""
     job = proposal_of(Schema({name: OURS.attributes[name] for name in order}, "y"), party=1)
     expected = {"p": [[1, 2], [0, 0]], "q": [[0, 1], [1, 1]]}
-    with executor.opened(order_of(job, means, identities["alice"])) as (source, _):
-        counts = source.level(Open(), attributes=True)
+    with executor.opened(order_of(job, means, identities["alice"])) as (ours, _):
+        counts = ours.data.level(Open(), attributes=True)
     assert counts.classes.tolist() == [[1, 2]]
     assert [table[0].tolist() for table in counts.values] == [expected[name] for name in order if name != "y"]
 

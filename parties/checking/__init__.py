@@ -1,0 +1,1 @@
+"""Mechanisms asked as black boxes whether they keep what they promise."""

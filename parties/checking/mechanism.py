@@ -1,0 +1,64 @@
+"""A mechanism as a black box: two neighbouring tables, outcomes as often as they are asked for.
+
+What runs is the protocol itself, on the clear engine: the same text and the same circuits as between two parties, on a
+batch of as many copies as there are samples. Randomness is the system's or, with a seed, the same every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from parties.analysis.losses import Finding, Outcomes, examine
+from smc.engines import Engine, make_engine
+from smc.local import run_local
+from smc.session import Session, derive
+
+PART = 1 << 14  # samples that are drawn at once
+ERROR = 1e-9  # by default, how likely a kept promise is called broken
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A mechanism on two neighbouring tables, and what it promises."""
+
+    name: str
+    tables: str  # the two neighbours, in words
+    epsilon: float
+    delta: float
+    draw: Callable[[Engine, int, int], Outcomes]  # its outcomes on table 0 or 1, so many independent ones
+
+
+def check(
+    mechanism: Mechanism,
+    samples: int,
+    error: float = ERROR,
+    seed: bytes | None = None,
+    told: Callable[[int], None] = lambda done: None,
+) -> Finding:
+    """Ask it `samples` times on either table and examine the answers; `told` hears now and then how many there are."""
+    first = sample(mechanism, 0, samples, seed, told)
+    second = sample(mechanism, 1, samples, seed, lambda done: told(samples + done))
+    return examine(first, second, mechanism.epsilon, mechanism.delta, error)
+
+
+def sample(
+    mechanism: Mechanism,
+    table: int,
+    samples: int,
+    seed: bytes | None = None,
+    told: Callable[[int], None] = lambda done: None,
+) -> Outcomes:
+    """So many independent outcomes on table 0 or 1."""
+    parts: list[Outcomes] = []
+    for start in range(0, samples, PART):
+        copies = min(PART, samples - start)
+
+        def program(session: Session, copies: int = copies) -> Outcomes:
+            return mechanism.draw(make_engine(session, "clear"), table, copies)
+
+        parts.append(run_local(program, seed=None if seed is None else derive(seed, "samples", table, start))[0])
+        told(start + copies)
+    return np.concatenate(parts)

@@ -1,0 +1,199 @@
+"""Every mechanism that publishes something, on the pair of neighbouring tables that it tells apart best.
+
+One row changes a number, or a score, by all that it may and in the direction that costs most. The loss that is found
+then comes close to the promise, unless a delta makes room, and a promise that is broken has nowhere to hide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from parties.analysis.losses import Outcomes
+from parties.budget.composition import epsilon_at, rho_within
+from parties.checking import trees
+from parties.checking.mechanism import Mechanism
+from parties.jobs.spending import Adjacency
+from parties.text import quoted
+from protocols.release.choice import choice_law, noisy_choice
+from protocols.release.gaussian import discrete_gaussian
+from protocols.release.laplace import DiscreteLaplace
+from protocols.release.laws import Law
+from protocols.release.numbers import noisy_sums
+from protocols.release.response import offset_law, respond
+from smc.engines import Engine
+from smc.errors import InputError
+from smc.primitives.prg import KEY_BYTES, Prg
+
+WIDTH = 8  # bits of each party's numbers
+ANSWERS = 3  # of a randomized response
+BOUND = 10  # of a value that is summed
+SEEN = 0.1  # a delta that samples show
+LEAST_EPSILON = Fraction(1, 1 << 20)
+GREATEST_EPSILON = 16  # beyond it an outcome of the neighbour is not seen in as many samples as there can be
+_DECIMAL = re.compile(r"[0-9]{0,9}\.?[0-9]{1,30}(e-?[0-9]{1,2})?")
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a mechanism is asked to keep."""
+
+    epsilon: Fraction
+    delta: float = 1e-5  # for those that need one
+    adjacency: Adjacency = "add-remove"
+
+    @classmethod
+    def read(cls, epsilon: str, delta: str, adjacency: Adjacency) -> Promise:
+        """From decimal numbers as they are written. `InputError` for numbers that are no promise."""
+        numbers = {"epsilon": epsilon, "delta": delta}
+        for name, text in numbers.items():
+            if not _DECIMAL.fullmatch(text):
+                raise InputError(f"{name} is {quoted(text)}, must be a decimal number")
+        if not LEAST_EPSILON <= Fraction(epsilon) <= GREATEST_EPSILON:
+            raise InputError(f"epsilon is {epsilon}, must be from 2^-20 to {GREATEST_EPSILON}")
+        if not 0 < Fraction(delta) < 1:
+            raise InputError(f"delta is {delta}, must be above 0 and below 1")
+        return cls(Fraction(epsilon), float(delta), adjacency)
+
+    @property
+    def rows(self) -> int:
+        """Rows in which neighbours differ: a replacement is one removed and one added."""
+        return 2 if self.adjacency == "replace" else 1
+
+
+def count(promise: Promise) -> Mechanism:
+    """A noisy count."""
+    return _pure("count", "20 rows that count, or 21", promise, sums([20], [21], _laplace(1, promise)))
+
+
+def clamped(promise: Promise) -> Mechanism:
+    """A noisy count, clamped to what a count can be: what is done with a noisy number is free."""
+    draw = sums([0], [1], _laplace(1, promise))
+    return _pure(
+        "clamped",
+        "no row that counts, or one; the answer is moved into 0 to 40",
+        promise,
+        lambda engine, table, copies: np.clip(draw(engine, table, copies), 0, 40),
+    )
+
+
+def total(promise: Promise) -> Mechanism:
+    """A noisy sum of bounded values."""
+    law = _laplace(BOUND, promise)
+    return _pure("sum", f"values from 0 to {BOUND}: {BOUND} in one row more", promise, sums([100], [110], law))
+
+
+def histogram(promise: Promise) -> Mechanism:
+    """Noisy counts of disjoint cells: a row is in one, and a replacement changes two."""
+    moved = promise.rows - 1
+    tables = f"cells of 20 and 30 rows, or of 21 and {30 - moved}"
+    return _pure("histogram", tables, promise, sums([20, 30], [21, 30 - moved], _laplace(promise.rows, promise)))
+
+
+def gaussian(promise: Promise) -> Mechanism:
+    """A noisy count with Gaussian noise of the rho that a budget takes for epsilon at this delta.
+
+    Events as rare as delta are not seen in samples. So it is examined at what the same rho promises at a delta that is:
+    too little noise shows there as well.
+    """
+    rho = Fraction(rho_within(float(promise.epsilon), Fraction(str(promise.delta))))
+    shown = epsilon_at(rho, Fraction(str(SEEN)))
+    tables = (
+        f"20 rows that count, or 21; epsilon {float(promise.epsilon):g} at delta {promise.delta:g} is this at {SEEN}"
+    )
+    return Mechanism("gaussian", tables, shown, SEEN, sums([20], [21], discrete_gaussian(1 / (2 * rho))))
+
+
+def repeated(promise: Promise) -> Mechanism:
+    """A noisy count whose step is done twice, as after a break: both parties contribute what they did before."""
+    draw = sums([20], [21], _laplace(1, promise))
+
+    def twice(engine: Engine, table: int, copies: int) -> Outcomes:
+        secret = engine.session.prg.bytes(KEY_BYTES).tobytes()
+        answers = []
+        for _ in range(2):
+            with engine.session.contribute(Prg(secret)):
+                answers.append(draw(engine, table, copies))
+        return np.stack(answers, axis=1)
+
+    return _pure("repeated", "20 rows that count, or 21; both answers are seen", promise, twice)
+
+
+def top(promise: Promise) -> Mechanism:
+    """Report noisy max. Rows only add to the scores, which is worth a factor of 2 unless they are replaced."""
+    law = choice_law(promise.epsilon, 1, monotone=promise.adjacency == "add-remove", candidates=2)
+    other = (1, 1)
+    start = (0, 1) if promise.adjacency == "add-remove" else (0, 2)
+    return _pure("top", f"scores {start}, or {other}", promise, choose([start, other], law))
+
+
+def top_any(promise: Promise) -> Mechanism:
+    """Report noisy max where a row may raise one score and lower another."""
+    law = choice_law(promise.epsilon, 1, monotone=False, candidates=2)
+    return _pure("top-any", "scores (0, 2), or (1, 1)", promise, choose([(0, 2), (1, 1)], law))
+
+
+def response(promise: Promise) -> Mechanism:
+    """Randomized response: one of three answers."""
+    law = offset_law(promise.epsilon, ANSWERS)
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        own = np.full((2, copies), 0, dtype=np.uint8)
+        own[0] = table if engine.party else 0
+        left, right = engine.both(own)
+        return respond(engine, left ^ right, ANSWERS, law)
+
+    return _pure("response", f"the first of {ANSWERS} answers, or the second", promise, draw)
+
+
+def tree(promise: Promise) -> Mechanism:
+    """A private tree: the choice of its root and the classes of its leaves."""
+    return trees.mechanism(promise.epsilon, promise.adjacency == "replace")
+
+
+MECHANISMS: dict[str, Callable[[Promise], Mechanism]] = {
+    "count": count,
+    "clamped": clamped,
+    "sum": total,
+    "histogram": histogram,
+    "gaussian": gaussian,
+    "repeated": repeated,
+    "top": top,
+    "top-any": top_any,
+    "response": response,
+    "tree": tree,
+}
+
+
+def _pure(name: str, tables: str, promise: Promise, draw: Callable[[Engine, int, int], Outcomes]) -> Mechanism:
+    return Mechanism(name, tables, float(promise.epsilon), 0.0, draw)
+
+
+def _laplace(sensitivity: int, promise: Promise) -> Law:
+    return DiscreteLaplace(Fraction(sensitivity) / promise.epsilon)
+
+
+def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Callable[[Engine, int, int], Outcomes]:
+    """The joint numbers of a table with noise, all published together; half of each is party 1's."""
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        whole = np.array([first, second][table], dtype=np.int64)
+        own = whole // 2 if engine.party else whole - whole // 2
+        return noisy_sums(engine, np.tile(own, copies), WIDTH, law).reshape(copies, len(whole))
+
+    return draw
+
+
+def choose(tables: Sequence[Sequence[int]], law: Law) -> Callable[[Engine, int, int], Outcomes]:
+    """The candidate that is chosen."""
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        whole = np.array(tables[table], dtype=np.int64)
+        own = whole // 2 if engine.party else whole - whole // 2
+        return noisy_choice(engine, np.repeat(own[:, None], copies, axis=1), WIDTH, law)
+
+    return draw

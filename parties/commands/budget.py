@@ -1,0 +1,157 @@
+"""`smc budget`: what was spent of tables' privacy, what a job would spend, and the entry for a public register."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from parties import console, files
+from parties.commands import job_text
+from parties.commands.operator import node_of, node_options
+from parties.commands.options import FILE, find_party_file
+from parties.jobs.spending import EXACT
+from parties.operator.budget import Simulation, TableBudget, Totals
+from parties.party_file import files_of
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MOST_JOBS = 20  # of a table that are listed
+BAR = 30  # columns
+
+
+@click.group("budget")
+def group() -> None:
+    """Show, simulate and publish what jobs spend of tables' privacy."""
+
+
+@group.command("show", epilog="Example:  smc budget show --config party.toml --group 4")
+@click.option("--group", "rows", type=click.IntRange(1, 1000), default=1, help="Tell the price of so many rows  [1]")
+@node_options
+def show_command(rows: int, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Show per table and peer what was spent, what is left, and by which jobs.
+
+    A budget is for one row. With --group 4 the numbers are those of a family that has four: what one pays, they pay
+    four times, and sixteen times in rho.
+    """
+    found = node_of(config_file, state).budget(rows)
+    if as_json:
+        console.print_json([one.model_dump() for one in found])
+        return
+    if not found:
+        console.err.print("this node has no table: name one in party.toml, as [tables.NAME]")
+    for one in found:
+        for line in _lines(one):
+            console.out.print(line)
+        if one.jobs:
+            console.show(_jobs(one), console.out)
+
+
+@group.command("simulate", epilog="Example:  smc budget simulate job.toml --config party.toml")
+@click.argument("file", metavar="JOB.toml", type=FILE)
+@node_options
+def simulate_command(file: Path, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Say what a job would spend of our table, and whether it would be refused. Nothing is proposed or changed.
+
+    Exit code 0 if it would not be refused, 2 if it would.
+    """
+    node = node_of(config_file, state)
+    try:
+        found = node.simulate(files.read_toml(file))
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    if as_json:
+        console.print_json(found.model_dump())
+    else:
+        for line in _simulated(found):
+            console.out.print(job_text.shown(line))
+    if found.refused:
+        raise InputError(f"{file}: it would be refused: {job_text.shown(found.why)}")
+
+
+@group.command("export", epilog="Example:  smc budget export --config party.toml --out epsilons.json")
+@click.option("--out", type=FILE, help="Where to  [standard output]")
+@node_options
+def export_command(out: Path | None, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Write our entry for a public register of epsilons, signed with our key: JSON in any case.
+
+    It has tables, budgets, and of each release its day, kind, mechanisms and losses; no peer, purpose or column.
+    """
+    del as_json
+    node, file = node_of(config_file, state), find_party_file(config_file)
+    files.check_outputs({"--out": out}, [*([] if file is None else files_of(file)), *node.state.glob("*")])
+    found = node.register().model_dump()
+    if out is None:
+        console.print_json(found)
+    else:
+        files.write_text(out, json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+
+
+def _lines(one: TableBudget) -> Iterator[str]:
+    """A table's budget."""
+    yield f"table {job_text.shown(one.table)}" if one.table else "what operators typed"
+    window = "" if one.per == "ever" else f" per {one.per}"
+    rows = "" if one.group == 1 else f", for a group of {one.group} rows"
+    if one.budget is None:
+        yield f"  budget      none: nothing is refused; conversions at delta {one.fixed_delta:.3g}{rows}"
+    else:
+        yield f"  budget      epsilon {one.budget:.6g}{window} at delta {one.delta:.3g}, {one.adjacency}{rows}"
+        yield f"  spent       epsilon {_number(one.spent)}   left {_number(one.left)}   {_bar(one)}"
+    yield f"  now         {_totals(one.now, one.fixed_delta)}"
+    yield f"  ever        {_totals(one.ever, one.fixed_delta)}"
+    for peer in one.peers:
+        yield f"  with {job_text.shown(peer.peer, 40)}: {_totals(peer.totals, one.fixed_delta)}"
+
+
+def _bar(one: TableBudget) -> str:
+    """How much of a budget is used up."""
+    assert one.budget is not None
+    share = 1.0 if one.spent is None else min(1.0, one.spent / one.budget)
+    full = round(BAR * share)
+    return f"[{'#' * full}{'.' * (BAR - full)}]"
+
+
+def _totals(found: Totals, delta: float) -> str:
+    pure = "not pure" if found.epsilon is None else f"pure epsilon {found.epsilon:.4g}"
+    beside = "" if found.advanced is None else f" ({_number(found.advanced)} by advanced composition)"
+    fails = f", delta {found.delta:.3g} besides" if found.delta else ""
+    return f"{pure}{fails}; rho {found.rho:.4g}, epsilon {_number(found.at_delta)} at delta {delta:.3g}{beside}"
+
+
+def _jobs(one: TableBudget) -> Table:
+    """The last jobs, a line each."""
+    from rich.table import Table
+
+    found = Table(box=None, padding=(0, 1))
+    for name in ("", "job", "at (UTC)", "epsilon", "peer", "spent by"):
+        found.add_column(name, no_wrap=name != "spent by")
+    for job in one.jobs[:MOST_JOBS]:
+        at, uses = job_text.moment(job.at), "; ".join(job_text.shown(use) for use in job.uses)
+        peer = job_text.shown(job.peer, 30)
+        found.add_row("" if job.counts else "over", job.job[:8], at, _number(job.epsilon), peer, uses)
+    return found
+
+
+def _simulated(found: Simulation) -> Iterator[str]:
+    """What a job would do."""
+    place = f"table {found.table}: " if found.table else ""
+    left = "no bound" if found.left is None else f"left {found.left:.4g}"
+    yield f"{place}{found.unit} spent {_number(found.spent)}, asked {_number(found.asked)}, {left}"
+    if found.price is not None:
+        yield from (f"  {use}" for use in found.price.uses)
+    if found.after is not None:
+        yield f"would be left: {found.after:.4g}"
+    if found.earlier:
+        yield f"job {found.earlier[:8]} asked the same: on the same rows its result comes again, and nothing is spent"
+    if found.exact:
+        yield f"it opens a joint number without noise: {EXACT}"
+    yield "it would be refused" if found.refused else "it would not be refused here"
+
+
+def _number(value: float | None) -> str:
+    return "not bounded" if value is None else f"{value:.4g}"

@@ -1,0 +1,80 @@
+"""What can be asked of a joint decision tree: the settings of the kind `id3`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from parties.jobs.kind import Extra
+from parties.jobs.settings import MAX_ROWS, AnyEngine, KindSettings, output, own_file, public
+from parties.jobs.spending import Adjacency
+from parties.settings import Count, LocalPath
+
+
+class Id3Settings(KindSettings):
+    """`smc id3`."""
+
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+    target: str | None = public(None, "Target", "The class column", none="target in the schema")
+    columns: tuple[str, ...] | None = public(
+        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", node=True
+    )
+    delta: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
+        0.001, "Delta", "Attributes whose conditional entropy is so near the best are as good"
+    )
+    min_rows: Count = public(0, "Fewest rows", "Nodes with at most so many rows, of both together, become leaves")
+    max_depth: Count | None = public(
+        None,
+        "Most levels",
+        "Deepest level of the tree; with epsilon it is chosen if left out",
+        none="no limit",
+    )
+    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
+        MAX_ROWS, "Row bound", "Public bound: no party has more rows"
+    )
+    k: Annotated[int, Field(strict=True, ge=1, le=2**32)] = public(
+        1, "k", "No leaf speaks of fewer rows, unless of none (k-anonymity)"
+    )
+    l: Annotated[float, Field(strict=True, ge=1, le=2**32, allow_inf_nan=False)] = public(  # noqa: E741
+        1.0, "l", "No leaf speaks of rows with fewer classes (l-diversity)"
+    )
+    diversity: Literal["distinct", "entropy"] = public(
+        "distinct", "Diversity", "With l: how classes are counted; entropy by how often each occurs"
+    )
+    t: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
+        1.0, "t", "No leaf's classes are distributed otherwise than those of all rows by more (t-closeness)"
+    )
+    distance: Literal["variational", "ordered"] = public(
+        "variational", "Distance", "With t: how distributions differ; ordered is for classes in order (earth mover's)"
+    )
+    against: Literal["peer", "public"] = public(
+        "peer", "Against", "Whether k, l and t hold for each party's own rows or only for those of both together"
+    )
+    epsilon: Annotated[float, Field(strict=True, ge=2**-20, le=1000, allow_inf_nan=False)] | None = public(
+        None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
+    )
+    adjacency: Adjacency = public(
+        "add-remove", "Neighbours", "Epsilon is for tables that differ by a row added or removed, or by one replaced"
+    )
+    quality: Literal["max", "gini", "entropy"] = public(
+        "max", "Quality", "With epsilon: how attributes compare; max, the rows that majorities get right, costs least"
+    )
+    stop: Literal["on", "off"] = public("on", "Stop", "With epsilon: whether a node may choose to be a leaf")
+    leaf_epsilon: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
+        None, "Leaves' epsilon", "The part of epsilon for the classes of the leaves", none="half"
+    )
+    trees: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
+        1, "Trees", "With epsilon: so many trees, each of rows of its own, that vote"
+    )
+    engine: AnyEngine = public("mixed", "Engine", "How it is computed; auto measures the link and chooses")
+    out: LocalPath | None = output("Write the tree as JSON.")
+    dot: LocalPath | None = output("Write the tree in Graphviz's DOT.")
+    svg: LocalPath | None = output("Draw the tree.")
+
+
+class Id3Extra(Extra):
+    """`smc estimate id3`."""
+
+    tree: LocalPath | None = own_file("Tree", "The tree of an earlier run: then the costs are exact.")

@@ -1,0 +1,120 @@
+"""The accounts of our tables: which jobs have spent of them, whether one more fits, and what was answered before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from parties.budget import shown
+from parties.budget.account import Account, Charge
+from parties.node.offers import Offers
+from parties.node.proposal import Proposal
+from parties.node.register import Register
+from parties.node.store import Record
+from parties.operator.budget import Price, Simulation
+
+MOST_EARLIER = 8  # jobs whose rows are compared: each takes a question to the table
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A job that is done: its result is that of an equal job on the same rows. `fingerprint` is of our rows then."""
+
+    job: Proposal
+    state: Any
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On which terms a session begins: the jobs that may have answered it before, and why it cannot be paid, if so."""
+
+    earlier: tuple[Earlier, ...] = ()
+    refusal: str = ""
+
+
+class Accounts:
+    """Those of a node's tables, as its jobs have used them."""
+
+    def __init__(self, offers: Offers, jobs: Register) -> None:
+        self._offers, self._jobs = offers, jobs
+
+    def tables(self) -> list[str]:
+        """The tables that have an account: all that are offered, and others that were charged."""
+        charged = {charge.table for job in self._jobs.all() for charge in self._charges(job)}
+        return [*self._offers.tables, *sorted(charged - set(self._offers.tables))]
+
+    def account(self, table: str, group: int = 1) -> Account:
+        """What has been spent of a table by now."""
+        return self._account(table, [charge for job in self._jobs.all() for charge in self._charges(job)], group)
+
+    def price(self, record: Record) -> Price | None:
+        """What a job spends of our table, or has spent; None if nothing."""
+        charged = record.charged
+        if not (uses := record.ours.proposal.task.spends if charged is None else charged.uses):
+            return None
+        found = shown.price(self._account(record.ours.proposal.tables[self._offers.party]), uses)
+        at = None if charged is None else charged.at
+        return found.model_copy(update={"charged_at": at, "repeats": record.repeats})
+
+    def refusal(self, job: Proposal, besides: Iterable[Record] = ()) -> str:
+        """Why a job does not fit its table's budget, in words with three numbers; empty if it does.
+
+        `besides` are jobs under way that may still be charged.
+        """
+        table = job.tables[self._offers.party]
+        if not job.task.spends:
+            return ""
+        others = [one.ours.proposal for one in besides if one.charged is None]
+        waiting = [use for one in others if one.tables[self._offers.party] == table for use in one.task.spends]
+        return self.account(table).refusal((*waiting, *job.task.spends)) or ""
+
+    def too_much(self, job: Proposal, besides: Iterable[Record] = ()) -> str:
+        """The same; but what was asked before may be for nothing: whether rows are the same is known when it starts."""
+        refusal = self.refusal(job, besides)
+        return "" if refusal and self.earlier(job) else refusal
+
+    def simulated(self, job: Proposal, why: str) -> Simulation:
+        """What a job would do to its table's budget; `why` it would be refused, empty if it would not."""
+        table, uses = job.tables[self._offers.party], job.task.spends
+        account, earlier = self.account(table), self.earlier(job)
+        return shown.simulation(account, uses, why, earlier[0].job.id if uses and earlier else "", job.task.exact)
+
+    def terms(self, record: Record) -> Terms:
+        """On which terms a session of a job begins."""
+        job = record.ours.proposal
+        if record.charged is not None or not job.task.spends:
+            return Terms()
+        return Terms(self.earlier(job, record.repeats), self.refusal(job))
+
+    def earlier(self, job: Proposal, repeats: str = "") -> tuple[Earlier, ...]:
+        """The last jobs that are done and asked the same of the same tables, the newest first.
+
+        Or the one that the job repeats already, if it does.
+        """
+        found = (
+            one
+            for one in self._jobs.all()
+            if one.fingerprint
+            and one.id != job.id
+            and repeats in ("", one.id)
+            and one.ours.proposal.tables == job.tables
+            and one.ours.proposal.specification == job.specification
+            and self._jobs.state(one) == "done"
+        )
+        return tuple(Earlier(one.ours.proposal, one.tree, one.fingerprint) for one in islice(found, MOST_EARLIER))
+
+    def _account(self, table: str, charges: Iterable[Charge] = (), group: int = 1) -> Account:
+        at, offer = datetime.now(UTC), self._offers.tables.get(table)
+        if offer is None:
+            return Account(table, None, charges, at, group=group)
+        return Account(table, offer.settings.budget, charges, at, offer.settings.max_rows, group)
+
+    def _charges(self, job: Record) -> Iterator[Charge]:
+        """What a job has spent of its table, if it has."""
+        if (paid := job.charged) is not None:
+            table = job.ours.proposal.tables[self._offers.party]
+            yield Charge(datetime.fromisoformat(paid.at), table, paid.peer, job.id, paid.uses)

@@ -1,0 +1,63 @@
+"""What two nodes tell each other before a job that spends privacy is computed: was it answered before, can both pay?
+
+Each names the latest job that is done, asked the same of the same tables, and was on the rows that this party still
+has. If both name the same one, its result is the answer again, and nothing is spent: it tells nobody more than it did.
+Otherwise the job is computed, and both must be able to pay; if one is not, neither is charged.
+
+Whether rows are the same is told by the commitment that each job is bound to (`Source.fingerprint`): rows that differ,
+but have the same counts by attribute and class, return the earlier result too. That costs no privacy, only news.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from parties.budget.account import BudgetError
+from parties.identity import Identity
+from parties.node import commitment
+from parties.node.accounts import Earlier, Terms
+from smc.errors import LinkError, ProtocolError
+from smc.session import Session
+
+NAME_BYTES = 16
+ROUNDS, BYTES = 1, 2 * (NAME_BYTES + 1)  # what `admit` costs, both ways
+
+
+class PeerCannotPayError(LinkError):
+    """The peer's budget does not allow the job: it says so in its statement, which ends the job."""
+
+
+def admit(
+    session: Session, identity: Identity, terms: Terms, fingerprint: Callable[[bytes], bytes] | None
+) -> Earlier | None:
+    """The earlier job that answers this one, or None if it is to be computed, and both can pay.
+
+    `BudgetError` with the three numbers if this party cannot pay; `PeerCannotPayError`.
+    """
+    own = _unchanged(identity, terms.earlier, fingerprint)
+    name = bytes(NAME_BYTES) if own is None else bytes.fromhex(own.job.id)
+    with session.phase("checkpoint"):
+        session.send("checkpoint.earlier", np.frombuffer(name + bytes([not terms.refusal]), dtype=np.uint8))
+        received = session.receive("checkpoint.earlier", np.uint8, (NAME_BYTES + 1,)).tobytes()
+    if received[-1] > 1:
+        raise ProtocolError("the peer says neither that it can pay for the job nor that it cannot")
+    if own is not None and received[:-1] == name:
+        return own
+    if terms.refusal:
+        raise BudgetError(terms.refusal)
+    if not received[-1]:
+        raise PeerCannotPayError("the peer's privacy budget does not allow the job")
+    return None
+
+
+def _unchanged(
+    identity: Identity, earlier: Sequence[Earlier], fingerprint: Callable[[bytes], bytes] | None
+) -> Earlier | None:
+    """The latest job that was on the rows that there are now."""
+    if fingerprint is None:
+        return None
+    return next(
+        (one for one in earlier if fingerprint(commitment.key(identity, one.job)).hex() == one.fingerprint), None
+    )

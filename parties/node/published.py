@@ -1,0 +1,58 @@
+"""What a node publishes of its budgets: the entry for a public register of epsilons.
+
+It names tables, mechanisms and losses, days, and digests of jobs. It names no peer, and nothing of a job but its kind
+and digest: those who took part can find their own again, others learn what the noise hides and how often it was spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from parties.budget import shown
+from parties.node.accounts import Accounts
+from parties.node.store import Record
+
+NOISE = "drawn inside a two-party computation: no party knows or can bias it"
+
+
+def entry(name: str, software: str, party: int, accounts: Accounts, jobs: Iterable[Record]) -> dict[str, Any]:
+    """The entry of the party of this name and number."""
+    charged = [job for job in jobs if job.charged is not None]
+    return {
+        "party": name,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "software": software,
+        "noise": NOISE,
+        "tables": [
+            _table(table, accounts, [job for job in charged if job.ours.proposal.tables[party] == table])
+            for table in accounts.tables()
+        ],
+    }
+
+
+def _table(table: str, accounts: Accounts, jobs: Iterable[Record]) -> dict[str, Any]:
+    account = accounts.account(table)
+    found = shown.table_budget(account)
+    budget = None if account.budget is None else account.budget.model_dump()
+    totals = {"in_window": found.now.model_dump(), "ever": found.ever.model_dump()}
+    return {
+        "table": table,
+        "budget": budget,
+        "max_rows": account.max_rows,
+        "spent": {**totals, "fixed_delta": account.delta},
+        "releases": [_release(job) for job in jobs],
+    }
+
+
+def _release(job: Record) -> dict[str, Any]:
+    assert job.charged is not None
+    uses = [asdict(use) for use in job.charged.uses]
+    return {
+        "day": job.charged.at[:10],
+        "protocol": job.ours.proposal.task.name,
+        "digest": job.ours.proposal.digest,
+        "uses": uses,
+    }

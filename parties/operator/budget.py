@@ -1,0 +1,123 @@
+"""What an operator sees of privacy budgets. Epsilons are None where there is none: of rho without a delta, say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parties.operator.view import View
+
+
+class Price(View):
+    """What a job spends of our table: once, when its first session starts.
+
+    `epsilon` is the sum of pure losses or, if some are given as rho, the conversion of `rho` at the delta `at`, which
+    is 0 for pure losses. `delta` is what it fails by besides. `uses` are its mechanisms, a phrase each.
+    """
+
+    epsilon: float
+    at: float
+    rho: float
+    delta: float
+    adjacency: str
+    uses: list[str]
+    charged_at: str | None = None  # ISO 8601, UTC; None: not spent yet, or for nothing
+    repeats: str = ""  # the earlier job on the same rows whose result it returns: then it spends nothing
+
+    @property
+    def words(self) -> str:
+        """The price in a phrase."""
+        at = f" at delta {self.at:.3g} (rho {self.rho:.4g})" if self.at else ""
+        besides = f", delta {self.delta:.3g} besides" if self.delta else ""
+        return f"epsilon {self.epsilon:.4g}{at}{besides}"
+
+    @property
+    def standing(self) -> str:
+        """Whether it has been spent."""
+        if self.repeats:
+            return f"nothing was spent: it returns the result of job {self.repeats[:8]}, on the same rows"
+        return "not spent yet" if self.charged_at is None else "spent"
+
+
+class Totals(View):
+    """What some jobs have spent together.
+
+    `epsilon` is the sum of pure losses, None if some are given as rho; `rho` is all of it; `at_delta` the epsilon of
+    that rho at the table's fixed delta, by OpenDP; `advanced` the same by advanced composition, for comparison.
+    """
+
+    epsilon: float | None
+    delta: float
+    rho: float
+    at_delta: float | None
+    advanced: float | None
+
+
+class PeerSpent(View):
+    """What jobs with one peer have spent of a table, of all that counts now."""
+
+    peer: str
+    totals: Totals
+
+
+class Spent(View):
+    """What one job has spent, and when; `counts` is whether that is in the budget's window now."""
+
+    job: str
+    at: str
+    peer: str
+    epsilon: float | None
+    rho: float
+    delta: float
+    uses: list[str]
+    counts: bool
+
+
+class TableBudget(View):
+    """A table: its budget, what counts now and what was ever spent.
+
+    `budget` is None for a table without one. `spent` and `left` are epsilons at `fixed_delta`; the price is that of
+    `group` rows. `history` has a point (ISO 8601, UTC; spent then) for each change of `spent`.
+    """
+
+    table: str
+    budget: float | None
+    delta: float
+    per: str
+    adjacency: str
+    group: int
+    fixed_delta: float
+    spent: float | None
+    left: float | None
+    now: Totals
+    ever: Totals
+    peers: list[PeerSpent]
+    jobs: list[Spent]
+    history: list[tuple[str, float]]
+
+
+class Simulation(View):
+    """What a job would do to the budget of a table: three numbers in `unit` (epsilon, rho or delta).
+
+    They are those of the decision; `left` before the job, `after` it. `why` says in words what it would be refused for;
+    `earlier` names the job whose result it returns for nothing, if the rows of both parties are still the same.
+    """
+
+    table: str
+    unit: str
+    spent: float | None
+    asked: float | None
+    left: float | None
+    after: float | None
+    refused: bool
+    why: str
+    earlier: str
+    exact: bool
+    price: Price | None
+
+
+class Registered(View):
+    """An entry for a public register of epsilons, and the signature of its canonical JSON, hexadecimal."""
+
+    entry: dict[str, Any]
+    fingerprint: str
+    signature: str

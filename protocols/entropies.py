@@ -1,0 +1,87 @@
+"""Secret conditional entropies of candidate attributes, and the circuit that finds the least of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from protocols.counts import Indices
+from protocols.inputs import both_inputs
+from protocols.logarithm import x_log_x
+from protocols.problem import Problem
+from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
+from smc.engines import Engine, Word
+
+# x ln x evaluated at once (and one candidate's more): bounds the memory of a level with very many nodes.
+BATCH = 1 << 14
+
+
+@lru_cache(maxsize=32)
+def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool = False) -> Netlist:
+    """The index of the least of some signed integers, the first among equals.
+
+    If `ruled` a bit for each follows, and only those whose bit is 1 count, unless all are 0.
+    """
+    builder = Builder(form)
+    values: list[Integer] = [builder.input(width, signed=True) for _ in range(candidates)]
+    if ruled:  # a number from 0 up in the same order, and the bit above it
+        values = [concatenate(value[:-1], ~value[-1], ~builder.input(1)[0]) for value in values]
+    builder.output(argmin(values))
+    return builder.build()
+
+
+def conditional_entropies(engine: Engine, problem: Problem, candidates: Indices, tables: Sequence[Indices]) -> Word:
+    """|T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
+
+    = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c), from this party's n(v, c), int64[nodes, values, classes] for
+    each attribute.
+    """
+    own = [  # for each attribute, by node: n(v), then n(v, c)
+        np.concatenate([table.sum(axis=2), table.reshape(len(table), -1)], axis=1) for table in tables
+    ]
+    counts = [own[attribute][node] for node, line in enumerate(candidates) for attribute in line]
+    return entropies(engine, problem, counts, np.array(problem.domains)[candidates.reshape(-1)])
+
+
+def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
+    """The same of any tables of int64[sizes]: the counts of each are this party's n(v), then n(v, c)."""
+    ends = np.cumsum([len(part) for part in counts])
+    cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
+    scores = [
+        _scores(engine, problem, counts[part[0] : part[-1] + 1], sizes[part])
+        for part in np.split(np.arange(len(counts)), cuts)
+    ]
+    return engine.words.join(scores)
+
+
+def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
+    """The entropies of some candidates, from this party's counts and the number of values of each."""
+    words = engine.words
+    precision = problem.precision(words.prices)
+    own = np.concatenate(counts).astype(np.uint64)
+    logs = x_log_x(engine, precision, *both_inputs(engine, own, precision.count_width))
+    lengths = np.array([len(part) for part in counts])
+    starts = np.cumsum(lengths) - lengths
+    plus = words.total(logs, groups(starts, sizes), precision.sum_width)
+    minus = words.total(logs, groups(starts + sizes, sizes * problem.classes), precision.sum_width)
+    return words.subtract(plus, minus, precision.sum_width)
+
+
+def group_entropies(engine: Engine, problem: Problem, own: Indices) -> Word:
+    """n H(class) of each group of rows, secret, from this party's counts int64[groups, classes]."""
+    words = engine.words
+    precision = problem.precision(words.prices)
+    counts = np.concatenate([own.sum(axis=1, keepdims=True), own], axis=1)
+    batch = both_inputs(engine, counts.reshape(-1).astype(np.uint64), precision.count_width)
+    logs = x_log_x(engine, precision, *batch)
+    places = np.arange(counts.size).reshape(counts.shape)
+    plus, minus = (words.total(logs, part, precision.sum_width) for part in (places[:, :1], places[:, 1:]))
+    return words.subtract(plus, minus, precision.sum_width)
+
+
+def groups(starts: Indices, lengths: Indices) -> Indices:
+    """Rows start, start + 1, ... of the given lengths, filled up with -1."""
+    offsets = np.arange(lengths.max())
+    return np.where(offsets < lengths[:, None], starts[:, None] + offsets, -1)

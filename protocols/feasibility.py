@@ -1,0 +1,256 @@
+"""Which splits keep the rules for leaves (`protocols.rules`), decided in secret before anything is opened.
+
+Ideal functionality. Inputs: both parties' counts by class of every group that a split of an open node by an attribute
+left would make; for the root also those of the root. Output, secret: for every open node and attribute left, whether
+all these groups keep the rules, and whether the root does. Leakage: how many nodes and attributes there are, how many
+values these have, bound, classes, rules.
+
+Against the peer each party decides alone for its own rows, and one AND joins both answers. Against the public circuits
+add the counts and decide:
+
+* k and distinct l with comparisons;
+* t in cross-multiplied integers: with n rows in the group, N in all, n(c) and N(c) of class c, t = a / b and
+  d(c) = b (n(c) N - n N(c)), the variational distance asks whether sum |d(c)| <= 2 a n N. As all d(c) sum to 0, the
+  last class counts by the sum of the others. The ordered distance of m classes asks whether sum |d(1) + ... + d(i)|
+  over i < m is at most (m - 1) a n N; of two classes it is the same and shorter. sum |g| <= h is computed as
+  2 sum max(0, g) <= h + sum g;
+* entropy l from n H = n ln n - sum n(c) ln n(c), computed with an error of at most 2 n e, where e is the proven error
+  of a logarithm (`Precision.error`): kept if what was computed is n (ln l + 2 e) or more. So H >= ln l wherever it is
+  found to be kept, and it is found to be wherever H >= ln l + delta, for 4 e <= delta (but for a rounding far below).
+
+Cost of g groups of m classes, counts of N bits, against the public: for k N g input bits from each party and 3 N ANDs
+a group, for distinct l m N g bits and (2 m + 1) N ANDs; t takes 2 m - 1 products of N by 2 N bits a group, and circuits
+of m numbers of 2 N bits and those of b; entropy l takes m + 1 x ln x a group and a product by N bits. These x ln x are
+those of the attributes' scores, but for all nodes rather than those that split. Against the peer: a bit from each party
+and an AND for each node and attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import gmpy2
+import numpy as np
+
+from protocols.counts import Indices
+from protocols.entropies import BATCH, group_entropies
+from protocols.majority import count_inputs
+from protocols.precision import Precision
+from protocols.problem import Problem
+from smc.circuit import Builder, Form, Integer, Netlist, all_of, any_of, total
+from smc.engines import Bits, Choice, Engine, Word
+from smc.primitives.bits import BitMatrix
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What the rules say of the nodes of a level: secret bits [1, nodes]."""
+
+    feasible: tuple[Bits, ...]  # for each attribute left: whether a split by it keeps them; none on the last level
+    kept: Bits | None  # whether the root keeps them itself; None below the root
+    scores: Word | None  # |T| H(class | attribute), node by node, attribute by attribute, if it was found on the way
+
+    @property
+    def bits(self) -> tuple[Bits, ...]:
+        """The bits that decide which nodes are leaves."""
+        return self.feasible if self.kept is None else (*self.feasible, self.kept)
+
+
+NO_RULING = Ruling((), None, None)
+
+
+def rule(
+    engine: Engine, problem: Problem, splits: Sequence[Sequence[Indices]], root: Indices | None, whole: Indices
+) -> Ruling:
+    """What the rules say of a level, from this party's counts.
+
+    `splits` holds for every node and attribute left int64[values, classes]. At the root `root` is int64[1, classes].
+    `whole` is int64[classes], this party's rows in all.
+    """
+    candidates = [groups for node in splits for groups in node]
+    groups = candidates if root is None else [*candidates, root]
+    if problem.rules.against == "peer":
+        kept, entropies = _kept_by_each(engine, problem, groups, whole), None
+    else:
+        parts = [_kept_by_both(engine, problem, part, whole) for part in _batches(groups, problem.classes)]
+        kept = Bits.join([bits for bits, _ in parts])
+        found = [word for _, word in parts if word is not None]
+        entropies = engine.words.join(found) if found else None
+    left = len(splits[0])
+    return Ruling(
+        tuple(kept.take(slice(j, len(candidates), left)) for j in range(left)),
+        None if root is None else kept.take(slice(len(candidates), None)),
+        entropies,
+    )
+
+
+def _batches(groups: list[Indices], classes: int) -> list[list[Indices]]:
+    """Those of a few at a time: what is held of each is a count a class and one for all."""
+    ends = np.cumsum([len(part) * (classes + 1) for part in groups])
+    cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
+    return [[groups[i] for i in part] for part in np.split(np.arange(len(groups)), cuts)]
+
+
+@lru_cache(maxsize=64)
+def all_netlist(inputs: int, form: Form = "size") -> Netlist:
+    """Whether all of some bits are 1."""
+    builder = Builder(form)
+    builder.output(all_of([builder.input(1)[0] for _ in range(inputs)]))
+    return builder.build()
+
+
+def _kept_by_each(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> Bits:
+    """Whether both parties' own rows keep the rules in all groups of each split, [1, splits]."""
+    kept = problem.rules.keeps(np.concatenate(splits), whole)
+    starts = np.cumsum([0, *(len(groups) for groups in splits[:-1])])
+    own = np.logical_and.reduceat(kept, starts).astype(np.uint8)
+    return engine.run(all_netlist(2, engine.form), *engine.both(own[None]))[0]
+
+
+def _kept_by_both(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> tuple[Bits, Word | None]:
+    """Whether the rows of both parties keep the rules in all groups of each split, [1, splits].
+
+    For entropy l-diversity also the sum of n H over the groups: the conditional entropy of the split.
+    """
+    rules, words = problem.rules, engine.words
+    own = np.concatenate(splits)
+    with engine.session.phase("counts"):
+        kept, rows, classes = _sums(engine, problem, own)
+    conditions, scores = [kept], None
+    lengths = np.array([len(groups) for groups in splits])
+    places = (np.cumsum(lengths) - lengths)[:, None] + np.arange(lengths.max())
+    members = np.where(np.arange(lengths.max()) < lengths[:, None], places, -1)
+    if rules.close:
+        with engine.session.phase("closeness"):
+            conditions.append(_close(engine, problem, rows, classes, whole))
+    if rules.diversity == "entropy":
+        with engine.session.phase("diversity"):
+            entropies = group_entropies(engine, problem, own)
+            conditions.append(_diverse(engine, problem, rows, entropies))
+            scores = words.total(entropies, members, entropies.width)
+    always = engine.constant(np.ones((1, 1), dtype=np.uint8))  # what a split with fewer groups has instead
+    padded = [Bits.join([condition, always]) for condition in conditions]
+    columns = [condition.take(column) for condition in padded for column in members.T]
+    return engine.run(all_netlist(len(columns), engine.form), *columns)[0], scores
+
+
+# Numbers of rows.
+
+
+@lru_cache(maxsize=32)
+def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = "size") -> Netlist:
+    """Inputs: class counts of party 0, of party 1. Outputs: whether there is no row, or there are at least `k` rows and
+    at least `diversity` classes; the number of rows; those of each class but the last.
+    """
+    builder = Builder(form)
+    left = [builder.input(width) for _ in range(classes)]
+    right = [builder.input(width) for _ in range(classes)]
+    counts = [a + b for a, b in zip(left, right, strict=True)]
+    if form == "size":
+        rows, present = total(counts, width), [any_of(count.wires) for count in counts]
+    else:  # no sum is carried out before it is compared
+        rows, present = total([*left, *right], width), [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]
+    conditions = [rows >= k] if k > 1 else []
+    if diversity > 1:
+        conditions.append(total([builder.integer([one]) for one in present], classes.bit_length()) >= diversity)
+    empty = rows == 0 if form == "size" else ~any_of(present)
+    builder.output(all_of(conditions) | empty if conditions else builder.constant(1)[0])
+    builder.output(rows)
+    for count in counts[:-1]:
+        builder.output(count)
+    return builder.build()
+
+
+def _sums(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits, Bits, list[Bits]]:
+    """Whether each group keeps k and distinct l; its number of rows; if t asks, those of each class but the last."""
+    rules, width = problem.rules, problem.count_width
+    distinct = int(rules.l) if rules.diversity == "distinct" else 1
+    if distinct == 1 and not rules.close:
+        own = own.sum(axis=1, keepdims=True)  # all classes as one
+    netlist = sums_netlist(own.shape[1], width, rules.k, distinct, engine.form)
+    kept, rows, *classes = engine.run(netlist, *count_inputs(engine, own.T, width))
+    return kept, rows, classes
+
+
+# Closeness.
+
+
+@lru_cache(maxsize=32)
+def close_netlist(terms: int, width: int, limit_width: int, form: Form = "size") -> Netlist:
+    """Whether twice the sum of the positive ones of some signed integers is at most a last one."""
+    builder = Builder(form)
+    values: list[Integer] = [builder.input(width, signed=True) for _ in range(terms)]
+    limit = builder.input(limit_width, signed=True)
+    positive = [builder.integer([wire & ~value[-1] for wire in value[:-1]]) for value in values]
+    twice = total(positive, width + terms.bit_length()) << 1
+    builder.output(twice <= limit)
+    return builder.build()
+
+
+def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], whole: Indices) -> Bits:
+    """Whether each group is t-close, [1, groups]; see the module's first lines."""
+    words, rules, last, batch = engine.words, problem.rules, problem.classes - 1, rows.batch
+    a, b = rules.fraction
+    most = 2 * problem.max_rows
+    width, wide = (b * most**2).bit_length() + 1, rules.largest(problem.classes, most).bit_length() + 1
+    if rules.distance == "ordered" or last == 1:
+        factor, terms = a * last, [list(range(c + 1)) for c in range(last)]
+    else:
+        factor, terms = 2 * a, [*([c] for c in range(last)), list(range(last))]
+    # b n(c) N and b n N(c) for every class but the last, then the limit.
+    factors = Bits.join([*classes, *[rows] * (last + 1)])
+    scales = np.repeat([*[last] * last, *range(last), last + 1], batch)[:, None]
+    everyone = _all_rows(engine, problem, whole, b, factor)
+    products = words.multiply(factors, 0, words.total(everyone, scales, everyone.width), wide)
+
+    def sums(word: Word, blocks: Sequence[Sequence[int]], width: int) -> Word:
+        """For each list of blocks their sum, group by group."""
+        longest = max(len(line) for line in blocks)
+        index = np.array([[*line, *[-1] * (longest - len(line))] for line in blocks])[:, None]
+        members = np.where(index < 0, -1, index * batch + np.arange(batch)[:, None])
+        return words.total(word, members.reshape(-1, longest), width)
+
+    plus, minus, limit = (
+        sums(products, [[c] for c in part], wide) for part in (range(last), range(last, 2 * last), [2 * last])
+    )
+    differences = words.subtract(plus, minus, width)
+    values = sums(differences, terms, width)
+    raised = words.add(limit, sums(values, [range(len(terms))], wide), wide)
+    netlist = close_netlist(len(terms), width, wide, engine.form)
+    bits = words.bits(values)
+    inputs = [bits.take(slice(i * batch, (i + 1) * batch)) for i in range(len(terms))]
+    return engine.run(netlist, *inputs, words.bits(raised))[0]
+
+
+def _all_rows(engine: Engine, problem: Problem, whole: Indices, b: int, factor: int) -> Word:
+    """For the rows in all, N: b N(c) for each class but the last, b N, factor N."""
+    words = engine.words
+    _, rows, classes = _sums(engine, problem, whole[None])
+    onehot: BitMatrix = np.zeros((2, len(classes) + 2), dtype=np.uint8)
+    onehot[0, :-1] = onehot[1, -1] = 1
+    width = max(b, factor).bit_length() + 1
+    ((constants,),) = words.select([Choice(engine.constant(onehot), [[b, factor]])], width)
+    wide = (max(b, factor) * 2 * problem.max_rows).bit_length() + 1
+    return words.multiply(Bits.join([*classes, rows, rows]), 0, constants, wide)
+
+
+# Entropy l-diversity.
+
+
+def least_entropy(problem: Problem, precision: Precision) -> int:
+    """ln l + 2 e in units of the logarithm's last bit, rounded up."""
+    with gmpy2.context(precision=128):
+        logarithm = gmpy2.log(gmpy2.mpfr(str(problem.rules.l))) + gmpy2.mpfr(2 * precision.error) + gmpy2.exp2(-100)
+        return int(gmpy2.ceil(logarithm * gmpy2.exp2(precision.fraction)))
+
+
+def _diverse(engine: Engine, problem: Problem, rows: Bits, entropies: Word) -> Bits:
+    """Whether each group is entropy l-diverse, [1, groups], from its number of rows and n H."""
+    words = engine.words
+    least = least_entropy(problem, problem.precision(words.prices))
+    ones = engine.constant(np.ones((1, rows.batch), dtype=np.uint8))
+    ((constant,),) = words.select([Choice(ones, [[least]])], least.bit_length() + 1)
+    gap = words.subtract(entropies, words.multiply(rows, 0, constant, entropies.width), entropies.width)
+    return words.bits(gap)[entropies.width - 1 :] ^ ones

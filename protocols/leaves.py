@@ -1,0 +1,53 @@
+"""The circuit that decides leaves: one class, few rows or none, and the majority, from class counts of both parties."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations
+
+from protocols.majority import greatest_sum
+from protocols.openings import index_width
+from smc.circuit import Builder, Form, Integer, Netlist, Wire, any_of, maximum, select, total
+
+
+@lru_cache(maxsize=32)
+def leaf_netlist(
+    classes: int, width: int, min_rows: int, form: Form = "size", candidates: int = 0, root: bool = False
+) -> Netlist:
+    """Inputs: class counts of party 0, of party 1, parent's majority. Outputs: majority; leaf or not, class if leaf.
+
+    All counts of both parties add up to less than 2^width. Where rules are kept (`protocols.rules`) a bit for each of
+    `candidates` attributes follows, whether splitting by it keeps them, and for the `root` a bit whether it does so.
+    """
+    builder = Builder(form)
+    left = [builder.input(width) for _ in range(classes)]
+    right = [builder.input(width) for _ in range(classes)]
+    inherited = builder.input(index_width(classes))
+    feasible = [builder.input(1)[0] for _ in range(candidates)]
+    winner, leaf, silent = (_small_leaf if form == "size" else _shallow_leaf)(left, right, min_rows)
+    if feasible:
+        leaf = leaf | ~any_of(feasible)
+    if root:
+        broken = ~builder.input(1)[0]
+        leaf, silent = leaf | broken, silent | broken
+    label = select(silent, inherited, winner)
+    builder.output(winner)
+    builder.output([leaf, *(wire & leaf for wire in label)])
+    return builder.build()
+
+
+def _small_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
+    """Majority, leaf or not, empty or not, with few gates: one class if the greatest count is all there is."""
+    counts = [a + b for a, b in zip(left, right, strict=True)]
+    rows = total(counts, len(counts[0]))
+    most, winner = maximum(counts)
+    return winner, (most == rows) | (rows <= min_rows), rows == 0
+
+
+def _shallow_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
+    """The same in few levels: no sum is carried out before it is compared; one class if no two have a row."""
+    limit = Integer.constant(left[0].graph, min_rows + 1)
+    few = total([*left, *right], len(left[0]) + 1, minus=[limit])[-1]
+    present = [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]
+    mixed = any_of([a & b for a, b in combinations(present, 2)])
+    return greatest_sum(left, right), ~mixed | few, ~any_of(present)

@@ -1,0 +1,62 @@
+"""Rows dealt to the trees of a forest, each to one, by a key of the party's own.
+
+Which tree a row goes to is a pseudorandom function of the row itself: equal rows are numbered, and number i of them
+goes where SHAKE-256(key, row) says in its eight bytes from 8 i on. So dealing does not depend on the order in which a
+source tells its rows, the same key deals the same rows alike whenever it is asked, and a row that is added or removed
+changes the rows of one tree by one row and those of the others not at all: what each tree costs in privacy, the forest
+costs (parallel composition). The other party learns nothing of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from protocols.counts import Counts, Indices, LevelCounts, RowCounts, Rows
+from protocols.tree import Tree
+from smc.errors import InputError
+
+DEALT = 1 << 24  # rows that are dealt in memory, at most
+
+
+class Whole:
+    """All rows for one tree."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def level(self, forest: Sequence[Tree], attributes: bool) -> LevelCounts:
+        """See `protocols.release.tree.ForestCounts.level`."""
+        (tree,) = forest
+        return self._counts.level(tree, attributes)
+
+
+class Dealt:
+    """Each row for one of some trees. `InputError` if there are too many rows to deal."""
+
+    def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
+        lines = rows.distinct()
+        if (count := int(lines[:, -1].sum())) > DEALT:
+            raise InputError(f"{count:,} rows are too many to be dealt to several trees: at most {DEALT:,} are")
+        tree, line = deal(lines, trees, key)
+        dealt = [lines[line[tree == number]] for number in range(trees)]
+        self._parts = [RowCounts(domains, classes, part[:, :-2], part[:, -2]) for part in dealt]
+
+    def level(self, forest: Sequence[Tree], attributes: bool) -> LevelCounts:
+        """See `protocols.release.tree.ForestCounts.level`."""
+        found = [part.level(tree, attributes) for part, tree in zip(self._parts, forest, strict=True)]
+        values = tuple(np.concatenate(tables) for tables in zip(*(level.values for level in found), strict=True))
+        return LevelCounts(np.concatenate([level.classes for level in found]), values)
+
+
+def deal(lines: Indices, trees: int, key: bytes) -> tuple[Indices, Indices]:
+    """The tree of each row, and its line; int64[rows] both. `lines` as of `Rows.distinct`."""
+    numbers = lines[:, -1]
+    drawn = [
+        hashlib.shake_256(key + line.tobytes()).digest(8 * int(number))
+        for line, number in zip(np.ascontiguousarray(lines[:, :-1].astype("<i8")), numbers, strict=True)
+    ]
+    words = np.frombuffer(b"".join(drawn), dtype="<u8")
+    return (words % np.uint64(trees)).astype(np.int64), np.repeat(np.arange(len(lines)), numbers)

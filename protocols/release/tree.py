@@ -1,0 +1,308 @@
+"""Two-party ID3 with differential privacy: every decision of the tree is a choice with noise that nobody knows.
+
+Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: a tree, or
+several over disjoint parts of the rows, grown level by level. At every open node the third party chooses by report
+noisy max (`protocols.release.choice`) among the attributes left and "stop", the question with one answer, whose score
+has a bonus of 2 D / eps_level; a node that stops is a leaf, and so is every node at `max_depth` or with no attribute
+left. The class of a leaf is another noisy choice, among its counts of classes. Without `stop` every node is split.
+
+Leakage: the tree, and nothing else. What a level opens is for each node the index of its choice (unless there is but
+one), and for each leaf its class. Number and shape of messages follow from the problem and the tree.
+
+Privacy. The tree is epsilon-differentially private for the rows of either party against the other and against whoever
+sees the tree: what is computed is a function of noisy choices, and shares and garbled circuits tell nothing else (to
+adversaries of polynomial time). Neighbours differ by one row, added or removed:
+  - One row is in one node of a level. The choices at the other nodes see the same rows, so a level costs eps_level,
+    whatever the number of its nodes (parallel composition). The scores are monotone with sensitivity D
+    (`protocols.release.quality`), so the noise is geometric of scale D / eps_level; the bonus is public.
+  - Levels follow one another: the sum of `levels` times eps_level. The row is in one leaf in the end, at whichever
+    level; the classes of all leaves together cost leaf_epsilon. A class raises one count by one: monotone, D = 1.
+  - A row is in one tree of a forest, and which one depends on itself only (`protocols.release.dealing`): each tree has
+    the whole epsilon.
+A row that is replaced is one removed and one added; so adjacency "replace" halves all these epsilons. Each sample is
+within 2^-40 of its ideal law, all candidates of a choice together (`choice_law`).
+
+A level that is computed again draws the same noise if both parties' `Session.contributions` do.
+
+Papers: Friedman, Schuster, "Data mining with differential privacy" (KDD 2010), for the tree with noisy choices of a
+curator; Lindell, Pinkas (J. Cryptology 15, 2002) for the tree of two parties. "Stop" as a candidate replaces the noisy
+counts by which a curator would decide where to stop.
+
+Cost of a level with n nodes, a candidates, c classes, l leaves, counts of w bits: the scores (`quality`); n a samples
+of `choice_law` and additions, n argmax circuits; for the leaves l c samples, additions and l argmax. Classes are chosen
+after the choice, in a round trip more: with it, all n nodes would pay for what l of them open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal, Protocol
+
+import numpy as np
+
+from protocols.counts import Indices, LevelCounts
+from protocols.majority import count_inputs
+from protocols.opened import index_below
+from protocols.precision import count_width
+from protocols.release.choice import choice_law, noisy_argmax
+from protocols.release.geometric import OneSidedGeometric
+from protocols.release.quality import QUALITIES, Quality
+from protocols.tree import Leaf, Open, Split, Tree, decided_levels
+from smc.circuit import Builder, Form, Integer, Netlist
+from smc.engines import Bits, Engine
+from smc.errors import InputError
+
+Forest = tuple[Tree, ...]
+Measure = Literal["max", "gini", "entropy"]
+LEAST_EPSILON = Fraction(1, 1 << 20)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What both parties know and must agree on; `leaf_epsilon` is the part of epsilon for the classes of the leaves."""
+
+    domains: tuple[int, ...]  # number of values of each attribute, in the public order
+    classes: int
+    max_rows: int  # no party has more rows than this
+    max_depth: int
+    epsilon: Fraction
+    leaf_epsilon: Fraction
+    replace: bool = False  # whether neighbours differ by a row replaced, not by one added or removed
+    quality: Measure = "max"
+    stop: bool = True
+    trees: int = 1
+
+    def __post_init__(self) -> None:
+        if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1 or self.trees < 1:
+            raise InputError("a tree needs at least one class, one value per attribute and room for one row")
+        if self.max_depth < 0:
+            raise InputError("the maximum depth cannot be negative")
+        if self.epsilon < LEAST_EPSILON:
+            raise InputError(f"epsilon is {float(self.epsilon):g}, must be at least 2^-20")
+        if not 0 < self.leaf_epsilon <= self.epsilon:
+            raise InputError("the part of epsilon for the leaves must be above 0, and at most epsilon")
+        if self.levels and self.leaf_epsilon == self.epsilon:
+            raise InputError("epsilon for the leaves leaves nothing for the choice of attributes")
+
+    @property
+    def levels(self) -> int:
+        """The most levels at which a row takes part in a choice."""
+        return min(self.max_depth, len(self.domains) - (not self.stop)) if self.domains else 0
+
+    @property
+    def level_epsilon(self) -> Fraction:
+        """What the choices of a level may cost, for neighbours as the problem has them."""
+        return (self.epsilon - self.leaf_epsilon) / self.levels if self.levels else Fraction(0)
+
+    @property
+    def count_width(self) -> int:
+        """Bits of a count of the union."""
+        return count_width(2 * self.max_rows)
+
+    @property
+    def measure(self) -> Quality:
+        """How good a question is."""
+        return QUALITIES[self.quality](2 * self.max_rows)
+
+    def candidates(self, left: int) -> int:
+        """What a node chooses from that has so many attributes left; nothing to choose if it is one."""
+        return left + self.stop
+
+    def attribute_law(self, left: int) -> OneSidedGeometric:
+        """The noise on each candidate's score at a node with so many attributes left."""
+        epsilon = self.level_epsilon / (1 + self.replace)
+        return choice_law(epsilon, self.measure.sensitivity, True, self.candidates(left))
+
+    def class_law(self) -> OneSidedGeometric:
+        """The noise on each count of a leaf's classes."""
+        return choice_law(self.leaf_epsilon / (1 + self.replace), 1, True, self.classes)
+
+    @property
+    def bonus(self) -> int:
+        """What "stop" has more than its score."""
+        return round(2 * self.measure.sensitivity * (1 + self.replace) / self.level_epsilon)
+
+    def check(self) -> None:
+        """`InputError` if some noise or score cannot be had: here rather than in the middle of the run."""
+        if self.classes > 1:
+            self.class_law()
+        if self.levels:
+            self.measure.check()
+            self.attribute_law(len(self.domains))
+
+    @property
+    def beginning(self) -> Forest:
+        """Before anything is decided."""
+        return (Open(),) * self.trees
+
+
+class ForestCounts(Protocol):
+    """A source of counts for all trees. It may be asked again for trees that it has answered before."""
+
+    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
+        """Own counts in the open nodes, tree by tree; with `attributes`, also by each attribute's values."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """Where a run is: about to decide the open nodes of the forest, which lie at `depth`."""
+
+    depth: int
+    nodes: int
+    forest: Forest
+
+
+def private_tree(
+    engine: Engine,
+    problem: Problem,
+    counts: ForestCounts,
+    progress: Callable[[Level], None] | None = None,
+    start: Forest | None = None,
+) -> Forest:
+    """The joint trees. Each party passes its own source of counts; both pass the same `start`.
+
+    `progress` is told of every level before it begins. `InputError` if this party has more rows than agreed.
+    """
+    forest = problem.beginning if start is None else start
+    if problem.classes == 1:
+        return (Leaf(0),) * problem.trees
+    while lefts := attributes_left(problem, forest):
+        depth, left = decided(forest), len(lefts[0])
+        if progress is not None:
+            progress(Level(depth, len(lefts), forest))
+        last = depth == problem.max_depth or not left
+        chooses = not last and problem.candidates(left) > 1
+        own = counts.level(forest, chooses)
+        _check(problem, own, len(lefts))
+        with engine.session.phase(f"level {depth}"):
+            choices = np.zeros(len(lefts), dtype=np.int64)
+            if chooses:
+                choices = _choices(engine, problem, lefts, own)
+            stops = np.full(len(lefts), True) if last else choices == left
+            labels = iter(_labels(engine, problem, own.classes[stops]))
+        found = zip(lefts, choices, stops, strict=True)
+        forest = _grown(problem, forest, ((None, int(next(labels))) if s else (a[c], 0) for a, c, s in found))
+    return forest
+
+
+def _check(problem: Problem, own: LevelCounts, nodes: int) -> None:
+    rows = int(own.classes.sum())
+    if rows > problem.max_rows:
+        raise InputError(f"{rows} rows are more than the agreed maximum of {problem.max_rows}")
+    if own.classes.shape != (nodes, problem.classes):
+        raise InputError(f"counts have shape {own.classes.shape}, expected ({nodes}, {problem.classes})")
+
+
+# The attribute of each node, or that it is a leaf.
+
+
+@lru_cache(maxsize=64)
+def choice_netlist(
+    width: int, signed: bool, candidates: int, law: OneSidedGeometric, bonus: int, form: Form
+) -> Netlist:
+    """Scores and uniform bits in; the index of the greatest with its noise out. The last score has a bonus."""
+    builder = Builder(form)
+    scores: list[Integer] = [builder.input(width, signed=signed) for _ in range(candidates)]
+    random = builder.input(law.bits * candidates)
+    noises = [law.draw(random[i * law.bits : (i + 1) * law.bits]) for i in range(candidates)]
+    if bonus:
+        scores[-1] = scores[-1].wide_add(bonus)
+    builder.output(noisy_argmax(scores, noises))
+    return builder.build()
+
+
+def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]], own: LevelCounts) -> Indices:
+    """The place of each node's choice among its attributes left, their number for "stop"; int64[nodes]."""
+    measure, law = problem.measure, problem.attribute_law(len(lefts[0]))
+    candidates = problem.candidates(len(lefts[0]))
+    lines = max((sum(problem.domains[a] for a in left) + 1) * problem.classes for left in lefts)
+    size = max(1, engine.comfortable // max(2 * lines * measure.count_width, candidates * law.bits))
+    indices = []
+    for nodes in np.split(np.arange(len(lefts)), range(size, len(lefts), size)):
+        tables = [table for node in nodes for table in _tables(problem, own, lefts[node], node)]
+        with engine.session.phase("scores"):
+            scores = measure.scores(engine, tables)
+        with engine.session.phase("choice"):
+            bonus = problem.bonus if problem.stop else 0
+            netlist = choice_netlist(scores.width, measure.signed, candidates, law, bonus, engine.form)
+            columns = [scores.take(slice(i, len(tables), candidates)) for i in range(candidates)]
+            indices += engine.run(netlist, *columns, engine.random(law.bits * candidates, len(nodes)))
+    (opened,) = engine.reveal(Bits.join(indices))
+    return index_below(opened, candidates, "a node's choice")
+
+
+def _tables(problem: Problem, own: LevelCounts, left: Sequence[int], node: int) -> Iterator[Indices]:
+    """The candidates of a node, int64[values, classes] each; "stop" is the question with one answer."""
+    for attribute in left:
+        yield own.values[attribute][node]
+    if problem.stop:
+        yield own.classes[node : node + 1]
+
+
+# The class of each leaf.
+
+
+@lru_cache(maxsize=64)
+def class_netlist(width: int, classes: int, law: OneSidedGeometric, form: Form) -> Netlist:
+    """Class counts of party 0, of party 1, uniform bits in; the index of the greatest sum with its noise out."""
+    builder = Builder(form)
+    left = [builder.input(width) for _ in range(classes)]
+    right = [builder.input(width) for _ in range(classes)]
+    random = builder.input(law.bits * classes)
+    noises = [law.draw(random[i * law.bits : (i + 1) * law.bits]) for i in range(classes)]
+    builder.output(noisy_argmax([a + b for a, b in zip(left, right, strict=True)], noises))
+    return builder.build()
+
+
+def _labels(engine: Engine, problem: Problem, own: Indices) -> Indices:
+    """The class of each leaf, int64[leaves], from this party's int64[leaves, classes]."""
+    if not len(own):
+        return np.zeros(0, dtype=np.int64)
+    law, width = problem.class_law(), problem.count_width
+    netlist = class_netlist(width, problem.classes, law, engine.form)
+    size = max(1, engine.comfortable // (problem.classes * max(law.bits, 2 * width)))
+    with engine.session.phase("classes"):
+        indices = []
+        for part in np.split(own, range(size, len(own), size)):
+            inputs = count_inputs(engine, part.T, width)
+            indices += engine.run(netlist, *inputs, engine.random(law.bits * problem.classes, len(part)))
+        (opened,) = engine.reveal(Bits.join(indices))
+    return index_below(opened, problem.classes, "a leaf's class")
+
+
+# The trees.
+
+
+def decided(forest: Forest) -> int:
+    """How many levels are decided: the depth of the open nodes, if there are any."""
+    return max(map(decided_levels, forest))
+
+
+def attributes_left(problem: Problem, forest: Forest) -> list[tuple[int, ...]]:
+    """The attributes that each open node has left, tree by tree."""
+
+    def below(tree: Tree, left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if isinstance(tree, Open):
+            yield left
+        elif isinstance(tree, Split):
+            for child in tree.children:
+                yield from below(child, tuple(a for a in left if a != tree.attribute))
+
+    return [left for tree in forest for left in below(tree, tuple(range(len(problem.domains))))]
+
+
+def _grown(problem: Problem, forest: Forest, found: Iterator[tuple[int | None, int]]) -> Forest:
+    """The forest with its open nodes decided: an attribute, or None and a class, for each in order."""
+
+    def grow(tree: Tree) -> Tree:
+        if isinstance(tree, Split):
+            return Split(tree.attribute, tuple(map(grow, tree.children)))
+        if isinstance(tree, Leaf):
+            return tree
+        attribute, label = next(found)
+        return Leaf(label) if attribute is None else Split(attribute, (Open(),) * problem.domains[attribute])
+
+    return tuple(map(grow, forest))

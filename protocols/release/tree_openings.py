@@ -1,0 +1,111 @@
+"""What a tree with noisy choices opens, said once: counting plays it, records count it.
+
+Of every level: what each node has chosen, an attribute or "stop", if there is anything to choose; then the class of
+each leaf. That is the level of the trees themselves, and nothing else; for a target of one class it is nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from protocols.counts import LevelCounts
+from protocols.openings import index_width
+from protocols.release.tree import Forest, Problem, private_tree
+from protocols.tree import Leaf, Open, Split, Tree, walk
+from smc.counting import Answers, CountingEngine
+from smc.errors import InputError
+from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
+
+KINDS = ("attribute of a node, or that it is a leaf", "class of a leaf")
+COUNTABLE = 1 << 20  # nodes of a level: more are not counted
+
+
+@dataclass(frozen=True)
+class OpenedLevel:
+    """All that one level opens; `choices` is None where nothing is to be chosen. `left` attributes are left there."""
+
+    choices: list[int] | None
+    labels: list[int]
+    left: int
+
+    def bits(self, problem: Problem) -> Iterator[list[BitMatrix]]:
+        """As opened, one list for each time."""
+        if self.choices is not None:
+            yield [bitpack.from_integers(self.choices, index_width(problem.candidates(self.left)))]
+        if self.labels:
+            yield [bitpack.from_integers(self.labels, index_width(problem.classes))]
+
+
+def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
+    """What a run opens that ends with these trees, level by level, as far as they are decided."""
+    every = tuple(range(len(problem.domains)))
+    level: list[tuple[Tree, tuple[int, ...]]] = [(tree, every) for tree in forest] if problem.classes > 1 else []
+    depth = 0
+    while level and not any(isinstance(node, Open) for node, _ in level):
+        left = len(level[0][1])
+        chooses = left > 0 and depth < problem.max_depth and problem.candidates(left) > 1
+        choices = [rest.index(node.attribute) if isinstance(node, Split) else left for node, rest in level]
+        labels = [node.label for node, _ in level if isinstance(node, Leaf)]
+        yield OpenedLevel(choices if chooses else None, labels, left)
+        level = [
+            (child, tuple(a for a in rest if a != node.attribute))
+            for node, rest in level
+            if isinstance(node, Split)
+            for child in node.children
+        ]
+        depth += 1
+
+
+def opened(problem: Problem, forest: Forest, depth: int | None = None) -> dict[str, int]:
+    """How many values of each kind are opened for these trees, or for their level at `depth`."""
+    counts = [(len(level.choices or ()), len(level.labels)) for level in levels(problem, forest)]
+    chosen = counts if depth is None else counts[depth : depth + 1]
+    return dict(zip(KINDS, (sum(column) for column in zip((0, 0), *chosen, strict=True)), strict=True))
+
+
+def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
+    """Count the run that ends with these trees."""
+    _count(engine, problem, (bits for level in levels(problem, forest) for bits in level.bits(problem)))
+
+
+def at_most(engine: CountingEngine, problem: Problem, splits: int) -> None:
+    """Count a run whose bytes none exceeds with at most so many splits a level and tree; without "stop", none at all.
+
+    Every attribute counts as if it had as many values as the one with most.
+    """
+    widest = max(problem.domains, default=1)
+    nodes, left, depth, found = problem.trees, len(problem.domains), 0, []
+    while nodes and problem.classes > 1:
+        if nodes > COUNTABLE:
+            raise InputError(f"without stop the trees can have {nodes:,} nodes a level: too many to be counted")
+        last = not left or depth == problem.max_depth
+        inner = 0 if last else min(nodes, problem.trees * splits) if problem.stop else nodes
+        chooses = not last and problem.candidates(left) > 1
+        choices = [0] * inner + [left] * (nodes - inner) if chooses else None
+        found.append(OpenedLevel(choices, [0] * (nodes - inner), left))
+        nodes, left, depth = inner * widest, left - 1, depth + 1
+    alike = replace(problem, domains=(widest,) * len(problem.domains))
+    _count(engine, alike, (bits for level in found for bits in level.bits(alike)))
+
+
+class _NoRows:
+    """A source of counts without rows."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
+        """See `ForestCounts.level`."""
+        nodes = sum(isinstance(node, Open) for tree in forest for node, _ in walk(tree))
+        shapes = self._problem.domains if attributes else ()
+        tables = tuple(np.zeros((nodes, size, self._problem.classes), dtype=np.int64) for size in shapes)
+        return LevelCounts(np.zeros((nodes, self._problem.classes), dtype=np.int64), tables)
+
+
+def _count(engine: CountingEngine, problem: Problem, answers: Answers) -> None:
+    engine.answers = answers
+    private_tree(engine, problem, _NoRows(problem))

@@ -1,0 +1,148 @@
+"""Rules for the leaves of an exact tree: no leaf speaks of few rows, of rows that are alike, or of rows that stand out.
+
+A leaf says something of its *group*, the rows that end in it, with n rows, n(c) of class c. The group keeps the rules
+if it is empty, or if
+
+* n >= k (k-anonymity: Samarati, Sweeney 1998);
+* it is l-diverse (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007). Distinct: l classes have a row. Entropy:
+  e^H >= l with H the entropy of its classes, that is n ln n - sum_c n(c) ln n(c) >= n ln l;
+* it is t-close (Li, Li, Venkatasubramanian 2007): its classes are distributed at a distance of at most t from those of
+  all rows, the root's. The distance is half the sum of the differences (variational), or for classes whose order says
+  how near they are the earth mover's: with m classes, the sum of the absolute differences of the distributions'
+  partial sums, divided by m - 1 (ordered). Two classes have the same distance either way.
+
+k = l = t = 1 rule out nothing.
+
+Against whom. `public`: the group is that of the union; who has no row of his own is kept from less than the rules say,
+but a party subtracts its own rows and is left with a group that may keep nothing. `peer`: each party's own rows in the
+leaf must by themselves be none or keep the rules, compared with that party's own rows in all. That is what is left
+when the peer subtracts its own (m-privacy for m = 1: Goryczka, Xiong, Fung 2013). For k and l the union then keeps the
+rules too (an entropy is concave); for t it need not, if the parties' own distributions differ.
+
+All of it is decided in integers but for the entropy, which is rounded to the safe side: whatever keeps it only within
+the error of the computation is refused. A group of exactly l classes, all of one size, is always such a case.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.counts import Indices
+from smc.engines.words import MAX_WIDTH
+from smc.errors import InputError
+
+Diversity = Literal["distinct", "entropy"]
+Distance = Literal["variational", "ordered"]
+Against = Literal["peer", "public"]
+
+ENTROPY_ERROR = 1e-9  # of ln l and of an entropy: far above what double precision gets wrong
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the group of every leaf must keep; see the module's first lines. `InputError` for what can be no rule."""
+
+    k: int = 1
+    l: float = 1  # noqa: E741 (its name everywhere)
+    diversity: Diversity = "distinct"
+    t: float = 1
+    distance: Distance = "variational"
+    against: Against = "peer"
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise InputError(f"k is {self.k}: it must be a number of rows from 1 up")
+        if not 1 <= self.l < math.inf:
+            raise InputError(f"l is {self.l}: it must be a number of classes from 1 up")
+        if self.diversity == "distinct" and self.l != int(self.l):
+            raise InputError(f"l is {self.l}: distinct classes are counted, so it must be whole")
+        if not 0 < self.t <= 1:
+            raise InputError(f"t is {self.t}: it must be above 0 and at most 1")
+        if self.diversity == "entropy" and self.l == 1:
+            raise InputError("diversity says how l is meant: it needs an l above 1")
+        if self.distance == "ordered" and self.t == 1:
+            raise InputError("distance says how t is meant: it needs a t below 1")
+        if self.against == "public" and not self.any:
+            raise InputError("against says whom k, l and t keep something from: it needs one of them")
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is ruled out."""
+        return self.k > 1 or self.diverse or self.close
+
+    @property
+    def diverse(self) -> bool:
+        """Whether l rules anything out."""
+        return self.l > 1
+
+    @property
+    def close(self) -> bool:
+        """Whether t rules anything out."""
+        return self.t < 1
+
+    def check(self, classes: int, max_rows: int) -> None:
+        """`InputError` if no leaf keeps them, with so many classes and rows a party at most, or no word holds them."""
+        rows = max_rows if self.against == "peer" else 2 * max_rows
+        if self.k > rows:
+            whose = "of a party" if self.against == "peer" else "in all"
+            raise InputError(f"k is {self.k:,}, but there are at most {rows:,} rows {whose}")
+        if self.diversity == "entropy" and not self.l < min(classes, rows / 3):
+            raise InputError(f"l is {self.l:g}: for entropy it must be below {min(classes, rows / 3):,.6g} here")
+        if self.l > min(classes, rows):
+            raise InputError(f"l is {self.l:g}, but a leaf can have {min(classes, rows):,} classes at most")
+        if self.close and self.against == "public" and self.largest(classes, rows).bit_length() >= MAX_WIDTH:
+            raise InputError(
+                f"t {self.t:g} with up to {rows:,} rows in all does not fit {MAX_WIDTH}-bit words: "
+                "give --t fewer digits or choose a smaller --max-rows"
+            )
+
+    @property
+    def fraction(self) -> tuple[int, int]:
+        """t = a / b, exactly as it is written."""
+        return Fraction(str(self.t)).as_integer_ratio()
+
+    def largest(self, classes: int, rows: int) -> int:
+        """No number that t is decided with is larger in absolute value, if there are at most so many rows."""
+        return 2 * max(2, classes) * self.fraction[1] * rows**2
+
+    def keeps(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
+        """Which groups keep the rules, bool[...], from their counts by class, int64[..., classes].
+
+        `whole` is int64[classes], the classes of all rows that the groups are part of, at most 2^31.
+        """
+        rows = counts.sum(axis=-1)
+        kept = rows >= self.k
+        if self.diversity == "entropy":
+            entropy = x_log_x(rows) - x_log_x(counts).sum(axis=-1)  # n H
+            kept &= entropy >= rows * (math.log(self.l) + ENTROPY_ERROR)
+        else:
+            kept &= (counts > 0).sum(axis=-1) >= self.l
+        if self.close:
+            kept &= self._is_close(counts, whole)
+        return kept | (rows == 0)
+
+    def _is_close(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
+        """Distance D <= t = a / b, as b D n N <= a n N in integers, N = all rows."""
+        numerator, denominator = self.fraction
+        classes, rows, everything = len(whole), counts.sum(axis=-1), int(whole.sum())
+        fits = self.largest(classes, everything).bit_length() < MAX_WIDTH
+        exact: Any = np.int64 if fits else object  # Python's integers have no bound
+        part, n = counts.astype(exact), rows.astype(exact)
+        differences = part * everything - n[..., None] * whole.astype(exact)
+        parts = differences.cumsum(axis=-1) if self.distance == "ordered" else differences
+        numerator *= classes - 1 if self.distance == "ordered" else 2
+        return np.asarray(denominator * np.abs(parts).sum(axis=-1) <= numerator * n * everything, dtype=np.bool_)
+
+
+NO_RULES = Rules()
+
+
+def x_log_x(counts: Indices) -> NDArray[np.float64]:
+    """x ln x of counts, in double precision; 0 ln 0 = 0."""
+    return np.asarray(counts * np.log(np.maximum(counts, 1)), dtype=np.float64)

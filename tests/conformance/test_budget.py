@@ -1,0 +1,199 @@
+"""Privacy budgets of two real nodes: spent once, at the start; refused before it; asked again for nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties.identity import load_certificate
+from parties.operator.budget import Registered
+from parties.records.register import is_registered_by
+from parties.tables import example
+from tests.support.coins import PLACE, noted
+from tests.support.nodes import RESEARCH, NodeProcess, Nodes, job, submit, verified
+from tests.support.registry import installed
+from tests.support.waiting import eventually
+
+BUDGET = "[tables.rows.budget]\nepsilon = 2\ndelta = 1e-7\n"
+EXACT = '[[policy]]\nname = "exact"\neffect = "permit"\nexact = true\npurpose = "research"\n'
+
+
+def furnished(nodes: Nodes, place: Path, more: tuple[str, str]) -> Nodes:
+    """The bundled clinics; both know the kind for tests, and note in `place` what they see opened."""
+    (place / "site").mkdir()
+    environment = installed(place / "site", {"noisy": "tests.support.noisy:Noisy"}) | {PLACE: str(place)}
+    demo = example.demo()
+    nodes.furnish((demo.clinic_a.read_text(), demo.clinic_b.read_text()), demo.schema.read_text(), more)
+    for node in (nodes.a, nodes.b):
+        node.environment = environment
+    return nodes
+
+
+@pytest.fixture
+def pair(nodes: Nodes, tmp_path: Path) -> Nodes:
+    """Only b has a budget; what is for research both permit by a rule."""
+    furnished(nodes, tmp_path, (RESEARCH, BUDGET + RESEARCH))
+    nodes.start()
+    return nodes
+
+
+def spent(node: NodeProcess) -> list[dict[str, Any]]:
+    return [entry.fields | {"job": entry.job} for entry in node.client.audit(1000) if entry.kind == "spent"]
+
+
+def smc(node: NodeProcess, *words: str, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "parties.cli", *words, "--config", "party.toml"],
+        cwd=node.directory, env=node.environment, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def noisy(nodes: Nodes, node: NodeProcess | None = None, **fields: Any) -> tuple[str, str, str]:
+    """A job of the kind for tests, to its end: its identifier and its state at a and b."""
+    identifier = submit(node or nodes.a, protocol="noisy", purpose="research", **fields)
+    left, right = nodes.finished(identifier)
+    return identifier, left.state, right.state
+
+
+def test_a_budget_is_spent_asked_again_for_nothing_and_then_used_up(pair: Nodes, tmp_path: Path) -> None:
+    first, *states = noisy(pair, epsilon=1.5)
+    assert states == ["done", "done"]
+    for node in (pair.a, pair.b):
+        (entry,) = spent(node)
+        use = {"mechanism": "noisy coins", "epsilon": 1.5, "rho": 0.0, "delta": 0.0, "times": 1}
+        use["adjacency"] = "add-remove"
+        assert (entry["job"], entry["table"], entry["uses"]) == (first, "rows", [use])
+    view = job(pair.b, first)
+    assert view.price is not None
+    assert view.price.epsilon == 1.5
+    assert view.price.charged_at is not None
+    assert view.cost is not None
+    assert view.cost.bytes == sum(
+        pair.b.client.result(first).cost["total"][f"bytes_{way}"] for way in ("sent", "received")
+    )
+
+    # The same on the same rows: the earlier result, whoever asks, and nothing is opened or spent.
+    opened = len(noted(tmp_path, 0))
+    again, *states = noisy(pair, pair.b, epsilon=1.5)
+    assert states == ["done", "done"]
+    for node in (pair.a, pair.b):
+        one, other = node.client.result(first), node.client.result(again)
+        assert one.document == other.document
+        assert other.summary["result"]["repeats"] == first
+        assert len(spent(node)) == 1
+        shown = job(node, again).price
+        assert shown is not None
+        assert (shown.charged_at, shown.repeats) == (None, first)
+    assert len(noted(tmp_path, 0)) == opened
+
+    # Another question of 1.5 does not fit any more: b's node says the three numbers, before anything starts.
+    other, *states = noisy(pair, epsilon=1.5, times=2)
+    assert states == ["refused", "refused"]
+    assert job(pair.b, other).ours.by == "budget"
+    numbers = "spent epsilon 1.5, asked 3, left 0.5"
+    assert numbers in job(pair.b, other).ours.reason
+    assert numbers in job(pair.a, other).why
+    assert [len(spent(node)) for node in (pair.a, pair.b)] == [1, 1]
+    assert noisy(pair, epsilon=0.5)[1:] == ("done", "done")
+
+    # The operator's commands, which change nothing.
+    (pair.b.directory / "job.toml").write_text('protocol = "noisy"\ntable = "rows"\nepsilon = 0.25\n')
+    refused = smc(pair.b, "budget", "simulate", "job.toml", code=2)
+    assert "spent epsilon 2, asked 0.25, left 0" in refused
+    (pair.b.directory / "job.toml").write_text('protocol = "noisy"\ntable = "rows"\nepsilon = 1.5\n')
+    assert first[:8] not in smc(pair.b, "budget", "simulate", "job.toml")  # the latest that asked the same
+    assert again[:8] in smc(pair.b, "budget", "simulate", "job.toml")
+    shown = smc(pair.b, "budget", "show")
+    assert "epsilon 2   left 0" in shown
+    assert "with a: pure epsilon 2" in shown
+    (table,) = json.loads(smc(pair.b, "budget", "show", "--json", "--group", "4"))
+    assert (table["budget"], table["spent"], table["group"]) == (2, 8, 4)
+    assert [one["epsilon"] for one in table["jobs"]] == [2, 6]
+    (free,) = pair.a.client.budget()
+    assert (free.budget, free.left, free.spent) == (None, None, 2)
+    published = json.loads(smc(pair.b, "budget", "export"))
+    assert [len(one["releases"]) for one in published["entry"]["tables"]] == [2]
+    found = Registered.model_validate(published)
+    assert is_registered_by(found, load_certificate(pair.b.directory / "b.crt"))
+    assert not is_registered_by(found, load_certificate(pair.b.directory / "a.crt"))
+    for node in (pair.a, pair.b):
+        assert verified(node)["ok"]
+
+    # What was spent is there after a start, too, and a changed row is not the same row.
+    assert pair.b.stop() == 0
+    rows = pair.b.directory / "rows.csv"
+    rows.write_text(rows.read_text() + rows.read_text().splitlines()[-1] + "\n")
+    pair.b.start()
+    pair.await_both()
+    changed, *states = noisy(pair, epsilon=1.5)
+    assert states == ["refused", "refused"]
+    assert "spent epsilon 2, asked 1.5, left 0" in job(pair.b, changed).ours.reason
+    assert [len(spent(node)) for node in (pair.a, pair.b)] == [2, 2]
+    assert noisy(pair, epsilon=0.5)[1:] == ("refused", "refused")
+
+
+def test_consent_does_not_stretch_a_budget(nodes: Nodes, tmp_path: Path) -> None:
+    """Two jobs wait for the operator, each of which fits; after the first the second cannot be approved."""
+    furnished(nodes, tmp_path, ("", BUDGET))
+    nodes.start()
+    one, two = (submit(nodes.a, protocol="noisy", epsilon=value) for value in (1.5, 1.25))
+    assert {job(nodes.b, identifier).state for identifier in (one, two)} == {"waiting"}
+    smc(nodes.b, "approve", one)
+    nodes.finished(one)
+    assert "spent epsilon 1.5, asked 1.25, left 0.5" in smc(nodes.b, "approve", two, code=2)
+    assert job(nodes.b, two).state == "waiting"
+
+
+def test_exact_results_only_by_a_rule_that_says_so(nodes: Nodes, tmp_path: Path) -> None:
+    furnished(nodes, tmp_path, (EXACT, RESEARCH))
+    nodes.start()
+    identifier, *states = noisy(nodes, without_noise=1)
+    assert states == ["refused", "refused"]
+    assert "this tells each party the other's number" in job(nodes.b, identifier).ours.reason
+    assert job(nodes.a, identifier).exact
+    assert any("this tells each party the other's number" in line for line in job(nodes.a, identifier).reveals)
+    proposed = next(entry for entry in nodes.b.client.audit(100) if entry.kind == "proposed")
+    assert proposed.fields["exact"] == "this tells each party the other's number"
+    assert nodes.b.stop() == 0
+    file = nodes.b.directory / "party.toml"
+    file.write_text(file.read_text() + EXACT)
+    nodes.b.start()
+    nodes.await_both()
+    assert noisy(nodes, without_noise=1)[1:] == ("done", "done")
+    (nodes.b.directory / "job.toml").write_text('protocol = "noisy"\ntable = "rows"\nwithout_noise = 1\n')
+    assert "no rule permits it by exact = true" in smc(nodes.b, "submit", "job.toml", code=2)
+
+
+@pytest.mark.parametrize("victims", ["b", "ab", pytest.param("a", marks=pytest.mark.campaign)])
+def test_killed_in_every_step_it_is_spent_once(nodes: Nodes, tmp_path: Path, victims: str) -> None:
+    """kill -9 in each step, when it is open but not written down: one entry in each ledger, and no coin tossed anew."""
+    furnished(nodes, tmp_path, ("", BUDGET + RESEARCH))
+    holds = [tmp_path / "hold 0", tmp_path / "hold 1"]
+    for hold in holds:
+        hold.touch()
+    nodes.start()
+    identifier = submit(nodes.a, protocol="noisy", purpose="research", epsilon=1.5)
+    killed = [node for name, node in (("a", nodes.a), ("b", nodes.b)) if name in victims]
+    for step, hold in enumerate(holds):
+        eventually(lambda step=step: all(step in dict(noted(tmp_path, party)) for party in (0, 1)))
+        for node in killed:
+            node.kill()
+        hold.unlink()
+        for node in killed:
+            node.start()
+        nodes.await_both()
+    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
+    for party, node in enumerate((nodes.a, nodes.b)):
+        assert [entry["job"] for entry in spent(node)] == [identifier]
+        assert verified(node)["ok"]
+        result = node.client.result(identifier).document["coins"]
+        seen = noted(tmp_path, party)
+        assert {(step, tuple(coins)) for step, coins in seen} == set(enumerate(map(tuple, result)))
+        assert len(seen) > 2, "nothing was computed again"

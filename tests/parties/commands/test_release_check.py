@@ -1,0 +1,81 @@
+"""`smc release check`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from click.testing import CliRunner, Result
+
+from parties.checking import mechanisms
+from parties.checking.mechanisms import MECHANISMS, Promise
+from parties.commands.release_check import check_command
+from smc.errors import InputError
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(check_command, words, standalone_mode=False)
+
+
+def test_every_mechanism_by_default() -> None:
+    result = run("--samples", "1000")
+    assert result.return_value == 0
+    lines = result.output.splitlines()
+    assert [line.split()[0] for line in lines[1:-1]] == list(MECHANISMS)
+    assert all("kept" in line for line in lines[1:-1])
+    assert lines[-1].startswith("1,000 samples")
+    assert "1 - 1e-09" in lines[-1]
+
+
+def test_one_document() -> None:
+    result = run("top", "count", "top", "--epsilon", "0.5", "--samples", "20000", "--adjacency", "replace", "--json")
+    assert result.return_value == 0
+    top, count = json.loads(result.output)
+    assert (top["mechanism"], count["mechanism"]) == ("top", "count")
+    assert top["kept"] is True
+    assert top["tables"] == "scores (0, 2), or (1, 1)"
+    assert (count["epsilon"], count["delta"], count["samples"]) == (0.5, 0.0, 20_000)
+    assert 0.2 < count["loss_at_least"] <= 0.5
+    assert count["attacker"]["sum_at_least"] <= count["attacker"]["sum_allowed"] == pytest.approx(1.2449187)
+
+
+def test_a_broken_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    def louder(promise: Promise) -> mechanisms.Mechanism:
+        return replace(mechanisms.count(Promise(2 * promise.epsilon)), epsilon=float(promise.epsilon))
+
+    monkeypatch.setitem(MECHANISMS, "count", louder)
+    result = run("count", "top", "--samples", "20000")
+    assert result.return_value == 1
+    count, top = result.output.splitlines()[1:3]
+    assert "BROKEN" in count
+    assert "kept" in top
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--epsilon", "0", "epsilon is 0, must be from 2^-20 to 16"),
+        ("--epsilon", "0.0000001", "epsilon is 0.0000001, must be from 2^-20"),
+        ("--epsilon", "1000", "must be from 2^-20 to 16"),
+        ("--epsilon", "-1", "must be a decimal number"),
+        ("--epsilon", "nan", "must be a decimal number"),
+        ("--epsilon", "1/3", "must be a decimal number"),
+        ("--delta", "0", "delta is 0, must be above 0 and below 1"),
+        ("--delta", "1", "must be above 0 and below 1"),
+    ],
+)
+def test_what_is_no_promise(option: str, value: str, said: str) -> None:
+    result = run("count", option, value)
+    assert isinstance(result.exception, InputError)
+    assert said in str(result.exception)
+
+
+def test_epsilon_is_the_number_that_was_written() -> None:
+    assert Promise.read("0.1", "1e-5", "replace").epsilon == Fraction(1, 10)
+
+
+def test_an_unknown_mechanism_is_named() -> None:
+    result = run("medean")
+    assert "'medean'" in str(result.exception)

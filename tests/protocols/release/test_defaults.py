@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocols.release.defaults import MOST_DEPTH, chosen
+from smc.errors import InputError
+
+ROWS = st.integers(1, 10**9)
+EPSILONS = st.fractions(Fraction(1, 1 << 20), 20, max_denominator=1 << 20)
+DOMAINS = st.lists(st.integers(1, 100), max_size=40).map(tuple)
+
+
+@given(ROWS, EPSILONS, DOMAINS, st.integers(2, 20))
+def test_the_levels_and_the_leaves_spend_epsilon_exactly(
+    rows: int, epsilon: Fraction, domains: tuple[int, ...], classes: int
+) -> None:
+    defaults = chosen(rows, epsilon, domains, classes)
+    per_level, per_leaf = defaults.split(epsilon)
+    assert defaults.depth * per_level + per_leaf == epsilon
+    assert 0 <= defaults.depth <= min(MOST_DEPTH, len(domains))
+    assert per_leaf > 0
+    assert (per_level > 0) == (defaults.depth > 0)
+
+
+@given(ROWS, EPSILONS, DOMAINS, st.integers(2, 20), st.integers(1, 100), st.integers(0, 10**6))
+def test_more_rows_or_more_epsilon_never_make_it_shallower_nor_larger_domains_deeper(
+    rows: int, epsilon: Fraction, domains: tuple[int, ...], classes: int, factor: int, more: int
+) -> None:
+    depth = chosen(rows, epsilon, domains, classes).depth
+    assert chosen(rows + more, epsilon, domains, classes).depth >= depth
+    assert chosen(rows, epsilon * factor, domains, classes).depth >= depth
+    assert chosen(rows, epsilon, tuple(size * factor for size in domains), classes).depth <= depth
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "depth"),
+    [(600, "0.1", 1), (599, "0.1", 0), (9_000, "0.1", 2), (8_999, "0.1", 1), (1_200, "10", 3), (10**8, "10", 5)],
+)
+def test_a_leaf_is_expected_to_hold_enough_rows_for_its_epsilon(rows: int, epsilon: str, depth: int) -> None:
+    """Attributes of 1, 100, 10, 5 and 20 values are, on the average, of 10: 3 * 10^d * (d + 1) rows * epsilon."""
+    assert chosen(rows, Fraction(epsilon), (1, 100, 10, 5, 20), 2).depth == depth
+
+
+@pytest.mark.parametrize(("rows", "quality"), [(240, "gini"), (239, "max"), (10**5, "gini"), (10**7, "max")])
+def test_gini_is_chosen_when_there_is_epsilon_enough_for_each_attribute_and_it_can_be_computed(
+    rows: int, quality: str
+) -> None:
+    assert chosen(rows, Fraction(1), (2,) * 6, 2).quality == quality
+
+
+def test_what_is_given_is_kept() -> None:
+    defaults = chosen(10**6, Fraction(1), (2, 2, 2), 2, quality="max", depth=1)
+    assert (defaults.quality, defaults.depth) == ("max", 1)
+    assert defaults.split(Fraction(1)) == (Fraction(1, 2), Fraction(1, 2))
+
+
+def test_a_tree_of_one_leaf_spends_all_at_the_leaf() -> None:
+    assert chosen(1, Fraction("0.3"), (2, 2), 2).split(Fraction("0.3")) == (0, Fraction("0.3"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "domains", "classes"),
+    [(0, 1, (2,), 2), (1, 0, (2,), 2), (1, -1, (2,), 2), (1, 1, (0,), 2), (1, 1, (2,), 0)],
+)
+def test_numbers_of_no_table_are_refused(rows: int, epsilon: int, domains: tuple[int, ...], classes: int) -> None:
+    with pytest.raises(InputError):
+        chosen(rows, Fraction(epsilon), domains, classes)
