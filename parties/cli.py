@@ -40,7 +40,6 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
     "budget": ("parties.commands.budget:group", "What was spent of tables' privacy, and what a job would."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
-    "release": ("parties.commands.release_check:group", "Test whether what is published with noise is private."),
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
