@@ -51,7 +51,7 @@ from protocols.release.choice import choice_law, noisy_argmax
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.quality import QUALITIES, Quality
 from protocols.tree import Leaf, Open, Split, Tree, decided_levels
-from smc.circuit import Builder, Form, Integer, Netlist
+from smc.circuit import Builder, Form, Integer, Netlist, argmax
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 
@@ -200,17 +200,22 @@ def _check(problem: Problem, own: LevelCounts, nodes: int) -> None:
 
 
 @lru_cache(maxsize=64)
-def choice_netlist(
-    width: int, signed: bool, candidates: int, law: OneSidedGeometric, bonus: int, form: Form
-) -> Netlist:
-    """Scores and uniform bits in; the index of the greatest with its noise out. The last score has a bonus."""
+def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) -> Netlist:
+    """A score and uniform bits in; the score with its noise out, wide enough for it."""
     builder = Builder(form)
-    scores: list[Integer] = [builder.input(width, signed=signed) for _ in range(candidates)]
-    random = builder.input(law.bits * candidates)
-    noises = [law.draw(random[i * law.bits : (i + 1) * law.bits]) for i in range(candidates)]
+    score: Integer = builder.input(width, signed=signed)
+    builder.output(score.wide_add(law.draw(builder.input(law.bits))))
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form: Form) -> Netlist:
+    """The index of the greatest of some numbers, the first among equals. The last number has a bonus."""
+    builder = Builder(form)
+    values: list[Integer] = [builder.input(width, signed=signed) for _ in range(candidates)]
     if bonus:
-        scores[-1] = scores[-1].wide_add(bonus)
-    builder.output(noisy_argmax(scores, noises))
+        values[-1] = values[-1].wide_add(bonus)
+    builder.output(argmax(values))
     return builder.build()
 
 
@@ -226,10 +231,11 @@ def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]],
         with engine.session.phase("scores"):
             scores = measure.scores(engine, tables)
         with engine.session.phase("choice"):
+            add = noisy_netlist(scores.width, measure.signed, law, engine.form)
+            (noisy,) = engine.run(add, scores, engine.random(law.bits, len(tables)))
             bonus = problem.bonus if problem.stop else 0
-            netlist = choice_netlist(scores.width, measure.signed, candidates, law, bonus, engine.form)
-            columns = [scores.take(slice(i, len(tables), candidates)) for i in range(candidates)]
-            indices += engine.run(netlist, *columns, engine.random(law.bits * candidates, len(nodes)))
+            choose = greatest_netlist(noisy.width, measure.signed, candidates, bonus, engine.form)
+            indices += engine.run(choose, *(noisy.take(slice(i, None, candidates)) for i in range(candidates)))
     (opened,) = engine.reveal(Bits.join(indices))
     return index_below(opened, candidates, "a node's choice")
 

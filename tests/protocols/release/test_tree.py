@@ -101,7 +101,8 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
         noise, left = Noise(depth), len(level[0][3])
         choices = [left] * len(level)
         if depth < made.max_depth and left and left + made.stop > 1:
-            drawn = noise.samples(made.attribute_law(left), left + made.stop, len(level))
+            candidates = left + made.stop
+            drawn = noise.samples(made.attribute_law(left), 1, len(level) * candidates).reshape(-1, candidates)
             choices = []
             for (_, _, rows, attributes), extra in zip(level, drawn, strict=True):
                 every = [
