@@ -140,7 +140,8 @@ class Account:
         """Why a job with these uses does not fit, with the three numbers; None if it does."""
         if self.budget is None or self.fits(uses):
             return None
-        return f"the privacy budget of table {quoted(self.table)} ({self.budget.words}): {self.numbers(uses)}"
+        whose = f"the privacy budget of table {quoted(self.table)} ({self.budget.words})"
+        return f"{whose} does not allow the job: {self.numbers(uses)}"
 
     def loss_of(self, uses: Iterable[Spending]) -> Loss:
         """What some uses alone come to."""

@@ -56,6 +56,21 @@ def test_two_processes_get_the_same_tree(processes, engine: str) -> None:
     assert "<svg" in (directory / "a.svg").read_text()
 
 
+def test_rules_for_the_leaves(processes) -> None:
+    """No leaf of fewer than four rows of both: the first question may be asked, the next ones of the tree not."""
+    rules = ["--k", "4", "--against", "public", "--t", "0.5", "--distance", "ordered"]
+    done = processes.pair(
+        id3(DEMO.clinic_a, *rules, "--out", "a.json", "--report", "a-cost.json"), id3(DEMO.clinic_b, *rules)
+    )
+    assert [one.code for one in done] == [0, 0]
+    tree = json.loads((processes.directory / "a.json").read_text())["tree"]
+    assert tree == {
+        "attribute": "outlook",
+        "branches": {"sunny": {"class": "no"}, "overcast": {"class": "yes"}, "rain": {"class": "yes"}},
+    }
+    assert "level 0/rules/closeness" in json.loads((processes.directory / "a-cost.json").read_text())["phases"]
+
+
 def test_json_output_and_prediction(processes) -> None:
     first, second = processes.pair(id3(DEMO.clinic_a, "--json", "--out", "tree.json"), id3(DEMO.clinic_b, "--json"))
     printed = json.loads(second.out)

@@ -31,7 +31,7 @@ def account(*charges: Charge, budget: BudgetSettings | None = FOUR, **more: Any)
 def test_three_numbers_of_a_job_that_does_not_fit() -> None:
     found = account(charge(3.0), charge(0.6, 2)).refusal([Spending("count", 0.5)])
     assert found == (
-        "the privacy budget of table 'patients' (epsilon 4 per year at delta 1e-07): "
+        "the privacy budget of table 'patients' (epsilon 4 per year at delta 1e-07) does not allow the job: "
         "spent epsilon 3.6, asked 0.5, left 0.4"
     )
     assert account(charge(3.0), charge(0.6, 2)).refusal([Spending("count", 0.4)]) is None
