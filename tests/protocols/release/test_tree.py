@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from protocols.counts import Indices, LevelCounts, RowCounts
 from protocols.release.dealing import Dealt, Whole, deal
 from protocols.release.laws import Law, netlist
-from protocols.release.tree import Forest, Problem, decided, private_tree
+from protocols.release.tree import decided, private_tree
 from protocols.release.tree_openings import KINDS, at_most, opened, with_forest
+from protocols.release.tree_problem import Forest, Problem
 from protocols.tree import Leaf, Open, Split, Tree, cut, walk
 from smc.circuit import evaluate
 from smc.counting import forecast
