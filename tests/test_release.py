@@ -16,7 +16,8 @@ from protocols.release.laplace import DiscreteLaplace
 from tests.support.places import ROOT
 
 TEXT = (ROOT / "docs" / "release.md").read_text()
-COMMANDS = sorted({*re.findall(r"^    smc (.*)$", TEXT, re.MULTILINE), *re.findall(r"`smc ([^`]*)`", TEXT)})
+SHOWN = {*re.findall(r"^    smc ((?:.*\\\n)*.*)$", TEXT, re.MULTILINE), *re.findall(r"`smc ([^`]*)`", TEXT)}
+COMMANDS = sorted(" ".join(line.replace("\\", " ").split()) for line in SHOWN if not re.search(r"NAME|-\.\.\.", line))
 
 
 @pytest.mark.parametrize("line", COMMANDS)
