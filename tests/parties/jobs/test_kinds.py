@@ -182,7 +182,9 @@ PUBLIC = {
     "release-sum": noisy(BY, of="hours"),
     "release-mean": noisy(BY, of="hours"),
     "release-median": noisy(BY, of="hours"),
-    "release-top": noisy({**BY, "first": st.integers(1, 3)}, of="hours"),
+    "release-top": noisy(
+        {**BY, "first": st.integers(1, 3), "where": st.sampled_from(["wind = weak", "rain in [no, much]"])}, of="hours"
+    ),
     "release-naive-bayes": noisy(
         {
             "where": st.sampled_from(["rain in [no, much]", "wind = weak and hours in ['1', 4]"]),
