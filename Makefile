@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private counting cost pictures proto clean
+.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private release-bench counting cost pictures proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -54,6 +54,9 @@ bench-private: $(STAMP)
 
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json
+
+release-bench: $(STAMP)
+	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json
 
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I . --python_out=. --pyi_out=. proto/exchange.proto

@@ -13,6 +13,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ import numpy as np
 from parties import files
 from parties.bench import cases
 from protocols import equality, foresight, id3, logarithm, majority, millionaires
+from protocols.release import choice, gaussian, laplace, numbers
+from protocols.release.laws import Law
 from smc.arithmetic import bits_to_shares, product
 from smc.circuit import Netlist
 from smc.circuit.library import aes128
@@ -232,6 +235,15 @@ LEAF = id3.Leaf(0)
 OUTLOOK = id3.Split(0, (id3.Split(2, (LEAF, LEAF)), LEAF, id3.Split(3, (LEAF, LEAF))))
 
 
+def _noisy_sums(law: Law, batch: int) -> Program:
+    return lambda engine: numbers.noisy_sums(engine, zeros(batch), 16, law)
+
+
+def _noisy_choices(candidates: int, batch: int) -> Program:
+    law = choice.choice_law(Fraction(1), 1, True, candidates)
+    return lambda engine: choice.noisy_choice(engine, zeros(candidates, batch), 16, law)
+
+
 def _protocol(
     title: str, module: str, programs: dict[str, Program], profiles: Sequence[Profile] = cases.BOOLEAN
 ) -> Section:
@@ -281,6 +293,24 @@ SECTIONS = [
         {
             "2 classes, 16 bits, batch 1,000": lambda engine: majority.majority(engine, zeros(2, 1000), 16),
             "4 classes, 16 bits, batch 1,000": lambda engine: majority.majority(engine, zeros(4, 1000), 16),
+        },
+    ),
+    _protocol(
+        "Noisy sums",
+        "protocols.release.numbers",
+        {
+            "16 bits, epsilon 1, batch 1": _noisy_sums(laplace.DiscreteLaplace(Fraction(1)), 1),
+            "16 bits, epsilon 1, batch 1,000": _noisy_sums(laplace.DiscreteLaplace(Fraction(1)), 1000),
+            "16 bits, epsilon 0.1, batch 1,000": _noisy_sums(laplace.DiscreteLaplace(Fraction(10)), 1000),
+            "16 bits, Gaussian of sigma 20, batch 1,000": _noisy_sums(gaussian.discrete_gaussian(400), 1000),
+        },
+    ),
+    _protocol(
+        "Noisy choices",
+        "protocols.release.choice",
+        {
+            "10 candidates, 16 bits, epsilon 1, batch 100": _noisy_choices(10, 100),
+            "4,096 candidates, 16 bits, epsilon 1, batch 1": _noisy_choices(4096, 1),
         },
     ),
     _protocol(

@@ -124,6 +124,7 @@ _SIGNS = {
 _KINDS = {
     "int_type": "a whole number",
     "float_type": "a number",
+    "bool_type": "true or false",
     "finite_number": "a finite number",
     "string_type": "text in quotes",
     "path_type": "a path in quotes",

@@ -18,9 +18,9 @@ add the counts and decide:
   of a logarithm (`Precision.error`): kept if what was computed is n (ln l + 2 e) or more. So H >= ln l wherever it is
   found to be kept, and it is found to be wherever H >= ln l + delta, for 4 e <= delta (but for a rounding far below).
 
-Cost of g groups of m classes, counts of N bits, against the public: m N g input bits from each party and about
-(2 m + 3) N ANDs a group for k and distinct l; t takes 2 m - 1 products of N by 2 N bits a group, and circuits of m
-numbers of 2 N bits and those of b; entropy l takes m + 1 x ln x a group and a product by N bits. These x ln x are
+Cost of g groups of m classes, counts of N bits, against the public: for k N g input bits from each party and 3 N ANDs
+a group, for distinct l m N g bits and (2 m + 1) N ANDs; t takes 2 m - 1 products of N by 2 N bits a group, and circuits
+of m numbers of 2 N bits and those of b; entropy l takes m + 1 x ln x a group and a product by N bits. These x ln x are
 those of the attributes' scores, but for all nodes rather than those that split. Against the peer: a bit from each party
 and an AND for each node and attribute.
 """
@@ -148,12 +148,15 @@ def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = 
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
     counts = [a + b for a, b in zip(left, right, strict=True)]
-    rows = total([*left, *right], width) if form == "depth" else total(counts, width)
-    present = [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]
-    kept = rows >= k
+    if form == "size":
+        rows, present = total(counts, width), [any_of(count.wires) for count in counts]
+    else:  # no sum is carried out before it is compared
+        rows, present = total([*left, *right], width), [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]
+    conditions = [rows >= k] if k > 1 else []
     if diversity > 1:
-        kept = kept & (total([builder.integer([one]) for one in present], classes.bit_length()) >= diversity)
-    builder.output(kept | ~any_of(present))
+        conditions.append(total([builder.integer([one]) for one in present], classes.bit_length()) >= diversity)
+    empty = rows == 0 if form == "size" else ~any_of(present)
+    builder.output(all_of(conditions) | empty if conditions else builder.constant(1)[0])
     builder.output(rows)
     for count in counts[:-1]:
         builder.output(count)
@@ -161,10 +164,12 @@ def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = 
 
 
 def _sums(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits, Bits, list[Bits]]:
-    """Whether each group keeps k and distinct l; its number of rows; those of each class but the last."""
+    """Whether each group keeps k and distinct l; its number of rows; if t asks, those of each class but the last."""
     rules, width = problem.rules, problem.count_width
     distinct = int(rules.l) if rules.diversity == "distinct" else 1
-    netlist = sums_netlist(problem.classes, width, rules.k, distinct, engine.form)
+    if distinct == 1 and not rules.close:
+        own = own.sum(axis=1, keepdims=True)  # all classes as one
+    netlist = sums_netlist(own.shape[1], width, rules.k, distinct, engine.form)
     kept, rows, *classes = engine.run(netlist, *count_inputs(engine, own.T, width))
     return kept, rows, classes
 

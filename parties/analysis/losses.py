@@ -7,15 +7,18 @@ event E and all neighbouring tables x, x' (Dwork, Roth 2014, definition 2.4). Sa
   probabilities on the other half, which had no part in the choice. Hence the stated probability of a false alarm,
   whatever the mechanism. It also plays the attacker who knows x and x', sees an output and guesses which it was: right
   with probability p on x and q on x'. If the promise is kept, p + q <= 2 (e^epsilon + delta) / (1 + e^epsilon).
+  (Ding, Wang, Wang, Zhang, Kifer, "Detecting violations of differential privacy", CCS 2018; Bichsel, Steffen,
+  Bogunovic, Vechev, "DP-Sniper", S&P 2021.)
 * `excess` is exact: the least delta that goes with an epsilon for two laws that are known in full.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,8 @@ from numpy.typing import NDArray
 from parties.analysis.binomial import lower_limit, upper_limit
 
 Outcomes = NDArray[np.int64]  # one outcome a row: [samples], or [samples, numbers that are published together]
+Counts = NDArray[np.int64]  # how often each outcome occurs
+LEAST_SAMPLES = 4
 _LIMITS = 6  # limits that a finding rests on: two probabilities for each of two directions, and p and q
 
 
@@ -57,23 +62,25 @@ def guessing_limit(epsilon: float, delta: float = 0.0) -> float:
 
 def examine(first: Outcomes, second: Outcomes, epsilon: float, delta: float = 0.0, error: float = 1e-9) -> Finding:
     """Test the promise on outcomes for one table (`first`) and for its neighbour (`second`), as many of each."""
-    if first.shape != second.shape or len(first) < 2:
-        raise ValueError(f"as many outcomes of each are needed, two at least: got shapes {first.shape}, {second.shape}")
-    labels = _labels(np.concatenate([first, second]))
-    size = int(labels.max()) + 1
-    mine, other = labels[: len(first)], labels[len(first) :]
-    seen = [np.bincount(part[::2], minlength=size) for part in (mine, other)]
-    kept = [np.bincount(part[1::2], minlength=size) for part in (mine, other)]
+    if first.shape != second.shape or len(first) < LEAST_SAMPLES:
+        raise ValueError(f"as many outcomes of each, {LEAST_SAMPLES} or more: got shapes {first.shape}, {second.shape}")
+    labels, values = _labelled(np.concatenate([first, second]))
+    both = labels[: len(first)], labels[len(first) :]
+    ordering, choosing, testing = (
+        (_counted(both[0][part], len(values)), _counted(both[1][part], len(values)))
+        for part in (slice(0, None, 4), slice(2, None, 4), slice(1, None, 2))
+    )
+    orders = _orders(*ordering, values)
     trials, each = len(first) // 2, error / _LIMITS
     loss = 0.0
-    for one, two in ((0, 1), (1, 0)):
-        event = _event(seen[one], seen[two], delta, each)
-        least = lower_limit(int(kept[one][event].sum()), trials, each) - delta
-        most = upper_limit(int(kept[two][event].sum()), trials, each)
+    for one, two, towards in ((0, 1, orders), (1, 0, [order[::-1] for order in orders])):
+        event = _best_prefix(towards, choosing[one], choosing[two], lambda p, q: _shown(p, q, delta, each))
+        least = lower_limit(int(testing[one][event].sum()), trials, each) - delta
+        most = upper_limit(int(testing[two][event].sum()), trials, each)
         if least > most:
             loss = max(loss, math.log(least / most))
-    says_first = seen[0] > seen[1]
-    right = int(kept[0][says_first].sum()), int(kept[1][~says_first].sum())
+    says_first = _best_prefix(orders, choosing[0], choosing[1], lambda p, q: p / p[-1] - q / q[-1])
+    right = int(testing[0][says_first].sum()), trials - int(testing[1][says_first].sum())
     return Finding(
         epsilon,
         delta,
@@ -98,28 +105,48 @@ def excess(first: Mapping[int, Fraction], second: Mapping[int, Fraction], epsilo
     return float(max(one_way(first, second), one_way(second, first)))
 
 
-def _labels(outcomes: Outcomes) -> NDArray[np.int64]:
-    """A number from 0 for each different outcome."""
-    columns = outcomes.reshape(len(outcomes), -1).T
-    labels = np.zeros(len(outcomes), dtype=np.int64)
-    for column in columns:
+def _labelled(outcomes: Outcomes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """A number from 0 for each different outcome, and the numbers that it is made of, [outcomes, numbers]."""
+    rows = outcomes.reshape(len(outcomes), -1)
+    labels = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
         values, found = np.unique(column, return_inverse=True)
         labels = np.unique(labels * len(values) + found, return_inverse=True)[1]
-    return labels
+    return labels, rows[np.unique(labels, return_index=True)[1]].astype(np.float64)
 
 
-def _event(often: NDArray[np.int64], seldom: NDArray[np.int64], delta: float, error: float) -> NDArray[np.int64]:
-    """The outcomes whose probabilities would show the greatest loss, as far as these counts tell.
+def _counted(labels: NDArray[np.int64], size: int) -> Counts:
+    return np.bincount(labels, minlength=size)
 
-    Outcomes are taken in order of their ratio, and as many of them as make Wilson's limits of the two probabilities
-    differ most: a short event has the greater ratio, a long one the narrower limits.
+
+def _orders(first: Counts, second: Counts, values: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Outcomes from those that speak for the first table to those that speak for the second, in two ways.
+
+    By how often each occurs under both, which needs no idea of what the numbers mean; and by how far they lie in the
+    direction of the difference of the means, which does where no outcome occurs often.
     """
-    order = np.argsort((seldom + 0.5) / (often + 0.5), kind="stable")
-    trials = int(often.sum())
-    least, _ = _wilson(np.cumsum(often[order]), trials, error)
-    _, most = _wilson(np.cumsum(seldom[order]), trials, error)
-    shown = np.maximum(least - delta, 1e-300) / most
-    return order[: int(np.argmax(shown)) + 1]
+    often = (second + 0.5) / (first + 0.5)
+    direction = first @ values / max(1, first.sum()) - second @ values / max(1, second.sum())
+    return [np.argsort(often, kind="stable"), np.argsort(-(values @ direction), kind="stable")]
+
+
+def _best_prefix(
+    orders: Sequence[NDArray[np.int64]], first: Counts, second: Counts, merit: Callable[[Counts, Counts], Any]
+) -> NDArray[np.int64]:
+    """As many outcomes of an order as have the greatest merit, by how often they occur under both."""
+    merits = [merit(np.cumsum(first[order]), np.cumsum(second[order])) for order in orders]
+    order, found = max(zip(orders, merits, strict=True), key=lambda pair: float(pair[1].max()))
+    return order[: int(np.argmax(found)) + 1]
+
+
+def _shown(often: Counts, seldom: Counts, delta: float, error: float) -> NDArray[np.float64]:
+    """The ratio of probabilities that so many successes would show, by Wilson's limits.
+
+    A short event has the greater ratio, a long one the narrower limits.
+    """
+    least, _ = _wilson(often, int(often[-1]), error)
+    _, most = _wilson(seldom, int(seldom[-1]), error)
+    return np.maximum(least - delta, 1e-300) / most
 
 
 def _wilson(successes: NDArray[np.int64], trials: int, error: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -21,6 +21,7 @@ from parties.sources.settings import BudgetSettings
 from parties.text import quoted
 from smc.errors import InputError
 
+SLACK = Fraction(1, 1 << 40)  # of epsilon: a third is no decimal number, and three of them must fit where one did
 WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # days
 
 
@@ -132,15 +133,15 @@ class Account:
         rest = exact(budget.delta) - after.delta
         if rest < 0:
             return False
-        if after.is_pure and after.epsilon <= exact(budget.epsilon):
-            return True
-        return epsilon_at(after.concentrated, rest) <= budget.epsilon
+        bound = exact(budget.epsilon) * (1 + SLACK)
+        return (after.is_pure and after.epsilon <= bound) or epsilon_at(after.concentrated, rest) <= bound
 
     def refusal(self, uses: Sequence[Spending]) -> str | None:
         """Why a job with these uses does not fit, with the three numbers; None if it does."""
         if self.budget is None or self.fits(uses):
             return None
-        return f"the privacy budget of table {quoted(self.table)} ({self.budget.words}): {self.numbers(uses)}"
+        whose = f"the privacy budget of table {quoted(self.table)} ({self.budget.words})"
+        return f"{whose} does not allow the job: {self.numbers(uses)}"
 
     def loss_of(self, uses: Iterable[Spending]) -> Loss:
         """What some uses alone come to."""

@@ -11,7 +11,8 @@ from parties.budget.composition import Loss, advanced, epsilon_at, exact
 from parties.jobs.spending import Spending
 from parties.operator.budget import PeerSpent, Price, Simulation, Spent, TableBudget, Totals
 
-MOST_JOBS = 500  # that are listed and drawn, the last ones
+MOST_JOBS = 500  # that are listed, the last ones
+MOST_POINTS = 400  # that are drawn
 
 
 def price(account: Account, uses: Sequence[Spending]) -> Price:
@@ -110,18 +111,21 @@ def _totals(account: Account, loss: Loss) -> Totals:
 
 
 def _history(account: Account) -> list[tuple[str, float]]:
-    """What was spent after each charge of the last ones, and after each that has left the window again."""
-    charges = account.charges[-MOST_JOBS:]
+    """What was spent after each charge, and after each that has left the window again: the last such points."""
     days = None if account.budget is None else WINDOWS.get(account.budget.per)
-    moments = {one.at for one in charges}
-    if days is not None:
-        moments |= {one.at + timedelta(days=days) for one in charges}
-    points = []
-    for at in sorted(moment for moment in moments if moment <= account.at):
-        known = [one for one in charges if one.at <= at and account.counts(one, at)]
-        spent = _finite(account.epsilon(account.composed(known)))
-        points += [] if spent is None else [(_moment(at), spent)]
-    return points
+    changes = []
+    for charge in account.charges:
+        loss = account.composed([charge])
+        changes.append((charge.at, loss))
+        if days is not None:
+            changes.append((charge.at + timedelta(days=days), -1 * loss))
+    losses: dict[datetime, Loss] = {}
+    running = Loss()
+    for at, loss in sorted(changes, key=lambda change: change[0]):
+        running += loss
+        losses[at] = running
+    last = [(at, loss) for at, loss in losses.items() if at <= account.at][-MOST_POINTS:]
+    return [(_moment(at), spent) for at, loss in last if (spent := _finite(account.epsilon(loss))) is not None]
 
 
 def _finite(value: float | None) -> float | None:

@@ -14,10 +14,13 @@ from fractions import Fraction
 import numpy as np
 
 from parties.analysis.losses import Outcomes
+from parties.budget.composition import epsilon_at, rho_within
+from parties.checking import trees
 from parties.checking.mechanism import Mechanism
 from parties.jobs.spending import Adjacency
 from parties.text import quoted
 from protocols.release.choice import choice_law, noisy_choice
+from protocols.release.gaussian import discrete_gaussian
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law
 from protocols.release.numbers import noisy_sums
@@ -29,6 +32,7 @@ from smc.primitives.prg import KEY_BYTES, Prg
 WIDTH = 8  # bits of each party's numbers
 ANSWERS = 3  # of a randomized response
 BOUND = 10  # of a value that is summed
+SEEN = 0.1  # a delta that samples show
 LEAST_EPSILON = Fraction(1, 1 << 20)
 GREATEST_EPSILON = 16  # beyond it an outcome of the neighbour is not seen in as many samples as there can be
 _DECIMAL = re.compile(r"[0-9]{0,9}\.?[0-9]{1,30}(e-?[0-9]{1,2})?")
@@ -39,7 +43,7 @@ class Promise:
     """What a mechanism is asked to keep."""
 
     epsilon: Fraction
-    delta: float = 0.0
+    delta: float = 1e-5  # for those that need one
     adjacency: Adjacency = "add-remove"
 
     @classmethod
@@ -90,6 +94,20 @@ def histogram(promise: Promise) -> Mechanism:
     return _pure("histogram", tables, promise, sums([20, 30], [21, 30 - moved], _laplace(promise.rows, promise)))
 
 
+def gaussian(promise: Promise) -> Mechanism:
+    """A noisy count with Gaussian noise of the rho that a budget takes for epsilon at this delta.
+
+    Events as rare as delta are not seen in samples. So it is examined at what the same rho promises at a delta that is:
+    too little noise shows there as well.
+    """
+    rho = Fraction(rho_within(float(promise.epsilon), Fraction(str(promise.delta))))
+    shown = epsilon_at(rho, Fraction(str(SEEN)))
+    tables = (
+        f"20 rows that count, or 21; epsilon {float(promise.epsilon):g} at delta {promise.delta:g} is this at {SEEN}"
+    )
+    return Mechanism("gaussian", tables, shown, SEEN, sums([20], [21], discrete_gaussian(1 / (2 * rho))))
+
+
 def repeated(promise: Promise) -> Mechanism:
     """A noisy count whose step is done twice, as after a break: both parties contribute what they did before."""
     draw = sums([20], [21], _laplace(1, promise))
@@ -132,15 +150,22 @@ def response(promise: Promise) -> Mechanism:
     return _pure("response", f"the first of {ANSWERS} answers, or the second", promise, draw)
 
 
+def tree(promise: Promise) -> Mechanism:
+    """A private tree: the choice of its root and the classes of its leaves."""
+    return trees.mechanism(promise.epsilon, promise.adjacency == "replace")
+
+
 MECHANISMS: dict[str, Callable[[Promise], Mechanism]] = {
     "count": count,
     "clamped": clamped,
     "sum": total,
     "histogram": histogram,
+    "gaussian": gaussian,
     "repeated": repeated,
     "top": top,
     "top-any": top_any,
     "response": response,
+    "tree": tree,
 }
 
 

@@ -40,10 +40,10 @@ def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out
 @click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV file.")
 @json_option
 def predict(tree_file: Path, data: Path, as_json: bool) -> None:
-    """Classify rows on this machine, one class a line; accuracy when the target column is there."""
+    """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote."""
     found = TreeFile.load(tree_file)
     rows = columns(data)
-    labels = prediction.predict(found.tree, rows)
+    labels = prediction.vote(found.trees, rows)
     score = prediction.score(labels, rows.values[found.target]) if found.target in rows.values else None
     if as_json:
         result: dict[str, Any] = {"predictions": labels}

@@ -199,7 +199,8 @@ def _shown(value: object) -> str:
         case None:
             return ""
         case list():
-            return ", ".join(map(str, value[:8])) + (", …" if len(value) > 8 else "")
+            shown = [_shown(one) if isinstance(one, dict) else str(one) for one in value[:8]]
+            return ", ".join(shown) + (", …" if len(value) > 8 else "")
         case dict():
             return ", ".join(f"{name} {inner}" for name, inner in value.items() if inner is not None)
         case _:

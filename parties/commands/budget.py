@@ -94,7 +94,7 @@ def export_command(out: Path | None, config_file: Path | None, state: Path | Non
 
 def _lines(one: TableBudget) -> Iterator[str]:
     """A table's budget."""
-    yield f"table {job_text.shown(one.table)}"
+    yield f"table {job_text.shown(one.table)}" if one.table else "what operators typed"
     window = "" if one.per == "ever" else f" per {one.per}"
     rows = "" if one.group == 1 else f", for a group of {one.group} rows"
     if one.budget is None:

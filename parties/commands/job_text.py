@@ -95,6 +95,8 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
         yield "columns", [", ".join(job.columns)]
     yield "parameters", [", ".join(f"{name} {v}" for name, v in job.parameters.items() if v is not None)]
     yield "reveals", job.reveals
+    if job.price is not None:
+        yield "spends", [f"{job.price.words}; {job.price.standing}", *job.price.uses]
     if job.asked:
         yield "asks for", [f"{one.name}: {one.help}" for one in job.asked]
     if job.cost is not None:

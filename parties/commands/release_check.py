@@ -89,7 +89,7 @@ def _tell(mechanisms: Sequence[Mechanism], results: Sequence[Finding]) -> None:
     for mechanism, found in zip(mechanisms, results, strict=True):
         table.add_row(
             mechanism.name,
-            f"{found.epsilon:g}" + (f", {found.delta:g}" if found.delta else ""),
+            f"{found.epsilon:.4g}" + (f", {found.delta:g}" if found.delta else ""),
             f"{found.loss:.3f}",
             f"{found.recognised + found.rejected:.4f}",
             f"{found.guessing:.4f}",

@@ -59,7 +59,8 @@ class Id3(Kind):
             schema = schema.only([*settings.columns, target])
         given = settings.model_dump(exclude_unset=True, exclude=set(CHOSEN), by_alias=True)
         known = {name: value for name, value in given.items() if name in cls._told()}
-        return cls(merge(Id3Settings(), {"max_rows": table.max_rows, **known}), schema, target)._checked()
+        merged = merge(Id3Settings(), {"max_rows": table.max_rows, **known})
+        return cls(Private.completed(merged, schema, target), schema, target)._checked()
 
     @classmethod
     def agreed(cls, specification: Mapping[str, Any]) -> Id3:
@@ -76,7 +77,8 @@ class Id3(Kind):
         """See `Kind.planned`: the schema is a file."""
         assert isinstance(settings, Id3Settings)
         agreed = schemas.load(required(settings.schema_file, "id3.schema"))
-        return cls(settings, agreed, agreed.choose_target(settings.target))._checked()
+        target = agreed.choose_target(settings.target)
+        return cls(Private.completed(settings, agreed, target), agreed, target)._checked()
 
     @classmethod
     def alone(cls, settings: KindSettings, party: int) -> tuple[Id3, Any, list[str]]:
@@ -89,6 +91,8 @@ class Id3(Kind):
         table = rows.load(required(settings.data, "id3.data"), task.schema, task.target, settings.max_rows)
         counts = RowCounts(task.learner.domains, task.learner.classes, table.rows, table.classes)
         remarks = [f"not in the schema, ignored: {listed(table.ignored)}"] if table.ignored else []
+        if task.settings.max_depth != settings.max_depth:
+            remarks.append(f"at most {task.settings.max_depth} levels, chosen by public numbers")
         return task, task.learner.own(counts, Means().secret), remarks
 
     def _checked(self) -> Id3:
@@ -194,7 +198,7 @@ class Id3(Kind):
         """See `Kind.is_countable`; by what was measured."""
         domains, classes, levels = self.learner.domains, self.learner.classes, self.learner.levels
         candidates = self.settings.trees * TYPICAL_SPLITS * (levels * len(domains) - levels * (levels - 1) // 2)
-        logarithms = candidates * max(domains, default=1) * (classes + 1)
+        logarithms = candidates * self.learner.scored * max(domains, default=1) * (classes + 1)
         return candidates <= 8000 and logarithms <= 500_000 and classes <= 200
 
     # How it is run.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from parties.jobs import id3_rules
 from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import State, Step, Told
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class Exact(Learner):
     """`protocols.id3`; a state is the tree so far."""
 
-    told = ("delta", "min_rows", "max_depth", "max_rows")
+    told = ("delta", "min_rows", "max_depth", "max_rows", *id3_rules.KEYS)
 
     @cached_property
     def problem(self) -> id3.Problem:
@@ -35,7 +36,15 @@ class Exact(Learner):
             delta=self.settings.delta,
             min_rows=self.settings.min_rows,
             max_depth=self.settings.max_depth,
+            rules=id3_rules.rules_of(self.settings),
         )
+
+    @property
+    def scored(self) -> int:
+        """See `Learner.scored`: rules that sum up both parties' rows do so for leaves too."""
+        rules = self.problem.rules
+        computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
+        return max(self.domains, default=1) if computed else 1
 
     def check(self) -> None:
         """See `Learner.check`: also if delta and bound do not fit the word size."""
@@ -49,7 +58,8 @@ class Exact(Learner):
     @property
     def question(self) -> str:
         """See `Learner.question`."""
-        return f"a decision tree that predicts {self.target} from the rows of both parties (ID3)"
+        rules = " under rules for its leaves" if self.problem.rules.any else ""
+        return f"a decision tree that predicts {self.target} from the rows of both parties (ID3){rules}"
 
     def reveals(self, peer: str) -> list[str]:
         """See `Learner.reveals`."""
@@ -58,6 +68,7 @@ class Exact(Learner):
             f"We and {peer} both learn the decision tree for {self.target} of both tables' rows together.",
             f"{peer} learns nothing else of our rows, only that they are at most {rows}.",
             f"We learn nothing else of {peer}'s rows, only that they are at most {rows}.",
+            *id3_rules.promises(self.settings, peer),
         ]
 
     def opened(self, state: State, step: int | None) -> dict[str, int]:

@@ -7,10 +7,12 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from parties.jobs import id3_rules
 from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import Spending, State, Step, Told
 from parties.jobs.learner import TYPICAL_SPLITS, Learner
+from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,12 +56,25 @@ class Private(Learner):
             trees=settings.trees,
         )
 
+    @classmethod
+    def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
+        """The settings with a depth: the given one, or one that is chosen from public numbers."""
+        from protocols.release.defaults import chosen
+
+        if settings.epsilon is None or settings.max_depth is not None:
+            return settings
+        learner = cls(settings, schema, target)
+        epsilon = _exact(settings.epsilon) / (1 + (settings.adjacency == "replace"))
+        found = chosen(settings.max_rows, epsilon, learner.domains, learner.classes, settings.quality)
+        return settings.model_copy(update={"max_depth": found.depth})
+
     def check(self) -> None:
         """See `Learner.check`."""
         if self.settings.min_rows:
             raise InputError("min_rows asks for exact counts of rows: leave it out, or leave out epsilon")
         if self.settings.delta != Id3Settings().delta:
             raise InputError("delta is the exact tree's: leave it out, or leave out epsilon")
+        id3_rules.refuse(self.settings)
         problem = self.problem
         self.check_depth()
         widest = sorted(problem.domains)[-problem.max_depth :] if problem.max_depth else []

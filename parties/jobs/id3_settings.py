@@ -26,13 +26,34 @@ class Id3Settings(KindSettings):
     )
     min_rows: Count = public(0, "Fewest rows", "Nodes with at most so many rows, of both together, become leaves")
     max_depth: Count | None = public(
-        None, "Most levels", "Deepest level of the tree: questions one after the other", none="no limit"
+        None,
+        "Most levels",
+        "Deepest level of the tree; with epsilon it is chosen if left out",
+        none="no limit",
     )
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
         MAX_ROWS, "Row bound", "Public bound: no party has more rows"
     )
+    k: Annotated[int, Field(strict=True, ge=1, le=2**32)] = public(
+        1, "k", "No leaf speaks of fewer rows, unless of none (k-anonymity)"
+    )
+    l: Annotated[float, Field(strict=True, ge=1, le=2**32, allow_inf_nan=False)] = public(  # noqa: E741
+        1.0, "l", "No leaf speaks of rows with fewer classes (l-diversity)"
+    )
+    diversity: Literal["distinct", "entropy"] = public(
+        "distinct", "Diversity", "With l: how classes are counted; entropy by how often each occurs"
+    )
+    t: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
+        1.0, "t", "No leaf's classes are distributed otherwise than those of all rows by more (t-closeness)"
+    )
+    distance: Literal["variational", "ordered"] = public(
+        "variational", "Distance", "With t: how distributions differ; ordered is for classes in order (earth mover's)"
+    )
+    against: Literal["peer", "public"] = public(
+        "peer", "Against", "Whether k, l and t hold for each party's own rows or only for those of both together"
+    )
     epsilon: Annotated[float, Field(strict=True, ge=2**-20, le=1000, allow_inf_nan=False)] | None = public(
-        None, "Epsilon", "Differential privacy of each row: every choice with noise; needs --max-depth", none="no noise"
+        None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
     )
     adjacency: Adjacency = public(
         "add-remove", "Neighbours", "Epsilon is for tables that differ by a row added or removed, or by one replaced"

@@ -44,6 +44,11 @@ class Learner(ABC):
         depth = self.settings.max_depth
         return len(self.domains) if depth is None else min(depth, len(self.domains))
 
+    @property
+    def scored(self) -> int:
+        """For how many nodes at most every attribute is scored, for each that is split."""
+        return 1
+
     @abstractmethod
     def check(self) -> None:
         """`InputError` if the settings cannot be met: rather before the run than in the middle of it."""

@@ -198,6 +198,10 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         submitted = node.submit(fields) if job is None else node.job(job)
         view, result = fitting.at_node(node, submitted, deadline)
         found = TreeFile.parse(result.tree)
+        if found.others:
+            raise InputError(
+                f"job {view.id} has brought {len(found.trees)} trees that vote: smc predict classifies by them"
+            )
         agreed = self._agreed()
         if agreed is not None:
             agreed = agreed.only(view.columns)

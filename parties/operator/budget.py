@@ -23,6 +23,20 @@ class Price(View):
     charged_at: str | None = None  # ISO 8601, UTC; None: not spent yet, or for nothing
     repeats: str = ""  # the earlier job on the same rows whose result it returns: then it spends nothing
 
+    @property
+    def words(self) -> str:
+        """The price in a phrase."""
+        at = f" at delta {self.at:.3g} (rho {self.rho:.4g})" if self.at else ""
+        besides = f", delta {self.delta:.3g} besides" if self.delta else ""
+        return f"epsilon {self.epsilon:.4g}{at}{besides}"
+
+    @property
+    def standing(self) -> str:
+        """Whether it has been spent."""
+        if self.repeats:
+            return f"nothing was spent: it returns the result of job {self.repeats[:8]}, on the same rows"
+        return "not spent yet" if self.charged_at is None else "spent"
+
 
 class Totals(View):
     """What some jobs have spent together.

@@ -47,6 +47,15 @@ def predict(tree: Node, rows: Columns) -> list[str]:
     return labels
 
 
+def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
+    """The class of every row that most trees say; among equals, the one that the first of the trees says.
+
+    `InputError` as of `predict`.
+    """
+    ballots = zip(*(predict(tree, rows) for tree in trees), strict=True)
+    return [Counter(said).most_common(1)[0][0] for said in ballots]  # of equals the first that was met
+
+
 def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
     """Compare predictions with the target column.
 

@@ -83,7 +83,9 @@ class TreeFile:
         """The tree; for pictures and text, the trees of a forest as the branches of one."""
         if not self.others:
             return self.tree
-        return Split("vote", {f"tree {number}": tree for number, tree in enumerate(self.trees, 1)})
+        return Split(
+            f"{len(self.trees)} trees that vote", {f"tree {number}": tree for number, tree in enumerate(self.trees, 1)}
+        )
 
     def fields(self) -> dict[str, Any]:
         """The content of `tree.json`."""

@@ -65,6 +65,8 @@ def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRout
             route("/propose", proposals.form),
             route("/propose", proposals.submit, "POST"),
             route("/audit", pages.audit),
+            route("/budget", pages.budget),
+            route("/budget/figure", pages.budget_figure),
             route("/jobs/{id}", pages.job),
             route("/jobs/{id}/figures/{name}", pages.figure),
             route("/jobs/{id}/approve", pages.approve, "POST"),

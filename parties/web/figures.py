@@ -9,9 +9,11 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from parties.console import size as bytes_shown
+from parties.operator.budget import TableBudget
 from parties.trees.drawing import (
     NODE_HEIGHT,
     NODE_POINTS,
@@ -33,6 +35,7 @@ CORNER = 0.09  # inches cut off the corners of a leaf, which tells it from a que
 PATH_SHOWN = 12  # splits of a path while the pointer is on a node
 LINE_SHOWN = 48  # characters of each
 SENT, RECEIVED, SECONDS = PALETTE[6], PALETTE[0], PALETTE[2]
+SPENT, BOUND = PALETTE[6], PALETTE[1]
 BAR = 26  # pixels a bar, with the gap to the next
 drawing = threading.Lock()  # matplotlib, which measures the texts, is for one thread at a time
 
@@ -154,6 +157,33 @@ def costs(report: Mapping[str, Any], unit: str) -> Figure:
         "dragmode": False,
     }
     return {"data": data, "layout": layout, "pixels": 80 + BAR * max(len(names), 2)}
+
+
+def budget(found: TableBudget, now: datetime) -> Figure:
+    """What was spent of a table over time, as steps, under its budget if it has one; `pixels` is the height."""
+    at = [moment for moment, _ in found.history]
+    spent = [amount for _, amount in found.history]
+    if at:
+        at, spent = [at[0], *at, now.isoformat(timespec="seconds")], [0.0, *spent, spent[-1]]
+    points = zip(at, spent, strict=True)
+    hover = [f"{plain(moment[:16].replace('T', ' '))} UTC<br>spent {amount:.4g}" for moment, amount in points]
+    steps: Figure = {"x": at, "y": spent, "hovertext": hover, "fill": "tozeroy"}
+    data: list[Figure] = [{"name": "spent", **steps, "line": {"color": SPENT, "width": 2, "shape": "hv"}}]
+    if found.budget is not None and at:
+        bound: Figure = {"x": [at[0], at[-1]], "y": [found.budget] * 2, "hovertext": f"budget {found.budget:.4g}"}
+        data.append({"name": "budget", **bound, "line": {"color": BOUND, "width": 2, "dash": "dash"}})
+    data = [{"type": "scatter", "mode": "lines", "hoverinfo": "text", **trace} for trace in data]
+    axis = {"automargin": True, "fixedrange": True}
+    layout = {
+        "xaxis": {**axis, "type": "date", "nticks": 4},
+        "yaxis": {**axis, "rangemode": "tozero", "nticks": 5, "title": {"text": "epsilon"}},
+        "margin": {"l": 8, "r": 16, "t": 34, "b": 8},
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        "hovermode": "closest",
+        "dragmode": False,
+    }
+    return {"data": data, "layout": layout, "pixels": 240}
 
 
 def _outermost(report: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:

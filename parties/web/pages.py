@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
 from parties.operator.interface import ENDED, OPEN, JobResult, JobView, Operator
-from parties.web import results
+from parties.web import figures, results
 from parties.web.proposal import read_field
 from parties.web.render import MOST_OPEN, Renderer
 from parties.web.visits import Visit
@@ -98,6 +99,18 @@ class Pages:
         older = entries[ENTRIES - 1].number if len(entries) > ENTRIES else None
         context = {"entries": entries[:ENTRIES], "older": older, "first_page": before is None}
         return self._renderer.page(visit, "audit.html", {**context, "state": self._operator.verify()})
+
+    def budget(self, visit: Visit) -> Response:
+        """What was spent of each table's privacy, and what is left."""
+        return self._renderer.page(visit, "budget.html", {"tables": self._operator.budget()})
+
+    def budget_figure(self, visit: Visit) -> Response:
+        """What was spent of a table over time, for our script."""
+        name = visit.request.query_params.get("table")
+        for table in self._operator.budget():
+            if table.table == name:
+                return JSONResponse(figures.budget(table, datetime.now(UTC)))
+        raise HTTPException(404, "There is no such table.")
 
     def _decide(self, visit: Visit, decision: Callable[[str, str], object]) -> Response:
         """Make a decision and go back to the page it came from, which says so if it could not be made."""

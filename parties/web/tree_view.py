@@ -32,25 +32,41 @@ class TreeView:
     drawable: bool
     legend: list[tuple[str, str, int]]
     outline: list[Line] | None
+    made: str  # what noise it was made with, if any
 
 
 def view(document: dict[str, Any]) -> TreeView:
     """The tree of a result. `InputError` if it cannot be read."""
     file = _tree_file(document)
-    size = tree.size(file.tree)
+    root = file.shown
+    whole, forest = tree.size(root), len(file.others) > 0  # a forest is shown below a node that is in none of its trees
+    size = Size(whole.nodes - forest, whole.leaves, whole.depth - forest)
     return TreeView(
         target=file.target,
         size=size,
         drawable=size.nodes <= figures.LARGEST,
-        legend=figures.legend(file.tree),
-        outline=_outline(file.tree) if size.nodes <= OUTLINED else None,
+        legend=figures.legend(root),
+        outline=_outline(root) if size.nodes <= OUTLINED else None,
+        made=_made(file),
     )
 
 
 def figure(document: dict[str, Any]) -> figures.Figure | None:
     """The picture to explore; None if the tree is too large for it."""
-    root = _tree_file(document).tree
+    root = _tree_file(document).shown
     return figures.tree(root) if tree.size(root).nodes <= figures.LARGEST else None
+
+
+def _made(file: TreeFile) -> str:
+    """What the page says of a tree's noise."""
+    if file.noise is None:
+        return ""
+    trees = f"{len(file.trees)} trees, each of rows of its own, vote. " if file.others else ""
+    change = {"add-remove": "added or removed", "replace": "replaced"}.get(file.noise.adjacency, file.noise.adjacency)
+    return (
+        f"{trees}Every choice was made with noise: differential privacy with epsilon {file.noise.epsilon:g} for a row "
+        f"{change}, attributes compared by {file.noise.quality}."
+    )
 
 
 def _tree_file(document: dict[str, Any]) -> TreeFile:

@@ -9,7 +9,7 @@ for which that is at most 2^-(s + 1). Each coin, of a bits, is wrong by at most 
 C(k, 2) 2^-2h of independent ones (`protocols.release.coins`, with h of their bits for each alone). a and h are the
 cheapest that leave 2^-s in all. Thresholds are rounded from 256 bits more than a.
 
-Cost: k h + a - h - 1 ANDs or less, so 130 at a scale of 1 and 214 at a scale of 10, for s = 40.
+Cost: k h + a - h - 1 ANDs or less, so 130 at a scale of 1 and 227 at a scale of 10, for s = 40.
 """
 
 from __future__ import annotations

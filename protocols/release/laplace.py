@@ -11,7 +11,7 @@ privacy mechanisms", STOC 2009). For m integers of one row together, D is the su
 
 Distance. As for geometric noise, with one coin more: the values outside [-2^k, 2^k) weigh alpha^(2^k).
 
-Cost: (k + 1) h + a - h - 1 ANDs or less, so 152 at a scale of 1 and 250 at a scale of 10, for s = 40.
+Cost: (k + 1) h + a - h - 1 ANDs or less, so 155 at a scale of 1 and 251 at a scale of 10, for s = 40.
 """
 
 from __future__ import annotations

@@ -82,6 +82,7 @@ def netlist(law: Law, form: Form = "size") -> Netlist:
 
 
 def sample(engine: Engine, law: Law, batch: int) -> Bits:
-    """Secret samples [law.width, batch] that neither party knows: bits for other circuits."""
-    (drawn,) = engine.run(netlist(law, engine.form), engine.random(law.bits, batch))
-    return drawn
+    """Secret samples [law.width, batch] that neither party knows: bits for other circuits. Large batches are cut."""
+    made, size = netlist(law, engine.form), max(1, engine.comfortable // max(1, law.bits))
+    sizes = [min(size, batch - start) for start in range(0, max(1, batch), size)]
+    return Bits.join([engine.run(made, engine.random(law.bits, part))[0] for part in sizes])

@@ -171,7 +171,7 @@ def test_exact_results_only_by_a_rule_that_says_so(nodes: Nodes, tmp_path: Path)
     assert "no rule permits it by exact = true" in smc(nodes.b, "submit", "job.toml", code=2)
 
 
-@pytest.mark.parametrize("victims", ["a", "b", "ab"])
+@pytest.mark.parametrize("victims", ["b", "ab", pytest.param("a", marks=pytest.mark.campaign)])
 def test_killed_in_every_step_it_is_spent_once(nodes: Nodes, tmp_path: Path, victims: str) -> None:
     """kill -9 in each step, when it is open but not written down: one entry in each ledger, and no coin tossed anew."""
     furnished(nodes, tmp_path, ("", BUDGET + RESEARCH))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from parties.tables import schema
-from tests.support.nodes import RESEARCH, Nodes, clear_tree, job, submit, verified
+from tests.support.nodes import RESEARCH, Nodes, clear_tree, job, private_trees, submit, verified
 from tests.support.waiting import eventually
 
 
@@ -68,6 +68,34 @@ def test_rows_that_changed_end_the_job_with_a_reason(nodes: Nodes) -> None:
     assert left.state == right.state == "failed"
     assert "rows have changed" in right.why
     assert left.why == "b: an error in its own input"
+
+
+def test_a_forest_with_noise_killed_at_every_level(nodes: Nodes) -> None:
+    """kill -9 of a node at each level in turn: the trees are, bit for bit, those of a run that nothing interrupted.
+
+    That run is played here, on the clear engine, with the noise and the dealing that the jobs' secrets on both disks
+    stand for.
+    """
+    big, text = _random_table(9, 600)
+    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
+    nodes.start()
+    identifier = submit(nodes.a, purpose="research", epsilon=1.0, max_depth=2, trees=2, stop="off")
+    files = [node.directory / "state" / "secrets" / identifier for node in (nodes.a, nodes.b)]
+    eventually(lambda: all(file.exists() for file in files))
+    secrets = [file.read_bytes() for file in files]
+    for depth, victim in enumerate((nodes.a, nodes.b, nodes.a)):
+        eventually(lambda depth=depth: (at := job(nodes.a, identifier).progress) is not None and at.depth >= depth)
+        victim.kill()
+        victim.start()
+        nodes.await_both()
+    left, right = nodes.finished(identifier)
+    assert left.state == right.state == "done", (left.why, right.why)
+    starts = [entry.fields["depth"] for entry in nodes.a.client.audit(100) if entry.kind == "started"]
+    assert len(starts) > 2, "the job was too quick to be killed that often"
+    trees = [node.client.result(identifier).tree["trees"] for node in (nodes.a, nodes.b)]
+    assert trees[0] == trees[1] == private_trees(nodes, identifier, secrets)
+    assert not any(file.exists() for file in files)
+    assert all(verified(node)["ok"] for node in (nodes.a, nodes.b))
 
 
 def _random_table(seed: int, rows: int) -> tuple[tuple[str, str], str]:

@@ -56,6 +56,21 @@ def test_two_processes_get_the_same_tree(processes, engine: str) -> None:
     assert "<svg" in (directory / "a.svg").read_text()
 
 
+def test_rules_for_the_leaves(processes) -> None:
+    """No leaf of fewer than four rows of both: the first question may be asked, the next ones of the tree not."""
+    rules = ["--k", "4", "--against", "public", "--t", "0.5", "--distance", "ordered"]
+    done = processes.pair(
+        id3(DEMO.clinic_a, *rules, "--out", "a.json", "--report", "a-cost.json"), id3(DEMO.clinic_b, *rules)
+    )
+    assert [one.code for one in done] == [0, 0]
+    tree = json.loads((processes.directory / "a.json").read_text())["tree"]
+    assert tree == {
+        "attribute": "outlook",
+        "branches": {"sunny": {"class": "no"}, "overcast": {"class": "yes"}, "rain": {"class": "yes"}},
+    }
+    assert "level 0/rules/closeness" in json.loads((processes.directory / "a-cost.json").read_text())["phases"]
+
+
 def test_json_output_and_prediction(processes) -> None:
     first, second = processes.pair(id3(DEMO.clinic_a, "--json", "--out", "tree.json"), id3(DEMO.clinic_b, "--json"))
     printed = json.loads(second.out)
@@ -66,6 +81,33 @@ def test_json_output_and_prediction(processes) -> None:
     with DEMO.clinic_b.open() as stream:
         assert predicted["predictions"] == [row["play"] for row in csv.DictReader(stream)]
     assert predicted["accuracy"] == 1.0
+
+
+def test_a_forest_with_noise_in_two_processes_and_its_votes(processes) -> None:
+    """Both have the same trees, and epsilon stands in them; what they say of a row is what most of them say."""
+    more = ("--epsilon", 4, "--max-depth", 2, "--trees", 3, "--quality", "gini", "--adjacency", "replace")
+    done = processes.pair(
+        id3(DEMO.clinic_a, *more, "--out", "a.json", "--dot", "a.dot", "--svg", "a.svg"),
+        id3(DEMO.clinic_b, *more, "--out", "b.json"),
+    )
+    assert [one.code for one in done] == [0, 0], (done[0].err, done[1].err)
+    directory = processes.directory
+    made = [json.loads((directory / f"{name}.json").read_text()) for name in "ab"]
+    assert made[0] == made[1]
+    assert (made[0]["epsilon"], made[0]["adjacency"], made[0]["quality"]) == (4, "replace", "gini")
+    assert len(made[0]["trees"]) == 3
+    assert "tree 3" in done[0].out
+    assert "<svg" in (directory / "a.svg").read_text()
+    said = json.loads(processes.run("predict", "--tree", "a.json", "--data", DEMO.clinic_a, "--json").out)
+    assert len(said["predictions"]) == 7
+    assert set(said["predictions"]) <= {"yes", "no"}
+
+
+def test_two_parties_with_other_neighbours_do_not_begin(processes) -> None:
+    more = ("--epsilon", 1, "--max-depth", 1)
+    done = processes.pair(id3(DEMO.clinic_a, *more), id3(DEMO.clinic_b, *more, "--adjacency", "replace"))
+    assert [one.code for one in done] == [4, 4]
+    assert 'adjacency: ours "add-remove", peer\'s "replace"' in done[0].err
 
 
 def test_a_party_without_rows_and_public_stopping_rules(processes) -> None:

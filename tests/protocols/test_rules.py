@@ -6,12 +6,14 @@ Where an entropy lies within delta above ln l the protocol may refuse what the r
 
 from __future__ import annotations
 
+import csv
 import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -384,6 +386,21 @@ def test_trees_with_something_to_say(play, tried: str, name: str) -> None:
     if name == "clear":
         with pytest.raises(AssertionError):
             Reference(rows, side, problem).check(joint(play, rows, side, plain, name))
+
+
+@pytest.mark.parametrize("against", ["peer", "public"])
+@pytest.mark.parametrize("rules", [{"k": 20}, {"k": 10, "l": 1.3, "diversity": "entropy", "t": 0.3}], ids=str)
+def test_a_real_table(play, shared: Path, rules: dict[str, Any], against: Any) -> None:
+    with (shared / "data" / "car.csv").open(newline="") as stream:
+        _, *lines = [line for line in csv.reader(stream) if line]
+    domains = [sorted(set(column)) for column in zip(*lines, strict=True)]
+    rows = [tuple(domain.index(cell) for cell, domain in zip(line, domains, strict=True)) for line in lines]
+    side = np.random.default_rng(9).integers(0, 2, len(rows)).tolist()
+    sizes = [len(domain) for domain in domains]
+    problem = Problem(tuple(sizes[:-1]), sizes[-1], 1728, rules=Rules(**rules, against=against))
+    tree = joint(play, rows, side, problem, "mixed")
+    assert isinstance(tree, Split)
+    Reference(rows, side, problem).check(tree)
 
 
 @pytest.mark.parametrize("tried", ["k", "all", "all public", "ordered public"])

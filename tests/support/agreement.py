@@ -12,7 +12,7 @@ import numpy as np
 
 from parties.tables.rows import load
 from parties.tables.schema import Schema
-from protocols.counts import Counts, RowCounts
+from protocols.counts import Counts, RowCounts, Rows
 from protocols.id3 import Level, Problem, id3
 from protocols.tree import Leaf, Open, Split, Tree, open_depth
 from smc.engines import make_engine
@@ -118,9 +118,10 @@ def assert_same_level(source: Counts, expected: Counts, tree: Tree, attributes: 
         assert np.array_equal(a, b)
 
 
-def assert_same_counts(source: Counts, expected: RowCounts, schema: Schema = SCHEMA, target: str = TARGET) -> None:
-    """The same counts in several trees, and the same tree by ID3."""
+def assert_same_counts(source: Rows, expected: RowCounts, schema: Schema = SCHEMA, target: str = TARGET) -> None:
+    """The same counts in several trees, the same tree by ID3, and the same distinct rows."""
     sizes = domains(schema, target)
+    assert sorted(source.distinct().tolist()) == sorted(expected.distinct().tolist())
     for seed, depth in enumerate(range(min(4, len(sizes) + 1))):
         tree = random_tree(random.Random(seed), sizes, depth, leaves=0.0 if seed < 2 else 0.2)
         assert open_depth(tree) == depth

@@ -28,6 +28,7 @@ from parties.operator.interface import (
 )
 from parties.web import api
 from smc.errors import InputError
+from tests.support.budgets import Budgets
 
 KEY = "a-key-that-nobody-guesses"
 LINK = "http://127.0.0.1:7080/login?token=once"
@@ -98,7 +99,7 @@ def progress(depth: int, nodes: int, seconds_left: float | None = 30.0) -> Progr
     )
 
 
-class FakeNode:
+class FakeNode(Budgets):
     """An `Operator` in memory. `script`: what becomes of a job, one change each time it is looked at."""
 
     def __init__(self) -> None:

@@ -30,6 +30,7 @@ from parties.trees.tree import Leaf, Node, Split, TreeFile
 from parties.web.app import make_app
 from parties.web.login import Logins
 from smc.errors import InputError
+from tests.support.budgets import Budgets
 
 ORIGIN = "http://127.0.0.1:7080"
 COLUMNS = ["age", "sex", "smoker", "blood_pressure", "readmitted"]
@@ -71,7 +72,7 @@ def cost() -> dict[str, Any]:
     return {"profile": "mixed extension half", "total": phase(5_100_000, 2_200_000, 164, 2.71), "phases": phases}
 
 
-class FakeNode:
+class FakeNode(Budgets):
     """An `Operator` without a peer. `trouble` is raised by the next decision or proposal."""
 
     def __init__(self, now: datetime | None = None) -> None:

@@ -19,6 +19,7 @@ from parties.node.offers import Offer, Offers
 from parties.node.settings import NodeFile
 from parties.policy.rules import Rule
 from parties.records import connect
+from parties.sources.settings import BudgetSettings
 from parties.tables.schema import Schema
 from protocols.tree import Leaf, Open, Split, Tree
 from smc.errors import InputError
@@ -38,6 +39,7 @@ class Party:
 
     def __init__(self, path: Path, who: Who, rules: tuple[Rule, ...] = ()) -> None:
         self.path, self.who, self.rules = path, who, rules
+        self.budget: BudgetSettings | None = None  # of its table, from the next opening on
         self.said: list[bytes] = []
         self.inputs = Inputs()
         self.changed: Callable[[str], None] = lambda _: None
@@ -46,7 +48,7 @@ class Party:
 
     def open(self) -> None:
         self.connection = connect(self.path)
-        table = cast("Any", SimpleNamespace(max_rows=100, tries=5))
+        table = cast("Any", SimpleNamespace(max_rows=100, tries=5, budget=self.budget))
         self.offers = Offers(self.who.party, {"days": Offer(table, SCHEMA)}, {})
         file = NodeFile(policy=self.rules)
 

@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from parties.identity import create
+from parties.jobs.id3_private import Private
 from parties.jobs.id3_result import named
+from parties.jobs.id3_settings import Id3Settings
+from parties.jobs.kind import Step
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
 from parties.tables import schema
@@ -24,6 +27,8 @@ from protocols.id3 import Problem, id3
 from smc.engines import make_engine
 from smc.errors import LinkError
 from smc.local import run_local
+from smc.primitives.prg import Prg
+from smc.session import derive
 from tests.support.places import ENVIRONMENT
 from tests.support.waiting import eventually
 
@@ -249,3 +254,24 @@ def clear_tree(nodes: Nodes, **parameters: Any) -> Any:
         return id3(make_engine(session, "clear"), problem, counts)
 
     return to_json(named(run_local(program)[0], agreed, target))
+
+
+def private_trees(nodes: Nodes, identifier: str, secrets: list[bytes]) -> Any:
+    """The trees with noise of a job that is not interrupted, by the secrets that both parties have for it."""
+    view = job(nodes.a, identifier)
+    agreed = schema.load(nodes.a.directory / "schema.toml")
+    target = agreed.choose_target()
+    learner = Private(Id3Settings(**{name: view.parameters[name] for name in Private.told}), agreed, target)
+
+    def program(session: Any) -> Any:
+        own = load((nodes.a, nodes.b)[session.party].directory / "rows.csv", agreed, target, 10**6)
+        secret = secrets[session.party]
+        rows = RowCounts(learner.domains, learner.classes, own.rows, own.classes)
+
+        def told(step: Step) -> None:
+            session.contributions = Prg(derive(secret, "contributions", identifier, step.number))
+
+        dealt = learner.own(rows, derive(secret, "own choices", identifier, size=32))
+        return learner.run(make_engine(session, "clear"), dealt, learner.beginning, told)
+
+    return [to_json(named(tree, agreed, target)) for tree in run_local(program)[0]]

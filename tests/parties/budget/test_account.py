@@ -31,7 +31,7 @@ def account(*charges: Charge, budget: BudgetSettings | None = FOUR, **more: Any)
 def test_three_numbers_of_a_job_that_does_not_fit() -> None:
     found = account(charge(3.0), charge(0.6, 2)).refusal([Spending("count", 0.5)])
     assert found == (
-        "the privacy budget of table 'patients' (epsilon 4 per year at delta 1e-07): "
+        "the privacy budget of table 'patients' (epsilon 4 per year at delta 1e-07) does not allow the job: "
         "spent epsilon 3.6, asked 0.5, left 0.4"
     )
     assert account(charge(3.0), charge(0.6, 2)).refusal([Spending("count", 0.4)]) is None
@@ -48,6 +48,13 @@ def test_many_small_questions_cost_less_than_their_sum() -> None:
     assert pure.spent == 6
     assert not pure.fits([Spending("count", 0.01)])
     assert pure.left == 0
+
+
+def test_thirds_fit_where_their_sum_does() -> None:
+    """A level of a tree has a third of 0.35, which is written as a little more."""
+    levels = [Spending("level", 0.35 / 3, times=3), Spending("leaf", 0.35)]
+    assert account(charge(3.3)).fits(levels)
+    assert not account(charge(3.3)).fits([*levels, Spending("count", 1e-9)])
 
 
 def test_a_window_slides() -> None:

@@ -20,12 +20,12 @@ def run(*words: str) -> Result:
 
 
 def test_every_mechanism_by_default() -> None:
-    result = run("--samples", "3000")
+    result = run("--samples", "1000")
     assert result.return_value == 0
     lines = result.output.splitlines()
     assert [line.split()[0] for line in lines[1:-1]] == list(MECHANISMS)
     assert all("kept" in line for line in lines[1:-1])
-    assert lines[-1].startswith("3,000 samples")
+    assert lines[-1].startswith("1,000 samples")
     assert "1 - 1e-09" in lines[-1]
 
 

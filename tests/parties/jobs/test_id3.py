@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,13 @@ import pytest
 from parties.canonical import job_digest
 from parties.jobs.id3 import Id3
 from parties.jobs.id3_exact import Exact
+from parties.jobs.id3_private import Private
 from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.millionaires import Millionaires
+from parties.settings import merge
 from parties.tables.schema import Schema
-from parties.trees.tree import Leaf, Split
+from parties.trees.tree import Leaf, Split, TreeFile
 from protocols import id3
 from smc.errors import InputError
 
@@ -66,3 +69,101 @@ def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
 def test_what_does_not_fit_the_word_is_refused() -> None:
     with pytest.raises(InputError, match="--delta"):
         Exact(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class").check()
+
+
+NOISY = {"epsilon": 1.0, "max_depth": 2}
+
+
+def noisy(**more: object) -> Id3:
+    return Id3(Id3Settings(**(NOISY | more)), SCHEMA, "class")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 2.0}, {"adjacency": "replace"}, {"quality": "gini"}, {"stop": "off"}, {"leaf_epsilon": 0.25},
+        {"trees": 2}, {"max_depth": 1}, {"max_rows": 10}, {"engine": "yao"},
+    ],
+)  # fmt: skip
+def test_every_parameter_of_the_noise_enters_the_job(change: dict[str, object]) -> None:
+    job = noisy(**change)
+    assert job_digest(job.specification()) != job_digest(noisy().specification())
+    assert Id3.agreed(json.loads(json.dumps(job.specification()))).specification() == job.specification()
+    assert not {"delta", "min_rows"} & set(job.specification())
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"quality": "gini"}, "quality is for a tree with noise: give epsilon"),
+        ({"trees": 3}, "trees is for a tree with noise"),
+        ({"epsilon": 1.0}, "max_depth is missing"),
+        (NOISY | {"min_rows": 5}, "min_rows asks for exact counts"),
+        (NOISY | {"delta": 0.5}, "delta is the exact tree's"),
+        (NOISY | {"leaf_epsilon": 2.0}, "at most epsilon"),
+        (NOISY | {"leaf_epsilon": 1.0}, "leaves nothing"),
+        (NOISY | {"max_depth": 201}, "--max-depth"),
+        (NOISY | {"quality": "entropy", "max_rows": 2**30}, "choose quality max"),
+        (NOISY | {"quality": "gini", "max_rows": 2**30}, "choose quality max"),
+    ],
+)
+def test_what_does_not_go_with_noise_is_refused_in_a_line(settings: dict[str, object], why: str) -> None:
+    with pytest.raises(InputError, match=why) as refused:
+        Id3(Id3Settings(**settings), SCHEMA, "class").learner.check()  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+
+
+def test_a_tree_that_never_stops_is_refused_if_it_would_be_too_large() -> None:
+    wide = Schema({f"a{i}": tuple("abcdefghij") for i in range(8)}, "a0")
+    with pytest.raises(InputError, match="10,000,000 leaves: choose a smaller max_depth"):
+        Id3(Id3Settings(epsilon=1, max_depth=7, stop="off"), wide, "a0").learner.check()
+    Id3(Id3Settings(epsilon=1, max_depth=7), wide, "a0").learner.check()
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), 2.0**-21])
+def test_no_epsilon_is_taken_that_is_none(value: float) -> None:
+    with pytest.raises(InputError, match="--epsilon: must be"):
+        merge(Id3Settings(), {"epsilon": float(value)})
+
+
+def test_epsilon_may_be_as_small_and_as_large_as_the_settings_say() -> None:
+    for epsilon in (2**-20, 1000):
+        for quality in ("max", "gini", "entropy"):
+            noisy(epsilon=epsilon, quality=quality, adjacency="replace").learner.check()
+
+
+@pytest.mark.parametrize("more", [{}, {"leaf_epsilon": 0.7}, {"trees": 5}, {"stop": "off"}, {"max_depth": 0}])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+def test_what_is_spent_is_epsilon_in_all(more: dict[str, object], adjacency: str) -> None:
+    """Levels one after the other, then the leaves; trees have different rows, and cost no more than one."""
+    spent = noisy(adjacency=adjacency, **more).spends
+    assert sum(one.epsilon * one.times for one in spent) == pytest.approx(1)
+    assert {(one.adjacency, one.delta, one.rho) for one in spent} == {(adjacency, 0, 0)}
+    assert Id3(Id3Settings(), SCHEMA, "class").spends == ()
+
+
+def test_the_depth_is_chosen_from_public_numbers_if_it_is_not_given() -> None:
+    chosen = [Private.completed(Id3Settings(epsilon=1, max_rows=rows), SCHEMA, "class") for rows in (10, 10**6)]
+    assert [one.max_depth for one in chosen] == [0, 2]
+    assert Private.completed(Id3Settings(epsilon=1, max_depth=7), SCHEMA, "class").max_depth == 7
+    assert Private.completed(Id3Settings(), SCHEMA, "class").max_depth is None
+
+
+def test_states_and_results_of_a_forest() -> None:
+    job = noisy(trees=2)
+    state = (id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1))
+    assert job.decode(json.loads(json.dumps(job.encode(state)))) == state
+    assert job.encode(job.beginning) is None
+    assert job.decode(None) == job.beginning == (id3.Open(), id3.Open())
+    assert [(job.steps(one), job.is_done(one)) for one in (job.beginning, state)] == [(0, False), (2, True)]
+    assert job.cut(state, 1) == (id3.Split(0, (id3.Open(), id3.Open())), id3.Leaf(1))
+    document = job.document(state)
+    assert (document["epsilon"], document["adjacency"], document["quality"]) == (1, "add-remove", "max")
+    assert len(document["trees"]) == 2
+    assert job.learner.state_of(TreeFile.parse(document)) == state
+    assert "tree 2: yes" in job.text(document, 0)
+    with pytest.raises(InputError, match="not a result of 1 trees"):
+        noisy().learner.state_of(TreeFile.parse(document))
+    with pytest.raises(InputError, match="made with noise"):
+        Id3(Id3Settings(), SCHEMA, "class").learner.state_of(TreeFile.parse(document))
+    assert any("e^1 (differential privacy)" in line for line in job.reveals("them"))

@@ -330,3 +330,19 @@ def test_to_know_less_never_permits_more(rules: list[Rule], asked: Request, attr
     less = replace(asked, numbers=numbers) if attribute in NUMBERS else replace(asked, **{attribute: None})
     strictness = ["permit", "ask", "deny"]
     assert strictness.index(decide(rules, less).effect) >= strictness.index(decide(rules, asked).effect)
+
+
+def test_exact_results_only_where_a_rule_says_so() -> None:
+    """A rule that permits anything else does not permit that; one that denies it says no by its name."""
+    exact, noisy = request(exact=True), request()
+    anything, consent = rule(name="anything"), rule(name="consent", exact=True, purpose="research")
+    for rules in ([], [anything], [rule(exact=False)], [rule(exact=True, purpose="teaching")]):
+        found = decide(rules, exact)
+        assert (found.effect, found.rules) == ("deny", ())
+        assert "this tells each party the other's number" in found.reason
+        assert "no rule permits it by exact = true" in found.reason
+    assert decide([consent], exact).effect == "permit"
+    assert decide([anything, consent], exact).rules == ("anything", "consent")
+    assert decide([consent], noisy).effect == "ask"
+    assert decide([consent, rule("deny", "no")], exact).rules == ("no",)
+    assert decide([rule("deny", "no exact", exact=True)], noisy).effect == "ask"

@@ -40,6 +40,7 @@ def test_a_rule_with_everything() -> None:
         delta.at_most = 0.01
         max_rows = {above = 10, below = 100_000}
         runs_today.below = 3
+        exact = false
         purpose = ["research", "teaching"]
         time = "08:00-18:00"
         weekdays = ["mon", "fri"]
@@ -47,7 +48,7 @@ def test_a_rule_with_everything() -> None:
         network = "192.0.2.0/24"
         """
     )
-    assert len(list(conditions(found))) == 16  # zone is none by itself
+    assert len(list(conditions(found))) == 17  # zone is none by itself
     assert found.max_rows.above == 10
     assert found.role == ("hospital", "university")
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from parties.tables.delimited import columns
 from parties.trees import prediction
 from parties.trees.prediction import predict
+from parties.trees.tree import Leaf
 from smc.errors import InputError
 from tests.support.trees import TENNIS, rows_of, write
 
@@ -41,6 +42,16 @@ def test_predictions_name_what_is_wrong_with_a_row(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the header lacks the column 'wind'"):
         predict(TENNIS, rows_of(outlook=[], humidity=[]))
     assert predict(TENNIS, rows_of(outlook=[], humidity=[], wind=[])) == []
+
+
+def test_trees_vote_and_the_first_decides_between_equals() -> None:
+    rows = rows_of(outlook=["sunny", "overcast"], humidity=["high", "high"], wind=["weak", "weak"])
+    assert predict(TENNIS, rows) == ["no", "yes"]
+    assert prediction.vote([TENNIS, Leaf("no"), Leaf("no")], rows) == ["no", "no"]
+    assert prediction.vote([TENNIS, Leaf("no"), Leaf("yes")], rows) == ["no", "yes"]
+    assert prediction.vote([Leaf("b"), Leaf("a")], rows) == ["b", "b"]
+    assert prediction.vote([Leaf("b"), Leaf("a"), Leaf("a")], rows) == ["a", "a"]
+    assert prediction.vote([TENNIS], rows_of(outlook=[], humidity=[], wind=[])) == []
 
 
 def test_scores_at_the_edges() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 
 from parties.trees.prediction import predict
 from parties.trees.text import to_dot, to_text
-from parties.trees.tree import MAX_DEPTH, Leaf, Node, Size, TreeFile, size
+from parties.trees.tree import MAX_DEPTH, Leaf, Node, Noise, Size, TreeFile, size
 from smc.errors import InputError
 from tests.support.trees import TENNIS, random_trees, rows_of, write
 
@@ -146,6 +147,34 @@ def test_size_against_its_definition(tree: Node) -> None:
         return Size(1 + sum(b.nodes for b in below), sum(b.leaves for b in below), 1 + max(b.depth for b in below))
 
     assert size(tree) == count(tree)
+
+
+@pytest.mark.parametrize("others", [(), (Leaf("no"),)])
+def test_a_tree_with_noise_is_read_as_it_was_written(tmp_path: Path, others: tuple[Leaf, ...]) -> None:
+    made = TreeFile(DIGEST, "play", None, TENNIS, Noise(0.1, "replace", "gini"), others)
+    made.dump(tmp_path / "tree.json")
+    assert TreeFile.load(tmp_path / "tree.json") == made
+    assert len(made.trees) == 1 + len(others)
+    assert (made.shown is TENNIS) == (not others)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"epsilon": 0}, "$.epsilon: must be a number > 0"),
+        ({"epsilon": True}, "$.epsilon: must be a number > 0"),
+        ({"epsilon": float("inf")}, "$.epsilon: must be a number > 0"),
+        ({"quality": 1}, "$.quality: must be a line of text"),
+        ({"delta": 0.1}, "$: must be an object with schema_digest and target and epsilon"),
+        ({"trees": [LEAF]}, "$.trees: must be a list of two trees or more"),
+        ({"trees": [LEAF, {}]}, "$.trees[1]: must be an object"),
+    ],
+)
+def test_what_is_wrong_with_a_tree_with_noise(change: dict[str, Any], complaint: str) -> None:
+    fields = {"schema_digest": DIGEST, "target": "play", "epsilon": 1.0, "adjacency": "replace", "quality": "max"}
+    what = {} if "trees" in change else {"tree": LEAF}
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        TreeFile.parse({**fields, **what, **change})
 
 
 def test_a_number_of_any_length_is_a_bad_delta(tmp_path: Path) -> None:

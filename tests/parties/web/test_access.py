@@ -14,7 +14,16 @@ from parties.web.login import Logins, is_from
 from parties.web.visits import MAX_FORM
 from tests.support.fake_node import ORIGIN, Browser, FakeNode
 
-PATHS = ["/", "/propose", "/audit", "/jobs/abcd", "/jobs/abcd/tree.json", "/jobs/abcd/figures/tree"]
+PATHS = [
+    "/",
+    "/propose",
+    "/audit",
+    "/budget",
+    "/budget/figure",
+    "/jobs/abcd",
+    "/jobs/abcd/tree.json",
+    "/jobs/abcd/figures/tree",
+]
 
 
 class Clock:

@@ -59,6 +59,11 @@ def test_every_call_of_the_operator_has_its_path(client: TestClient, node: FakeN
     assert client.post("/api/jobs/aaaa/approve").json()["state"] == "queued"
     assert client.post("/api/jobs/aaaa/cancel", json={"why": "späť"}).json()["why"] == "späť"
     assert client.post(f"/api/jobs/{A}/refuse", json={"why": "no"}).json()["ours"]["reason"] == "no"
+    assert [one["budget"] for one in get("/api/budget")] == [4, None]
+    assert get("/api/budget?group=4")[0]["spent"] > 4 * get("/api/budget")[0]["spent"] - 1e-9
+    simulated = [client.post("/api/budget/simulate", json={"epsilon": e}).json()["refused"] for e in (1.0, 3.0)]
+    assert simulated == [False, True]
+    assert get("/api/budget/register")["entry"] == {"party": "clinic-a"}
     assert [client.post("/api/login").json()["url"][-1] for _ in range(2)] == ["0", "1"]
 
 

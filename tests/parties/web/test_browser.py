@@ -277,7 +277,7 @@ def test_pages_fit_small_and_large_windows(site: Site, width: int, scheme: str) 
     page = site.signed_in()
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
-    for path in ("/", f"/jobs/{job.id}", f"/jobs/{done.id}", "/audit", "/propose"):
+    for path in ("/", f"/jobs/{job.id}", f"/jobs/{done.id}", "/audit", "/budget", "/propose"):
         page.goto(site.origin + path)
         if path.endswith(done.id):
             drawn(page)

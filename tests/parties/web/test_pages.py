@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from parties.operator.budget import Price
 from parties.operator.interface import Asked, Verdict
 from parties.trees.text import to_dot, to_text
-from parties.trees.tree import TreeFile, size
+from parties.trees.tree import Noise, TreeFile, size
 from parties.web import results, words
 from tests.support.fake_node import ORIGIN, Browser, FakeNode, tree, wide_tree
 from tests.support.hostile import HOSTILE
@@ -61,7 +62,7 @@ def test_what_others_wrote_is_text(node: FakeNode, browser: Browser, text: str) 
     done = node.add(**{**fields, "target": "readmitted"})
     node.finish(done.id)
     node.note(text, text, **{"field": text, text: [text]})
-    pages = ["/", "/audit", "/propose", *(f"/jobs/{job.id}" for job in (waiting, running, over, done))]
+    pages = ["/", "/audit", "/budget", "/propose", *(f"/jobs/{job.id}" for job in (waiting, running, over, done))]
     for path in [*pages, f"/propose?like={waiting.id}"]:
         answer = browser.get(path)
         assert answer.status_code == 200
@@ -248,6 +249,20 @@ def test_a_result_in_words_and_files(node: FakeNode, browser: Browser) -> None:
     assert browser.get(f"/jobs/{job.id}/result.json").json()["opened"] == node.result(job.id).opened
 
 
+def test_a_forest_with_noise_in_words(node: FakeNode, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = node.add()
+    node.finish(job.id)
+    made = TreeFile("5" * 64, "readmitted", None, tree(), Noise(0.5, "replace", "gini"), (tree(), tree()))
+    result = node.result(job.id).model_copy(update={"document": made.fields()})
+    monkeypatch.setattr(node, "result", lambda identifier: result)
+    text = " ".join(Elements(browser.get(f"/jobs/{job.id}").text).text.split())
+    assert "18 questions, 36 leaves, depth 4." in text
+    assert "3 trees, each of rows of its own, vote." in text
+    assert "with epsilon 0.5 for a row replaced, attributes compared by gini." in text
+    assert browser.get(f"/jobs/{job.id}/figures/tree").status_code == 200
+    assert "tree 3" in browser.get(f"/jobs/{job.id}/tree.txt").text
+
+
 @pytest.mark.parametrize("name", ["tree.json", "tree.svg", "figures/tree", "figures/bytes"])
 def test_there_is_no_result_before_the_end(node: FakeNode, browser: Browser, name: str) -> None:
     job = node.add()
@@ -339,3 +354,31 @@ def test_the_jobs_in_pages(node: FakeNode, browser: Browser) -> None:
         path = older[1] if older else None
     assert seen == [job.id for job in reversed(over)]
     assert browser.get("/?before=" + "0" * 32).status_code == 404
+
+
+def test_budgets_are_a_bar_a_table_and_what_each_job_cost(node: FakeNode, browser: Browser) -> None:
+    page = browser.get("/budget").text
+    assert page.count("<progress ") == 1, "a table without a budget has no bar"
+    assert 'max="4.0" value="2.25"' in page
+    assert "permute and flip: epsilon 0.75, delta 1e-12" in page
+    assert "over: it counts no more" in page
+    assert "none: nothing is refused" in page
+    figure = browser.get("/budget/figure?table=patients").json()
+    assert [trace["name"] for trace in figure["data"]] == ["spent", "budget"]
+    assert figure["data"][0]["y"] == [0, 1, 2, 2.5, 1.5, 2.25, 2.25]
+    assert figure["data"][1]["y"] == [4, 4]
+    assert browser.get("/budget/figure?table=visits").json()["data"][0]["y"] == []
+    assert browser.get("/budget/figure?table=other").status_code == 404
+
+
+def test_the_price_of_a_job(node: FakeNode, browser: Browser) -> None:
+    known = {"at": 0.0, "rho": 0.5, "delta": 0.0, "adjacency": "add-remove", "uses": ["discrete Laplace: epsilon 1"]}
+    price = Price(epsilon=1.0, **known)
+    spent = node.add(price=price.model_copy(update={"charged_at": "2026-03-01T12:00:00+00:00"}))
+    again = node.add(price=price.model_copy(update={"repeats": spent.id}))
+    for job in (spent, again):
+        node.finish(job.id)
+    assert "spent, <time" in browser.get(f"/jobs/{spent.id}").text
+    assert f"it returns the result of job {spent.id[:8]}" in browser.get(f"/jobs/{again.id}").text
+    rows = re.findall(r'<td data-label="epsilon">(.*?)</td>', browser.get("/").text)
+    assert rows == ["0", "1"]

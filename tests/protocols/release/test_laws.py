@@ -98,6 +98,9 @@ def test_coins_that_cannot_be_are_refused() -> None:
 SMALL: list[Law] = [
     *(OneSidedGeometric(scale, security) for scale in (Fraction(1), Fraction(5, 2)) for security in (1, 2)),
     *(DiscreteLaplace(scale, security) for scale in (Fraction(1), Fraction(5, 2)) for security in (1, 2)),
+    OneSidedGeometric(Fraction(1), 5),
+    DiscreteLaplace(Fraction(1), 4),
+    DiscreteLaplace(Fraction(5, 2), 3),
     OneSidedGeometric(Fraction(1, 1000)),
     DiscreteLaplace(Fraction(1, 1000)),
 ]

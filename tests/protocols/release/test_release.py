@@ -12,7 +12,7 @@ import pytest
 from protocols.release.choice import choice_law, noisy_choice
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laplace import DiscreteLaplace
-from protocols.release.laws import Law, netlist
+from protocols.release.laws import Law, netlist, sample
 from protocols.release.numbers import noisy_sums, sum_width
 from smc.circuit import evaluate
 from smc.counting import forecast
@@ -78,6 +78,17 @@ def test_large_batches_are_cut_and_opened_at_once(play, monkeypatch: pytest.Monk
     assert run.agreed_array.tolist() == (2 * np.arange(30) + 1 + drawn(NOISE, 13, 13, 4)).tolist()
     opened = [len(data) for step, data in run.recorders[0].sent if step == "reveal"]
     assert opened == [-(-30 * sum_width(5, NOISE) // 8)]
+
+
+@pytest.mark.parametrize("name", ["yao", "gmw"])
+@pytest.mark.parametrize("batch", [0, 1, 30])
+def test_samples_alone(play, monkeypatch: pytest.MonkeyPatch, name: str, batch: int) -> None:
+    def program(engine: Engine) -> Any:
+        monkeypatch.setattr(engine, "comfortable", 13 * NOISE.bits)
+        return engine.reveal(sample(engine, NOISE, batch))[0]
+
+    opened = bitpack.to_integers(play(seeded(program), name).agreed_array, signed=True)
+    assert opened == drawn(NOISE, *([13, 13, 4] if batch == 30 else [batch])).tolist()
 
 
 def expected_choices(own: np.ndarray, noise: np.ndarray) -> list[int]:

@@ -1,0 +1,84 @@
+"""The private tree as a black box: a whole tree of one level, its choice and the classes of its leaves, at once.
+
+An attribute of three values, two classes, and "stop", whose score with its bonus is one above the attribute's on table
+0. One row more raises the attribute's score alone, and tips the balance of classes in a leaf that was even: so both
+parts of epsilon are used, by the tree that is split and whose even leaf has the other class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from parties.analysis.losses import Outcomes
+from parties.checking.mechanism import Mechanism
+from protocols.counts import Indices, LevelCounts
+from protocols.release.tree import Forest, Problem, private_tree
+from protocols.tree import Leaf, Split, Tree
+from smc.engines import Engine
+
+EVEN = 3  # rows of each class in the leaf that is even
+VALUES, CLASSES = 3, 2
+
+
+def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
+    """ID3 with the quality `max`, `stop` and one level."""
+    problem = problem_of(epsilon, replaced)
+    tables = tables_of(problem.bonus, replaced)
+    what = f"rows by value and class {tables[0].tolist()}, or {EVEN} and {tables[1][1, 1]} of the second value"
+    return Mechanism("tree", what, float(epsilon), 0.0, draw(problem, tables))
+
+
+def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, int], Outcomes]:
+    """Trees of tables int64[values, classes]: a forest, every tree of which has the whole table."""
+
+    def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
+        whole = tables[table]
+        forest = replace(problem, trees=copies, max_rows=copies * int(whole.sum()))
+        own = whole // 2 if engine.party else whole - whole // 2
+        return np.array([_number(one) for one in private_tree(engine, forest, _Copies(own))], dtype=np.int64)
+
+    return outcomes
+
+
+class _Copies:
+    """The same rows in every tree."""
+
+    def __init__(self, own: Indices) -> None:
+        self._own = own
+
+    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
+        """See `protocols.release.tree.ForestCounts`: the roots, or the children of those that are split."""
+        classes = [lines for one in forest if not isinstance(one, Leaf) for lines in self._lines(one)]
+        values = (np.array([self._own] * len(classes)),) if attributes else ()
+        return LevelCounts(np.array(classes).reshape(-1, CLASSES), values)
+
+    def _lines(self, tree: Tree) -> list[Indices]:
+        return list(self._own) if isinstance(tree, Split) else [self._own.sum(axis=0)]
+
+
+def problem_of(epsilon: Fraction, replaced: bool) -> Problem:
+    """Of one tree; the bound on rows is that of all copies."""
+    return Problem((VALUES,), CLASSES, 1, max_depth=1, epsilon=epsilon, leaf_epsilon=epsilon / 2, replace=replaced)
+
+
+def tables_of(bonus: int, replaced: bool) -> tuple[Indices, Indices]:
+    """Rows by value and class. "stop" has the rows of class 0, those of the first two values, and the bonus."""
+    below = 1 + replaced  # what the attribute's score lies below that of "stop"
+    third = max(bonus - below, 0)
+    first = np.array([[third + 3, 0], [EVEN, EVEN], [0, third]])
+    second = first.copy()
+    second[1] += (-1, 1) if replaced else (0, 1)
+    return first, second
+
+
+def _number(tree: Tree) -> int:
+    """A tree of at most one level as a number."""
+    if isinstance(tree, Leaf):
+        return tree.label
+    assert isinstance(tree, Split)
+    labels = [child.label for child in tree.children if isinstance(child, Leaf)]
+    return CLASSES + sum(label * CLASSES**place for place, label in enumerate(labels))

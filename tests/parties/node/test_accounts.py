@@ -1,0 +1,216 @@
+"""What jobs cost a table, in the ledgers of two parties: once, never more than there is, never undone."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties.budget.account import BudgetError
+from parties.node.commitment import Commitments
+from parties.node.ledger import Ledger
+from parties.records import commit
+from parties.sources.settings import BudgetSettings
+from smc.errors import InputError
+from smc.meter import Cost
+from tests.support.ledgers import REPORT, Pair
+from tests.support.registry import registered
+
+COINS = [[1, 2, 3, 4], [5, 6, 7, 8]]
+ROWS = "ab" * 32
+
+
+@pytest.fixture
+def noisy(pair: Pair) -> Iterator[Pair]:
+    """Alice has a budget of 2, Bob none; both know the kind for tests."""
+    pair.parties[0].budget = BudgetSettings(epsilon=2)
+    pair.parties[0].crash()
+    with registered(("noisy", "tests.support.noisy:Noisy")):
+        yield pair
+
+
+def propose(pair: Pair, epsilon: float = 1.5, **more: Any) -> str:
+    fields = {"protocol": "noisy", "table": "days", "epsilon": epsilon, **more}
+    return pair.parties[0].ledger.propose(fields).id
+
+
+def agree(pair: Pair, epsilon: float = 1.5, **more: Any) -> str:
+    job = propose(pair, epsilon, **more)
+    pair.deliver()
+    pair.parties[1].ledger.decide(job, "approved")
+    pair.deliver()
+    return job
+
+
+def both(pair: Pair, job: str, party: int) -> Commitments:
+    digest = pair.parties[0].ledger.find(job).ours.proposal.digest
+    signed = [commit(one.who.identity, digest, ROWS) for one in pair.parties]
+    return Commitments(signed[party], signed[1 - party])
+
+
+def run(pair: Pair, job: str, repeats: str = "") -> None:
+    for party, one in enumerate(pair.parties):
+        assert one.ledger.begin(job) is not None
+        one.ledger.met(job, 0, "" if repeats else "yao", both(pair, job, party), repeats)
+        one.ledger.computed(job, COINS, Cost(1, 2, 3, 4), REPORT)
+        one.ledger.over(job)
+    pair.deliver()
+
+
+def spent(ledger: Ledger) -> list[str | None]:
+    return [entry.job for entry in ledger.entries(1000, None) if entry.kind == "spent"][::-1]
+
+
+def test_it_is_spent_with_the_start_and_only_then(noisy: Pair) -> None:
+    """Neither to propose nor to consent nor to begin costs anything; a crash later gives nothing back."""
+    job = agree(noisy)
+    alice = noisy.parties[0]
+    alice.ledger.begin(job)
+    assert spent(alice.ledger) == []
+    alice.ledger.met(job, 0, "yao")
+    assert spent(alice.ledger) == [job]
+    alice.crash()
+    assert spent(alice.ledger) == [job]
+    for _ in range(3):
+        assert alice.ledger.begin(job) is not None, "what is left is less than it asked for, but it has paid"
+        alice.ledger.met(job, 0, "yao")
+        alice.ledger.broke(job, "the link broke", Cost(1, 2, 3, 4))
+        alice.ledger.over(job)
+    alice.ledger.cancel(job)
+    assert spent(alice.ledger) == [job]
+    assert alice.ledger.accounts.account("days").spent == 1.5
+    alice.ledger.check(alice.path.parent / "log.json")
+
+
+def test_a_start_that_is_not_written_is_not_spent(noisy: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record, the entry and the state are one transaction: none of them is there without the others."""
+    job = agree(noisy)
+    alice = noisy.parties[0]
+    alice.ledger.begin(job)
+
+    def full(record: object) -> None:
+        raise sqlite3.OperationalError("disk full")
+
+    monkeypatch.setattr(alice.ledger, "_put", full)
+    with pytest.raises(sqlite3.OperationalError):
+        alice.ledger.met(job, 0, "yao")
+    alice.crash()
+    assert spent(alice.ledger) == []
+    assert alice.ledger.find(job).charged is None
+
+
+def test_what_does_not_fit_is_refused_when_it_is_proposed(noisy: Pair) -> None:
+    with pytest.raises(InputError, match=r"spent epsilon 0, asked 2\.5, left 2"):
+        propose(noisy, 2.5)
+    run(noisy, agree(noisy, 1.5))
+    with pytest.raises(InputError, match=r"spent epsilon 1\.5, asked 1, left 0\.5"):
+        propose(noisy, 1.0)
+    assert noisy.parties[1].ledger.accounts.account("days").fits([]), "a table without a budget"
+    run(noisy, agree(noisy, 0.5))
+    assert noisy.parties[0].ledger.accounts.account("days").left == 0
+
+
+def test_two_that_fit_one_by_one_only(noisy: Pair) -> None:
+    """Begun together, the second waits; when the first has paid, it is refused, and the peer hears the numbers."""
+    one, two = agree(noisy, 1.5), agree(noisy, 1.25)
+    alice, bob = noisy.parties
+    assert alice.ledger.begin(one) is not None
+    assert alice.ledger.begin(two) is None
+    assert alice.state(two) == "queued"
+    assert "another job under way" in alice.ledger.find(two).note
+    alice.ledger.met(one, 0, "yao", both(noisy, one, 0))
+    assert alice.ledger.begin(two) is None
+    assert alice.state(two) == "refused"
+    noisy.deliver()
+    assert bob.state(two) == "refused"
+    theirs = bob.ledger.find(two).theirs
+    assert theirs is not None
+    assert "spent epsilon 1.5, asked 1.25, left 0.5" in theirs.why
+    assert spent(alice.ledger) == [one]
+
+
+def test_the_last_look_is_in_the_transaction_that_spends(noisy: Pair) -> None:
+    job = agree(noisy)
+    alice = noisy.parties[0]
+    alice.ledger.begin(job)
+    alice.ledger.accounts._offers.tables["days"].settings.budget = BudgetSettings(epsilon=1)  # type: ignore[misc]
+    with pytest.raises(BudgetError, match=r"asked 1\.5, left 1"):
+        alice.ledger.met(job, 0, "yao")
+    assert spent(alice.ledger) == []
+    alice.ledger.unpaid(job, "too much")
+    assert alice.state(job) == "refused"
+
+
+def test_the_same_again_is_for_nothing_even_if_nothing_is_left(noisy: Pair) -> None:
+    first = agree(noisy, 1.5)
+    run(noisy, first)
+    again = agree(noisy, 1.5)
+    alice = noisy.parties[0].ledger
+    terms = alice.accounts.terms(alice.find(again))
+    assert [one.job.id for one in terms.earlier] == [first]
+    assert "left 0.5" in terms.refusal
+    run(noisy, again, repeats=first)
+    for party in noisy.parties:
+        assert party.state(again) == "done"
+        assert spent(party.ledger) == [first]
+        signed = party.ledger.find(again).ours.signed
+        assert signed is not None
+        assert signed.result["repeats"] == first
+    price = alice.accounts.price(alice.find(again))
+    assert price is not None
+    assert (price.repeats, price.charged_at) == (first, None)
+    alice.check(noisy.parties[0].path.parent / "log.json")
+    third = alice.accounts.earlier(alice.find(propose(noisy, 1.5)).ours.proposal)
+    assert [one.job.id for one in third] == [again, first]
+
+
+@pytest.mark.parametrize("fields", [{"epsilon": 0.25}, {"times": 1, "epsilon": 0.5, "column": "rain"}])
+def test_another_question_is_not_the_same(noisy: Pair, fields: dict[str, Any]) -> None:
+    run(noisy, agree(noisy, 0.5))
+    alice = noisy.parties[0].ledger
+    other = alice.find(propose(noisy, **fields)).ours.proposal
+    assert alice.accounts.earlier(other) == ()
+
+
+def test_the_order_of_questions_never_changes_the_price(noisy: Pair, tmp_path: Path) -> None:
+    """Whatever was asked before, and asked again in between."""
+    prices = {}
+    alice = noisy.parties[0].ledger
+    for order in itertools.permutations((0.1, 0.2, 0.3)):
+        before = alice.accounts.account("days").loss.epsilon
+        for epsilon in order:
+            job = agree(noisy, epsilon)
+            earlier = alice.accounts.terms(alice.find(job)).earlier
+            run(noisy, job, earlier[0].job.id if earlier else "")
+        prices[order] = alice.accounts.account("days").loss.epsilon - before
+    assert [float(price) for price in prices.values()] == [0.6, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("change", ["removed", "cheaper", "older", "unpaid"])
+def test_a_charge_that_somebody_has_changed(noisy: Pair, change: str) -> None:
+    """A row of the jobs says otherwise than the log: the node does not go on."""
+    job = agree(noisy)
+    run(noisy, job)
+    alice = noisy.parties[0]
+    (text,) = alice.connection.execute("SELECT record FROM jobs WHERE id = ?", (job,)).fetchone()
+    row = json.loads(text)
+    charged = row["charged"]
+    if change == "cheaper":
+        charged["uses"][0]["epsilon"] = 0.1
+    elif change == "older":
+        charged["at"] = (datetime.fromisoformat(charged["at"]) - timedelta(days=400)).isoformat(timespec="milliseconds")
+    elif change == "unpaid":
+        row["repeats"] = "ab" * 16
+    else:
+        row["charged"] = None
+    with alice.connection:
+        alice.connection.execute("UPDATE jobs SET record = ? WHERE id = ?", (json.dumps(row), job))
+    alice.crash()
+    with pytest.raises(InputError, match=r"what it has spent|the job that it repeats"):
+        alice.ledger.check(alice.path.parent / "log.json")

@@ -1,0 +1,45 @@
+"""Accounts of made-up tables: one with a budget that several jobs have used, one without."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from parties.budget import shown
+from parties.budget.account import Account, Charge
+from parties.jobs.spending import Spending
+from parties.operator.budget import Registered, Simulation, TableBudget
+from parties.sources.settings import BudgetSettings
+
+FOUR = BudgetSettings(epsilon=4, delta=1e-7, per="year")
+USES = [
+    (400, Spending("discrete Laplace", 1.0)),
+    (250, Spending("noisy maximum", 0.25, times=4)),
+    (90, Spending("discrete Laplace", 0.5)),
+    (3, Spending("permute and flip", 0.75, delta=1e-12)),
+]
+
+
+def account(table: str = "patients", budget: BudgetSettings | None = FOUR, group: int = 1, **more: Any) -> Account:
+    """Four jobs with the university, the first of which a year's window does not hold any more."""
+    now = more.pop("now", None) or datetime.now(UTC)
+    charges = [
+        Charge(now - timedelta(days=days), "patients", "university", f"{number + 1:032x}", (use,))
+        for number, (days, use) in enumerate(USES)
+    ]
+    return Account(table, budget, charges, now, group=group)
+
+
+class Budgets:
+    """The calls of an operator that are about budgets."""
+
+    def budget(self, group: int = 1) -> list[TableBudget]:
+        return [shown.table_budget(account(group=group)), shown.table_budget(account("visits", None, group))]
+
+    def simulate(self, job: dict[str, Any]) -> Simulation:
+        uses = (Spending("discrete Laplace", float(job["epsilon"])),)
+        known = account()
+        return shown.simulation(known, uses, known.refusal(uses) or "", "", False)
+
+    def register(self) -> Registered:
+        return Registered(entry={"party": "clinic-a"}, fingerprint="AB", signature="ab" * 64)
