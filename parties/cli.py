@@ -42,6 +42,14 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
+IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
+    "release": {
+        "check": (
+            "parties.commands.release_check:check_command",
+            "Does every mechanism keep its promise? A black-box test.",
+        ),
+    },
+}
 # numpy reads it when it is loaded: of linear algebra, which is not used here, it would start threads that spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -53,8 +61,40 @@ YOUNG_OBJECTS = 50_000  # before a collection: to load modules makes many object
 class _Lazy(click.Group):
     """A group that loads a command's module only when it is run: each start stays quick, that of --help too."""
 
+    within: str | None = None  # the group of kinds whose commands stand here
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS, *kinds.names()]
+        return [*self._others(), *self._kinds()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._others():
+            module, name = self._others()[cmd_name][0].split(":")
+            command: click.Command = getattr(importlib.import_module(module), name)
+            return command
+        if cmd_name not in self._kinds():
+            return None
+        from parties.commands.kinds import command_of
+
+        return command_of(self._kinds()[cmd_name])
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("What two parties can learn together"):
+            formatter.write_dl([(command, kinds.line(name)) for command, name in self._kinds().items()])
+        if self._others():
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, line) for name, (_, line) in self._others().items()])
+
+    def _kinds(self) -> dict[str, str]:
+        """The kinds of jobs that have their command here, by its name."""
+        return {kinds.command(name).split()[-1]: name for name in kinds.names() if kinds.group(name) == self.within}
+
+    def _others(self) -> dict[str, tuple[str, str]]:
+        """All other commands, by name: where each is, and its line in the list."""
+        return COMMANDS if self.within is None else IN_GROUPS.get(self.within, {})
+
+
+class _Whole(_Lazy):
+    """All commands, the groups of kinds among them."""
 
     def invoke(self, ctx: click.Context) -> Any:
         signals.begin()
@@ -63,25 +103,25 @@ class _Lazy(click.Group):
         except (KeyboardInterrupt, BrokenPipeError) as error:
             raise _EndedError from error
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            if not kinds.is_known(cmd_name):
-                return None
-            from parties.commands.kinds import command_of
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *kinds.GROUPS]
 
-            return command_of(cmd_name)
-        module, name = COMMANDS[cmd_name][0].split(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
-        return command
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in kinds.GROUPS:
+            return super().get_command(ctx, cmd_name)
+        group = _Lazy(cmd_name, help=kinds.GROUPS[cmd_name])
+        group.within = cmd_name
+        return group
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("What two parties can learn together"):
-            formatter.write_dl([(name, kinds.line(name)) for name in kinds.names()])
+            lines = [(name, kinds.line(name)) for name in self._kinds().values()]
+            formatter.write_dl([*lines, *kinds.GROUPS.items()])
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(cls=_Whole, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="smc")
 def cli() -> None:
     """Secure two-party computation: joint decision trees, comparisons and circuits."""

@@ -29,7 +29,9 @@ ALL = dict(commands())
 
 
 def test_all_are_listed() -> None:
-    names = {*COMMANDS, *kinds.names()}
+    typed = [tuple(kinds.command(name).split()) for name in kinds.names()]
+    assert set(typed) <= set(ALL)
+    names = {*COMMANDS, *(words[0] for words in typed)}
     assert names == {words[0] for words in ALL}
     shown = CliRunner().invoke(cli, ["--help"]).output
     assert all(f"  {name} " in shown for name in names)

@@ -16,7 +16,8 @@ import numpy as np
 from parties.analysis.losses import Outcomes
 from parties.checking.mechanism import Mechanism
 from protocols.counts import Indices, LevelCounts
-from protocols.release.tree import Forest, Problem, private_tree
+from protocols.release.tree import private_tree
+from protocols.release.tree_problem import Forest, Problem
 from protocols.tree import Leaf, Split, Tree
 from smc.engines import Engine
 

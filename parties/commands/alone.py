@@ -9,12 +9,14 @@ import click
 from rich.table import Table
 
 from parties import console, files
+from parties.bayes import Model
 from parties.commands.options import FILE, json_option
 from parties.tables import schema
 from parties.tables.delimited import columns
 from parties.trees import prediction
 from parties.trees.prediction import Score
 from parties.trees.tree import TreeFile
+from smc.errors import InputError
 
 
 @click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
@@ -36,15 +38,23 @@ def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out
 
 
 @click.command(epilog="Example:  smc predict --tree tree.json --data rows.csv")
-@click.option("--tree", "tree_file", type=FILE, required=True, help="A tree that `smc id3 --out` wrote.")
+@click.option("--tree", "tree_file", type=FILE, help="A tree that `smc id3 --out` wrote.")
+@click.option("--model", "model_file", type=FILE, help="A model that `smc release naive-bayes --out` wrote.")
 @click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV file.")
 @json_option
-def predict(tree_file: Path, data: Path, as_json: bool) -> None:
+def predict(tree_file: Path | None, model_file: Path | None, data: Path, as_json: bool) -> None:
     """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote."""
-    found = TreeFile.load(tree_file)
-    rows = columns(data)
-    labels = prediction.vote(found.trees, rows)
-    score = prediction.score(labels, rows.values[found.target]) if found.target in rows.values else None
+    if tree_file is not None and model_file is None:
+        tree = TreeFile.load(tree_file)
+        target, rows = tree.target, columns(data)
+        labels = prediction.vote(tree.trees, rows)
+    elif model_file is not None and tree_file is None:
+        model = Model.load(model_file)
+        target, rows = model.target, columns(data)
+        labels = model.predict(rows)
+    else:
+        raise InputError("give --tree or --model, one of the two")
+    score = prediction.score(labels, rows.values[target]) if target in rows.values else None
     if as_json:
         result: dict[str, Any] = {"predictions": labels}
         if score is not None:

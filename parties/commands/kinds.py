@@ -39,7 +39,7 @@ def command_of(name: str) -> click.Command:
 
     found = [one for one in parameters(kind.Settings) if not one.node]
     secret = f"\n\n{SEEN}" if any(one.role == "private" for one in found) else ""
-    example = f"Example:  smc {name} {kind.example or '--config party.toml'}"
+    example = f"Example:  smc {kinds.command(name)} {kind.example or '--config party.toml'}"
     whole = options_of(found)(run)
     return click.command(name, help=f"{inspect.cleandoc(kind.__doc__ or '')}{secret}", epilog=example)(whole)
 
@@ -62,6 +62,8 @@ def read_flags(found: list[Parameter], flags: Mapping[str, Any]) -> dict[str, An
         value = read.get(one.variable)
         if isinstance(value, str) and one.role == "private":
             value = read_private(one, value)
+        elif isinstance(value, tuple):
+            value = one.joined.join(value) or None
         elif isinstance(value, str) and one.type is tuple:
             value = tuple(part.strip() for part in value.split(",") if part.strip())
         read.pop(one.variable, None)
@@ -88,13 +90,15 @@ def _option(one: Parameter) -> Callable[[Command], Command]:
     help_ = one.help
     if one.role == "private":
         help_ += "; '-' reads it from standard input."
-    elif one.role == "public" and one.shown_default():
+    elif one.role == "public" and one.shown_default() and one.type is not bool:
         help_ += f"  [{one.shown_default()}]"
+    if one.type is bool:
+        return click.option(one.flag, one.variable, is_flag=True, default=None, help=help_)
     kind: Any = FILE if one.type is Path else click.Choice(one.choices) if one.choices else PLAIN.get(one.type, str)
     if one.role == "private":
         kind = str  # '-' must be possible, and what is wrong is said in one way
     column = one.metavar or ("COLUMN" if one.key == "target" else "LIST" if one.type is tuple else None)
-    return click.option(one.flag, one.variable, type=kind, metavar=column, help=help_)
+    return click.option(one.flag, one.variable, type=kind, metavar=column, help=help_, multiple=bool(one.joined))
 
 
 def _run(kind: type[Kind], config_file: Path | None, as_json: bool, flags: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from parties.trees.tree import TreeFile
     from protocols.counts import Rows
     from protocols.release import tree
+    from protocols.release.tree_problem import Problem
     from smc.counting import Program
     from smc.engines import Engine
 
@@ -32,9 +33,9 @@ class Private(Learner):
     bounded = False  # a node without rows may be split too
 
     @cached_property
-    def problem(self) -> tree.Problem:
+    def problem(self) -> Problem:
         """The protocol's view."""
-        from protocols.release import tree
+        from protocols.release.tree_problem import Problem
 
         settings = self.settings
         assert settings.epsilon is not None
@@ -43,7 +44,7 @@ class Private(Learner):
         epsilon = _exact(settings.epsilon)
         found = epsilon / 2 if settings.leaf_epsilon is None else _exact(settings.leaf_epsilon)
         chooses = min(settings.max_depth, len(self.domains) - (settings.stop == "off")) > 0
-        return tree.Problem(
+        return Problem(
             domains=self.domains,
             classes=self.classes,
             max_rows=settings.max_rows,

@@ -29,7 +29,22 @@ BUILT_IN = {  # where each is, and its line in the list of commands
     "equality": ("parties.jobs.equality:Equality", "Do both have the same number?"),
     "majority": ("parties.jobs.majority:Majority", "Which class do most rows of both parties have?"),
     "circuit": ("parties.jobs.circuit:Circuit", "Evaluate a Bristol circuit."),
+    "release-count": ("parties.jobs.release.count:Count", "How many rows of both parties are such, with noise?"),
+    "release-histogram": (
+        "parties.jobs.release.histogram:Histogram",
+        "How many have each value of a column, with noise?",
+    ),
+    "release-table": ("parties.jobs.release.table:Table", "How many have each combination of values, with noise?"),
+    "release-sum": ("parties.jobs.release.sum:Sum", "What do a column's numbers add up to, with noise?"),
+    "release-mean": ("parties.jobs.release.mean:Mean", "What is the mean of a column's numbers, with noise?"),
+    "release-median": ("parties.jobs.release.median:Median", "What is the median of a column's numbers, with noise?"),
+    "release-top": ("parties.jobs.release.top:Top", "Which values of a column are the most frequent, with noise?"),
+    "release-naive-bayes": (
+        "parties.jobs.release.naive_bayes:NaiveBayes",
+        "Learn a naive Bayes classifier, with noise.",
+    ),
 }
+GROUPS = {"release": "Ask for numbers and models with noise: differential privacy."}  # a kind GROUP-X is `smc GROUP X`
 
 
 @cache
@@ -45,6 +60,17 @@ def _others() -> dict[str, dict[str, EntryPoint]]:
 def names() -> tuple[str, ...]:
     """All kinds, the built-in ones first."""
     return (*BUILT_IN, *sorted(_others()))
+
+
+def group(name: str) -> str | None:
+    """The group of commands that the kind's command stands in."""
+    return next((group for group in GROUPS if name.startswith(f"{group}-")), None)
+
+
+def command(name: str) -> str:
+    """The command of a kind, as it is typed behind `smc`."""
+    found = group(name)
+    return name if found is None else f"{found} {name.removeprefix(found + '-')}"
 
 
 def is_known(name: str) -> bool:

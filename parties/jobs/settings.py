@@ -34,12 +34,15 @@ def _field(role: Role, default: object, title: str, help_: str, about: dict[str,
     return Field(default=default, title=title, description=help_, json_schema_extra={"role": role, **about}, **options)
 
 
-def public(default: object, title: str, help_: str, *, none: str = "", node: bool = False, **options: Any) -> AnyField:
+def public(
+    default: object, title: str, help_: str, *, none: str = "", node: bool = False, joined: str = "", **options: Any
+) -> AnyField:
     """A parameter that both parties must have the same.
 
-    `none` says what leaving it out means, "no limit" stands for an infinite number; `node`: only a node's job has it.
+    `none` says what leaving it out means, "no limit" stands for an infinite number; `node`: only a node's job has it;
+    `joined`: its flag may be given several times, and this stands between the texts then.
     """
-    return _field("public", default, title, help_, {"none": none, "node": node}, options)
+    return _field("public", default, title, help_, {"none": none, "node": node, "joined": joined}, options)
 
 
 def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -> AnyField:
@@ -104,6 +107,7 @@ class Parameter:
     argument: bool
     data: bool
     metavar: str | None
+    joined: str
 
     @property
     def flag(self) -> str:
@@ -127,6 +131,8 @@ class Parameter:
 
     def shown_default(self) -> str:
         """The default in words."""
+        if isinstance(self.default, bool):
+            return "yes" if self.default else "no"
         return self.none if self.default is None else str(self.default)
 
 
@@ -169,6 +175,7 @@ def _parameter(name: str, info: FieldInfo) -> Parameter:
         argument=about.get("argument", False),
         data=about.get("data", False),
         metavar=about.get("metavar"),
+        joined=about.get("joined", ""),
     )
 
 
@@ -183,4 +190,4 @@ def _type(annotation: Any) -> tuple[type, tuple[str, ...]]:
         return str, get_args(annotation)
     if origin is tuple:
         return tuple, ()
-    return (annotation if annotation in (int, float, str, Path) else str), ()
+    return (annotation if annotation in (int, float, bool, str, Path) else str), ()

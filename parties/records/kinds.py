@@ -107,7 +107,7 @@ class Proposed(Fields):
     peer_table: Text
     target: Text
     columns: list[Text]
-    parameters: dict[Text, int | float | Text | None]
+    parameters: dict[Text, bool | int | float | Text | None]
     exact: Text = ""  # what it means that a joint number is opened without noise, if one is
 
 

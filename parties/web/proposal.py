@@ -72,6 +72,8 @@ def read_field(one: Parameter, text: str) -> Any:
     """What was typed into a field, as a job file has it. `InputError` if it cannot be."""
     if one.type is tuple:
         return [part.strip() for part in re.split(r"[,\n]", text) if part.strip()]
+    if one.type is bool:
+        return text == "yes"
     if one.type not in (int, float):
         return text
     try:
@@ -104,7 +106,13 @@ def _like(job: JobView) -> dict[str, str]:
     features = [column for column in job.columns if column != job.target]
     about: dict[str, object] = {"target": job.target, "columns": ", ".join(features)}
     told = {name: value for name, value in {**about, **given}.items() if name in names and value}
-    texts = {name: ", ".join(map(str, v)) if isinstance(v, list | tuple) else str(v) for name, v in told.items()}
+    texts = {name: _text(value) for name, value in told.items()}
     head = {"protocol": job.protocol, "table": job.table, "peer_table": job.peer_table, "purpose": job.purpose}
-    zeros = {name: str(value) for name, value in given.items() if value == 0}
+    zeros = {name: _text(value) for name, value in given.items() if value == 0}
     return {**head, **texts, **zeros}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

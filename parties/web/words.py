@@ -112,6 +112,8 @@ def compact(value: object) -> str:
 def _value(value: object, none: str) -> str:
     if value is None:
         return none
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else shown(str(value), 60)
 
 

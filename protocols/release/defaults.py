@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from protocols.release.quality import QUALITIES
-from protocols.release.tree import Measure
+from protocols.release.tree_problem import Measure
 from smc.errors import InputError
 
 MOST_DEPTH = 5

@@ -37,106 +37,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from protocols.counts import Indices, LevelCounts
 from protocols.majority import count_inputs
 from protocols.opened import index_below
-from protocols.precision import count_width
-from protocols.release.choice import choice_law, noisy_argmax
+from protocols.release.choice import noisy_argmax
 from protocols.release.geometric import OneSidedGeometric
-from protocols.release.quality import QUALITIES, Quality
+from protocols.release.tree_problem import Forest, Problem
 from protocols.tree import Leaf, Open, Split, Tree, decided_levels
-from smc.circuit import Builder, Form, Integer, Netlist
+from smc.circuit import Builder, Form, Integer, Netlist, argmax
 from smc.engines import Bits, Engine
 from smc.errors import InputError
-
-Forest = tuple[Tree, ...]
-Measure = Literal["max", "gini", "entropy"]
-LEAST_EPSILON = Fraction(1, 1 << 20)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What both parties know and must agree on; `leaf_epsilon` is the part of epsilon for the classes of the leaves."""
-
-    domains: tuple[int, ...]  # number of values of each attribute, in the public order
-    classes: int
-    max_rows: int  # no party has more rows than this
-    max_depth: int
-    epsilon: Fraction
-    leaf_epsilon: Fraction
-    replace: bool = False  # whether neighbours differ by a row replaced, not by one added or removed
-    quality: Measure = "max"
-    stop: bool = True
-    trees: int = 1
-
-    def __post_init__(self) -> None:
-        if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1 or self.trees < 1:
-            raise InputError("a tree needs at least one class, one value per attribute and room for one row")
-        if self.max_depth < 0:
-            raise InputError("the maximum depth cannot be negative")
-        if self.epsilon < LEAST_EPSILON:
-            raise InputError(f"epsilon is {float(self.epsilon):g}, must be at least 2^-20")
-        if not 0 < self.leaf_epsilon <= self.epsilon:
-            raise InputError("the part of epsilon for the leaves must be above 0, and at most epsilon")
-        if self.levels and self.leaf_epsilon == self.epsilon:
-            raise InputError("epsilon for the leaves leaves nothing for the choice of attributes")
-
-    @property
-    def levels(self) -> int:
-        """The most levels at which a row takes part in a choice."""
-        return min(self.max_depth, len(self.domains) - (not self.stop)) if self.domains else 0
-
-    @property
-    def level_epsilon(self) -> Fraction:
-        """What the choices of a level may cost, for neighbours as the problem has them."""
-        return (self.epsilon - self.leaf_epsilon) / self.levels if self.levels else Fraction(0)
-
-    @property
-    def count_width(self) -> int:
-        """Bits of a count of the union."""
-        return count_width(2 * self.max_rows)
-
-    @property
-    def measure(self) -> Quality:
-        """How good a question is."""
-        return QUALITIES[self.quality](2 * self.max_rows)
-
-    def candidates(self, left: int) -> int:
-        """What a node chooses from that has so many attributes left; nothing to choose if it is one."""
-        return left + self.stop
-
-    def attribute_law(self, left: int) -> OneSidedGeometric:
-        """The noise on each candidate's score at a node with so many attributes left."""
-        epsilon = self.level_epsilon / (1 + self.replace)
-        return choice_law(epsilon, self.measure.sensitivity, True, self.candidates(left))
-
-    def class_law(self) -> OneSidedGeometric:
-        """The noise on each count of a leaf's classes."""
-        return choice_law(self.leaf_epsilon / (1 + self.replace), 1, True, self.classes)
-
-    @property
-    def bonus(self) -> int:
-        """What "stop" has more than its score."""
-        return round(2 * self.measure.sensitivity * (1 + self.replace) / self.level_epsilon)
-
-    def check(self) -> None:
-        """`InputError` if some noise or score cannot be had: here rather than in the middle of the run."""
-        if self.classes > 1:
-            self.class_law()
-        if self.levels:
-            self.measure.check()
-            self.attribute_law(len(self.domains))
-
-    @property
-    def beginning(self) -> Forest:
-        """Before anything is decided."""
-        return (Open(),) * self.trees
 
 
 class ForestCounts(Protocol):
@@ -200,17 +115,22 @@ def _check(problem: Problem, own: LevelCounts, nodes: int) -> None:
 
 
 @lru_cache(maxsize=64)
-def choice_netlist(
-    width: int, signed: bool, candidates: int, law: OneSidedGeometric, bonus: int, form: Form
-) -> Netlist:
-    """Scores and uniform bits in; the index of the greatest with its noise out. The last score has a bonus."""
+def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) -> Netlist:
+    """A score and uniform bits in; the score with its noise out, wide enough for it."""
     builder = Builder(form)
-    scores: list[Integer] = [builder.input(width, signed=signed) for _ in range(candidates)]
-    random = builder.input(law.bits * candidates)
-    noises = [law.draw(random[i * law.bits : (i + 1) * law.bits]) for i in range(candidates)]
+    score: Integer = builder.input(width, signed=signed)
+    builder.output(score.wide_add(law.draw(builder.input(law.bits))))
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form: Form) -> Netlist:
+    """The index of the greatest of some numbers, the first among equals. The last number has a bonus."""
+    builder = Builder(form)
+    values: list[Integer] = [builder.input(width, signed=signed) for _ in range(candidates)]
     if bonus:
-        scores[-1] = scores[-1].wide_add(bonus)
-    builder.output(noisy_argmax(scores, noises))
+        values[-1] = values[-1].wide_add(bonus)
+    builder.output(argmax(values))
     return builder.build()
 
 
@@ -226,10 +146,11 @@ def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]],
         with engine.session.phase("scores"):
             scores = measure.scores(engine, tables)
         with engine.session.phase("choice"):
+            add = noisy_netlist(scores.width, measure.signed, law, engine.form)
+            (noisy,) = engine.run(add, scores, engine.random(law.bits, len(tables)))
             bonus = problem.bonus if problem.stop else 0
-            netlist = choice_netlist(scores.width, measure.signed, candidates, law, bonus, engine.form)
-            columns = [scores.take(slice(i, len(tables), candidates)) for i in range(candidates)]
-            indices += engine.run(netlist, *columns, engine.random(law.bits * candidates, len(nodes)))
+            choose = greatest_netlist(noisy.width, measure.signed, candidates, bonus, engine.form)
+            indices += engine.run(choose, *(noisy.take(slice(i, None, candidates)) for i in range(candidates)))
     (opened,) = engine.reveal(Bits.join(indices))
     return index_below(opened, candidates, "a node's choice")
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from protocols.counts import LevelCounts
 from protocols.openings import index_width
-from protocols.release.tree import Forest, Problem, private_tree
+from protocols.release.tree import private_tree
+from protocols.release.tree_problem import Forest, Problem
 from protocols.tree import Leaf, Open, Split, Tree, walk
 from smc.counting import Answers, CountingEngine
 from smc.errors import InputError

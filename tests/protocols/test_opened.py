@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ from protocols.logarithm import open_logarithm
 from protocols.majority import majority
 from protocols.millionaires import NAMES, strict, three_way
 from protocols.opened import index_below
+from protocols.release.choice import choice_law
+from protocols.release.exact import exact_sums
+from protocols.release.median import noisy_median
+from protocols.release.top import noisy_top
 from protocols.tree import walk
 from smc.circuit import Builder
 from smc.engines import Engine, GmwEngine, make_engine
@@ -60,6 +65,15 @@ PROTOCOLS: dict[str, tuple[Callable[[Engine], Any], Callable[[Any], bool]]] = {
         lambda e: majority(e, NUMBERS[e.party].reshape(3, 4), 6),
         lambda found: found.min() >= 0 and found.max() < 3,
     ),
+    "median": (
+        lambda e: noisy_median(e, *NUMBERS.reshape(2, 3, 4), 6, choice_law(Fraction(1), 1, True, 12)),
+        lambda found: found.shape == (4,) and found.max() < 3,
+    ),
+    "top": (
+        lambda e: noisy_top(e, NUMBERS[e.party].reshape(3, 4), 2, 6, choice_law(Fraction(1), 2, True, 12)),
+        lambda found: found.shape == (2, 4) and (found[0] != found[1]).all(),
+    ),
+    "exact_sums": (lambda e: exact_sums(e, NUMBERS[e.party], 6), lambda found: found.shape == (12,)),
     "open_logarithm": (lambda e: open_logarithm(e, NUMBERS[e.party], 100, 0.1), lambda found: found.shape == (12,)),
     "circuit": (product, lambda found: found[0].shape == (12, 12)),
     "id3": (tree, is_tree),

@@ -74,11 +74,15 @@ class Processes:
         return ["--identity", f"{own}.key", "--certificate", f"{own}.crt", "--peer", f"{peer}.crt"]
 
     def listen(self, *arguments: object, peer: str = "b") -> tuple[subprocess.Popen[str], str]:
-        """Start party 0; the process and the address it listens on."""
+        """Start party 0; the process and the address it listens on, which stands behind its remarks."""
         process = self.start(*arguments, *self.link("a", peer), "--listen", "127.0.0.1:0")
         assert process.stderr is not None
-        line = process.stderr.readline().strip()
-        assert line.startswith("listening on "), line
+        said = []
+        while not (said and said[-1].startswith("listening on ")) and (line := process.stderr.readline()):
+            said.append(line.strip())
+        assert said, "it says nothing"
+        line = said[-1]
+        assert line.startswith("listening on "), said
         return process, line.removeprefix("listening on ")
 
     def pair(self, first: list[object], second: list[object]) -> tuple[Done, Done]:

@@ -14,6 +14,7 @@ from parties.jobs.id3_private import Private
 from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.millionaires import Millionaires
+from parties.jobs.settings import public_parameters
 from parties.settings import merge
 from parties.tables.schema import Schema
 from parties.trees.tree import Leaf, Split, TreeFile
@@ -130,6 +131,12 @@ def test_epsilon_may_be_as_small_and_as_large_as_the_settings_say() -> None:
     for epsilon in (2**-20, 1000):
         for quality in ("max", "gini", "entropy"):
             noisy(epsilon=epsilon, quality=quality, adjacency="replace").learner.check()
+
+
+def test_a_policy_can_bound_epsilon_and_an_exact_tree_has_none() -> None:
+    assert noisy(epsilon=0.5).parameters()["epsilon"] == 0.5
+    assert "epsilon" in [one.key for one in public_parameters(Id3Settings) if one.is_number]
+    assert "epsilon" not in Id3(Id3Settings(), SCHEMA, "class").parameters()
 
 
 @pytest.mark.parametrize("more", [{}, {"leaf_epsilon": 0.7}, {"trees": 5}, {"stop": "off"}, {"max_depth": 0}])

@@ -27,7 +27,10 @@ from tests.support.circuits import ADDER
 from tests.support.proposals import means_of
 from tests.support.registry import registered
 
-SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some", "much"), "play": ("yes", "no")}, "play")
+SCHEMA = Schema(
+    {"wind": ("weak", "strong"), "hours": ("1", "2.5", "4"), "rain": ("no", "some", "much"), "play": ("yes", "no")},
+    "play",
+)
 OVERLAP = ("overlap", "examples.overlap:Overlap")
 
 # Which kinds there are.
@@ -126,6 +129,25 @@ def fields(optional: dict[str, st.SearchStrategy[Any]], **always: Any) -> st.Sea
 AMOUNT = fields({"bits": st.integers(1, 64)}) | fields(
     {"bits": st.integers(7, 64), "of": st.sampled_from(["rows", "wind=weak", " rain = much "])}, table="days"
 )
+PRIVACY: dict[str, st.SearchStrategy[Any]] = {
+    "where": st.sampled_from(["wind = weak", "rain in [no, much]", "wind = weak and hours in ['1', 4] and play = yes"]),
+    "adjacency": st.sampled_from(["add-remove", "replace"]),
+    "max_rows": st.integers(100, 10**6),
+}
+BY: dict[str, st.SearchStrategy[Any]] = {"by": st.sampled_from([("rain",), ("play", "rain")])}
+EPSILON = st.sampled_from([0.01, 0.5, 1.0, 3.25])
+
+
+def noisy(
+    optional: dict[str, st.SearchStrategy[Any]] | None = None, exact: bool = True, **always: Any
+) -> st.SearchStrategy[dict[str, Any]]:
+    """A question about the table with an epsilon, or without noise."""
+    some = {**PRIVACY, **(optional or {})}
+    with_noise = EPSILON.flatmap(lambda epsilon: fields(some, table="days", epsilon=epsilon, **always))
+    without = {name: one for name, one in some.items() if name != "delta"}
+    return with_noise | fields(without, table="days", exact=True, **always)
+
+
 PUBLIC = {
     "id3": fields(
         {
@@ -147,6 +169,28 @@ PUBLIC = {
         lambda classes: fields({"bits": st.integers(1, 62)}, classes=tuple(classes))
     ),
     "circuit": fields({}, circuit="adder"),
+    "release-count": noisy(
+        {
+            "where": st.sampled_from(
+                ["wind = weak", "wind = weak; rain = much", "rain = no; rain in [no, much]; play = no"]
+            ),
+            "delta": st.sampled_from([1e-9, 1e-7]),
+        }
+    ),
+    "release-histogram": noisy(by="rain"),
+    "release-table": noisy(by=("wind", "rain")),
+    "release-sum": noisy(BY, of="hours"),
+    "release-mean": noisy(BY, of="hours"),
+    "release-median": noisy(BY, of="hours"),
+    "release-top": noisy({**BY, "first": st.integers(1, 3)}, of="hours"),
+    "release-naive-bayes": noisy(
+        {
+            "where": st.sampled_from(["rain in [no, much]", "wind = weak and hours in ['1', 4]"]),
+            "target": st.sampled_from(["play", "rain"]),
+            "columns": st.sampled_from([("wind",), ("wind", "hours")]),
+            "delta": st.sampled_from([1e-9, 1e-7]),
+        }
+    ),
 }
 JOBS = st.sampled_from(sorted(PUBLIC)).flatmap(
     lambda name: st.tuples(
@@ -194,10 +238,21 @@ def test_the_peer_reads_the_same_task(
     told = theirs.parameters()
     for key, value in {**what, **how}.items():
         if key in told and key != "circuit":
-            assert told[key] == (", ".join(value) if key == "classes" else value), key
+            assert told[key] == (meaning(name, key, value)), key
     defaults = {one.key: one.default for one in public_parameters(type(theirs).Settings)}
-    for key in defaults.keys() & told.keys() - job.keys() - {"classes", "target", "circuit", "max_rows"}:
+    from_table = {"classes", "target", "circuit", "max_rows", "columns"}
+    for key in defaults.keys() & told.keys() - job.keys() - from_table:
         assert told[key] == defaults[key], key
+
+
+def meaning(name: str, key: str, value: Any) -> Any:
+    """How a parameter is told: several names as one text, a predicate in its canonical words."""
+    if key == "where":
+        return {
+            "wind = weak and hours in ['1', 4] and play = yes": "wind = weak and hours in [1, 4] and play = yes"
+        }.get(value, value.replace("'1'", "1"))
+    several = {"classes": ["majority"], "by": kinds.names(), "columns": kinds.names()}
+    return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
 
 
 def test_what_a_table_says_comes_into_the_specification(means: Callable[[dict[str, Any]], Means]) -> None:
@@ -224,6 +279,7 @@ PRIVATE: dict[str, dict[str, Any]] = {
     "equality": {"value": NUMBER},
     "majority": {"classes": ["p", "q"], "counts": f"{NUMBER},7"},
     "circuit": {"circuit": "adder", "input": "0xdeadbeef"},
+    **{name: {} for name in kinds.BUILT_IN if name.startswith("release-")},
 }
 
 
@@ -283,7 +339,16 @@ GOOD: dict[str, dict[str, Any]] = {
     "equality": {},
     "majority": {"classes": ["p", "q"]},
     "circuit": {"circuit": "adder"},
+    "release-count": {"table": "days", "where": "wind = weak", "epsilon": 1},
+    "release-histogram": {"table": "days", "by": "rain", "epsilon": 1},
+    "release-table": {"table": "days", "by": ["rain", "play"], "epsilon": 1},
+    "release-sum": {"table": "days", "of": "hours", "epsilon": 1},
+    "release-mean": {"table": "days", "of": "hours", "exact": True},
+    "release-median": {"table": "days", "of": "hours", "epsilon": 1},
+    "release-top": {"table": "days", "of": "rain", "epsilon": 1},
+    "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
 }
+NOISY = [name for name in GOOD if name.startswith("release-") and "epsilon" in GOOD[name]]
 WRONG_NUMBERS = (-1, 10**100, 1.0, True, "1", [1], {})
 WRONG = [
     *((name, {"bits": value}, "bits") for name in ("millionaires", "equality") for value in (0, 65, *WRONG_NUMBERS)),
@@ -314,6 +379,32 @@ WRONG = [
     *(("id3", {"schema": value}, "schema") for value in ([], {}, {"attributes": []}, None)),
     *(("id3", {"columns": value}, "columns") for value in (["wind"], [])),
     *((name, {"value": 5}, "value") for name in ("millionaires", "equality")),
+    *(
+        (name, {"epsilon": value}, "epsilon")
+        for name in NOISY
+        for value in (0, -1, 2**-21, 17, float("nan"), "1", True)
+    ),
+    *((name, {"exact": True}, "exact") for name in NOISY),
+    *((name, {"exact": value}, "exact") for name in NOISY for value in (1, "yes", None)),
+    *((name, {"adjacency": value}, "adjacency") for name in NOISY for value in ("add", "remove", 1, None)),
+    *(
+        (name, {"where": value}, "where")
+        for name in NOISY
+        for value in ("wind=weak", "wind = week", "", 1, ["wind = weak"])
+    ),
+    *((name, {"max_rows": value}, "max-rows") for name in NOISY for value in (0, 2**31 + 1, *WRONG_NUMBERS)),
+    *((name, {"schema": value}, "schema") for name in NOISY for value in ([], {}, {"attributes": []}, None)),
+    *((name, {"schema": SCHEMA.public()}, "schema") for name in NOISY),
+    *(("release-count", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2, 5e-3)),
+    *((name, {"delta": 1e-9}, "delta") for name in NOISY if name not in ("release-count", "release-naive-bayes")),
+    *((name, {"of": value}, "of") for name in ("release-sum", "release-median") for value in ("rain", "", 1, None)),
+    *(("release-histogram", {"by": value}, "by") for value in ("hail", ["rain"], 1)),
+    *(("release-table", {"by": value}, "by") for value in ("rain", [], ["rain", "rain"], ["rain", ""], None)),
+    *(("release-top", {"first": value}, "first") for value in (0, 4, *WRONG_NUMBERS)),
+    *(
+        ("release-naive-bayes", {"columns": value}, "columns")
+        for value in ([], ["wind", "play"], ["rain", "wind"], "wind")
+    ),
     ("majority", {"counts": "1,2"}, "counts"),
     ("circuit", {"input": "0x1"}, "input"),
 ]
@@ -333,7 +424,8 @@ def test_what_no_honest_peer_specifies(
 def test_a_specification_lacks_nothing(name: str, means: Callable[[dict[str, Any]], Means]) -> None:
     """A default that one side would fill in is no agreement: what is not said is refused, field by field."""
     job = made(means, protocol=name, **GOOD[name])
-    keys = set(job.specification) - {"of"}  # without it the task is another one, which is whole
+    optional = {"of", "where"} if name in ("millionaires", "release-count") else set()
+    keys = set(job.specification) - optional  # without it the task is another one, which is whole
     for key in keys:
         told = refusal(changed(job, {}, left_out=key))
         assert key in told.replace("the specification names no protocol", "protocol"), told

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from protocols.counts import Indices, LevelCounts, RowCounts
 from protocols.release.dealing import Dealt, Whole, deal
 from protocols.release.laws import Law, netlist
-from protocols.release.tree import Forest, Problem, decided, private_tree
+from protocols.release.tree import decided, private_tree
 from protocols.release.tree_openings import KINDS, at_most, opened, with_forest
+from protocols.release.tree_problem import Forest, Problem
 from protocols.tree import Leaf, Open, Split, Tree, cut, walk
 from smc.circuit import evaluate
 from smc.counting import forecast
@@ -101,7 +102,8 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
         noise, left = Noise(depth), len(level[0][3])
         choices = [left] * len(level)
         if depth < made.max_depth and left and left + made.stop > 1:
-            drawn = noise.samples(made.attribute_law(left), left + made.stop, len(level))
+            candidates = left + made.stop
+            drawn = noise.samples(made.attribute_law(left), 1, len(level) * candidates).reshape(-1, candidates)
             choices = []
             for (_, _, rows, attributes), extra in zip(level, drawn, strict=True):
                 every = [

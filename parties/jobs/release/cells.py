@@ -1,0 +1,35 @@
+"""Rows told apart by columns: what histograms, tables and answers by groups have in common."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from parties.jobs.release.kind import Columns, ReleaseSettings
+from parties.jobs.release.reading import Question
+from parties.jobs.settings import public
+from parties.tables.schema import Schema
+
+
+class GroupSettings(ReleaseSettings):
+    """Those of a question that may be answered for each of several groups of rows."""
+
+    by: Columns | None = public(None, "By", "A group for each value of these columns", none="all rows are one group")
+
+
+def by_columns(settings: ReleaseSettings) -> tuple[str, ...]:
+    """The columns of groups."""
+    found: tuple[str, ...] | None = getattr(settings, "by", None)
+    return found or ()
+
+
+def labels(question: Question, schema: Schema) -> list[dict[str, str]]:
+    """What each cell says of its rows, in the order of the counts."""
+    return [dict(zip(question.by, values, strict=True)) for values in product(*question.domains(schema))]
+
+
+def words(question: Question, schema: Schema) -> str:
+    """The groups as part of a sentence; nothing for all rows."""
+    if not question.by:
+        return question.where.words()
+    each = " and ".join(f"{column} ({', '.join(question.where.values(column, schema))})" for column in question.by)
+    return f", for each value of {each}" + (f", of rows{question.where.words()}" if question.where.wanted else "")

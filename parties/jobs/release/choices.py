@@ -1,0 +1,102 @@
+"""Questions whose answer is a choice among public candidates: the index is opened, no number is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parties.jobs.kind import Document, Spending, State
+from parties.jobs.release.cells import GroupSettings, by_columns, labels
+from parties.jobs.release.kind import Name, Numbers, Release
+from parties.jobs.release.reading import Question, cells
+from parties.jobs.settings import public
+from parties.settings import required
+
+if TYPE_CHECKING:
+    from protocols.counts import Counts
+
+
+class ChoiceSettings(GroupSettings):
+    """Those of a choice among the values of a column."""
+
+    of: Name | None = public(None, "Of", "The column whose values are the candidates")
+
+
+class Choices(Release):
+    """A choice among the values of a column, for all rows or for each group."""
+
+    Settings = ChoiceSettings
+    settings: ChoiceSettings
+
+    @classmethod
+    def named(cls, settings: Any) -> tuple[str, ...]:
+        """See `Release.named`."""
+        return (*by_columns(settings), required(settings.of, f"{cls.name}.of"))
+
+    @property
+    def subject(self) -> str:
+        """See `Kind.subject`."""
+        assert self.settings.of is not None
+        return self.settings.of
+
+    @property
+    def target(self) -> str:
+        """See `Release.target`."""
+        return self.subject
+
+    @property
+    def groups(self) -> Question:
+        """The groups of rows."""
+        return Question(self.where, by_columns(self.settings))
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The values of the column that rows may have."""
+        return self.where.values(self.subject, self.schema)
+
+    @property
+    def group_labels(self) -> list[dict[str, str]]:
+        """What each group says of its rows."""
+        return labels(self.groups, self.schema)
+
+    @property
+    def width(self) -> int:
+        """Bits of an own number."""
+        return self.settings.max_rows.bit_length()
+
+    def check(self) -> None:
+        """See `Release.check`."""
+        Question(self.where, self.named(self.settings)).check(self.schema)
+        if not self.exact:
+            _ = self.law  # refused here if there is none
+
+    @property
+    def law(self) -> Any:
+        """The noise on each candidate; None if the answer is exact."""
+        raise NotImplementedError
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Kind.spends`: groups are disjoint."""
+        if self.exact:
+            return ()
+        return (Spending("report noisy max", float(self.epsilon), adjacency=self.settings.adjacency),)
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        return {f"choice {'without' if self.exact else 'with'} noise": 0 if state is None else len(state)}
+
+    def own_table(self, counts: Counts) -> Numbers:
+        """Own rows by value and group, int64[values, groups]."""
+        table = cells(counts, self.schema, self.target, Question(self.where, self.named(self.settings)))
+        return np.ascontiguousarray(table.reshape(len(self.group_labels), -1).T)
+
+    def answers(self, found: Sequence[Document]) -> Document:
+        """The result: an answer for each group."""
+        return {
+            "of": self.subject,
+            "by": list(self.groups.by),
+            "numbers": [{"cell": cell, **one} for cell, one in zip(self.group_labels, found, strict=True)],
+        }

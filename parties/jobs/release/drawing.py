@@ -1,0 +1,89 @@
+"""Noisy numbers as a picture: a bar each, with its interval. The text stays text in the SVG; lengths are inches."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from parties.jobs.release.presenting import INTERVAL, about, amount, label, shown
+from parties.trees.drawing import INK, MUTED, PALETTE, RULE
+
+Document = Mapping[str, Any]
+BAR, MARGIN, HEAD, FOOT = 0.34, 0.35, 0.85, 0.55
+PLOT, LONGEST_LABEL = 5.2, 60
+MOST = 100  # bars; the text has all numbers
+
+
+def draw_svg(document: Document) -> str:
+    """Draw a result as an SVG document, the same for the same result."""
+    from matplotlib import rc_context, rcdefaults, rcParams
+    from matplotlib.figure import Figure
+
+    from parties.trees.drawing import text_measure
+
+    bars = [one for one in document["numbers"] if one["value"] is not None][:MOST]
+    names = [_name(document, one) for one in bars]
+    values = [amount(one["value"]) for one in bars]
+    measure = text_measure()
+    left = MARGIN + max([measure(name, 9.0) for name in names], default=0) + 0.1
+    right = MARGIN + max([measure(value, 9.0) for value in values], default=0) + 0.1
+    title, notes = _title(document), about(document)
+    if bars and "low" in bars[0]:
+        notes.append(f"bars: {INTERVAL} interval of each number by itself")
+    width = max(left + PLOT + right, 2 * MARGIN + max(measure(title, 15.0), *(measure(note, 9.0) for note in notes)))
+    height = HEAD + 0.2 * len(notes) + BAR * max(len(bars), 1) + FOOT
+    style: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "smc", "font.family": "DejaVu Sans"}
+    output = io.StringIO()
+    with rc_context(), warnings.catch_warnings():
+        rcdefaults()  # whatever the user's own matplotlibrc says
+        rcParams.update(style)
+        warnings.filterwarnings("ignore", message="Glyph")
+        figure = Figure(figsize=(width, height))
+        figure.text(MARGIN / width, 1 - 0.42 / height, title, fontsize=14, weight="bold", color=INK, parse_math=False)
+        for i, note in enumerate(notes):
+            where = 1 - (0.68 + 0.2 * i) / height
+            figure.text(MARGIN / width, where, shown(note), fontsize=8.5, color=MUTED, parse_math=False)
+        size = (left / width, FOOT / height, (width - left - right) / width, BAR * max(len(bars), 1) / height)
+        _draw(figure.add_axes(size), bars, names, values)
+        figure.savefig(output, format="svg", metadata={"Title": title, "Creator": "smc", "Date": None})
+    return output.getvalue()
+
+
+def _draw(axes: Any, bars: list[Document], names: list[str], values: list[str]) -> None:
+    places = list(range(len(bars)))
+    amounts = [one["value"] for one in bars]
+    axes.barh(places, amounts, height=0.62, color=PALETTE[0], zorder=2)
+    if bars and "low" in bars[0]:
+        ends = [[one["low"] for one in bars], [one["high"] for one in bars]]
+        axes.hlines(places, *ends, color=INK, linewidth=1.3, zorder=3)
+        for end in ends:
+            axes.plot(end, places, "|", color=INK, markersize=7, markeredgewidth=1.3, zorder=3)
+    for place, value in zip(places, values, strict=True):
+        axes.annotate(
+            value, (1, place), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points",
+            va="center", fontsize=9, color=INK, annotation_clip=False, parse_math=False,
+        )  # fmt: skip
+    axes.set_ylim(len(bars) - 0.5, -0.5)
+    axes.set_yticks(places, names, fontsize=9, color=INK, parse_math=False)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=8.5, labelcolor=MUTED, color=RULE)
+    axes.grid(axis="x", color=RULE, linewidth=0.5, alpha=0.6, zorder=1)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(RULE)
+    axes.axvline(0, color=RULE, linewidth=1, zorder=1)
+
+
+def _name(document: Document, one: Document) -> str:
+    """The label of a bar: the value alone where one column tells the rows apart."""
+    by = document.get("by", [])
+    return shown(one["cell"][by[0]] if len(by) == 1 else label(one), LONGEST_LABEL)
+
+
+def _title(document: Document) -> str:
+    what = {"count": "Rows", "histogram": "Rows", "table": "Rows", "sum": "Sum", "mean": "Mean"}[document["question"]]
+    of = f" of {shown(document['of'], LONGEST_LABEL)}" if "of" in document else ""
+    by = f" by {shown(', '.join(document['by']), LONGEST_LABEL)}" if document.get("by") else ""
+    return what + of + by

@@ -1,0 +1,356 @@
+"""What every question with a noisy answer has: its settings, how it comes about, what it spends and reveals.
+
+A question is about rows of both parties that meet a predicate, told apart by some columns. Each party counts its own
+rows, once; what both open is a list of integers, the state. All that follows from these is the same for both.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from parties.jobs.kind import Document, File, Kind, KindSettings, Means, Opened, State, Step, Told
+from parties.jobs.release import presenting, reading
+from parties.jobs.release.noise import exact
+from parties.jobs.release.predicates import Predicate, canonical_text, parse
+from parties.jobs.settings import ENGINE, MAX_ROWS, BooleanEngine, output, own_file, public, public_parameters
+from parties.jobs.spending import EXACT, Adjacency
+from parties.settings import LocalPath, required
+from parties.tables import schema as schemas
+from parties.tables.schema import Schema
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Counts
+    from smc.counting import Program
+    from smc.engines import Engine
+
+Own = TypeVar("Own", bound="Release")
+Numbers = NDArray[np.int64]
+LEAST_EPSILON, MOST_EPSILON = 2.0**-20, 16.0
+COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
+
+Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=MOST_EPSILON, allow_inf_nan=False)]
+Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+
+
+class ReleaseSettings(KindSettings):
+    """What `smc release` commands have in common."""
+
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+    where: Annotated[str, Field(max_length=20_000)] | None = public(
+        None, "Where", "Only rows such as 'age in [young, middle] and sex = male'", none="all rows", joined="; "
+    )
+    epsilon: Epsilon | None = public(
+        None, "Epsilon", "Privacy loss: one row changes the chance of any answer by a factor of at most e^epsilon"
+    )
+    adjacency: Adjacency = public(
+        "add-remove", "Neighbours", "What is hidden: that a row is there at all, or what one row says (twice the noise)"
+    )
+    exact: Annotated[bool, Field(strict=True)] = public(
+        False, "Exact", "No noise: this tells each party the other's number"
+    )
+    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
+        MAX_ROWS, "Row bound", "Public bound: no party has more rows than that"
+    )
+    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
+
+
+class DrawnSettings(ReleaseSettings):
+    """What commands have besides whose answer is drawn."""
+
+    svg: LocalPath | None = output("Draw the numbers with their intervals.")
+
+
+class Release(Kind):
+    """A question with a noisy answer."""
+
+    Settings = ReleaseSettings
+    settings: ReleaseSettings
+    draws: ClassVar[bool] = False  # whether the answer is a picture, too
+    counts_several: ClassVar[bool] = False  # whether there may be several predicates
+
+    def __init__(self, settings: ReleaseSettings, schema: Schema) -> None:
+        """Settings in canonical form, and the schema of the columns that are read."""
+        super().__init__(settings)
+        self.schema = schema
+        self.predicates = parse(settings.where or "", schema)
+
+    # How a task comes about.
+
+    @classmethod
+    def canonical(cls: type[Own], settings: ReleaseSettings, schema: Schema) -> Own:
+        """The task of these settings, by a schema with more columns perhaps. `InputError` names what is wrong."""
+        predicates = parse(settings.where or "", schema)
+        if len(predicates) > 1 and not cls.counts_several:
+            raise InputError("where: one predicate only; several at once are for release count")
+        _check_privacy(settings)
+        columns = cls.named(settings)
+        _check_columns(settings, schema)
+        read = [column for predicate in predicates for column in predicate.columns]
+        text = canonical_text(predicates)
+        task = cls(settings.model_copy(update={"where": text}), reading.used(schema, [*columns, *read]))
+        task.check()
+        return task
+
+    @classmethod
+    def proposed(cls: type[Own], settings: KindSettings, means: Means) -> Own:
+        """See `Kind.proposed`: the bound of the table, unless the job has another."""
+        assert isinstance(settings, ReleaseSettings)
+        table, schema = means.required()
+        if "max_rows" not in settings.model_fields_set:
+            settings = settings.model_copy(update={"max_rows": table.max_rows})
+        return cls.canonical(settings, schema)
+
+    @classmethod
+    def agreed(cls: type[Own], specification: Mapping[str, Any]) -> Own:
+        """See `Kind.agreed`."""
+        settings = cls.settings_in(specification)
+        assert isinstance(settings, ReleaseSettings)
+        return cls.canonical(settings, Schema.from_public(specification.get("schema")))
+
+    @classmethod
+    def planned(cls: type[Own], settings: KindSettings) -> Own:
+        """See `Kind.planned`: the schema is a file."""
+        assert isinstance(settings, ReleaseSettings)
+        return cls.canonical(settings, schemas.load(required(settings.schema_file, f"{cls.name}.schema")))
+
+    @classmethod
+    def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
+        """See `Kind.alone`: the rows are a file too."""
+        from parties.tables import rows
+        from protocols.counts import RowCounts
+
+        assert isinstance(settings, ReleaseSettings)
+        task = cls.planned(settings)
+        path, target = required(settings.data, f"{cls.name}.data"), task.target
+        table = rows.load(path, task.schema, target, settings.max_rows)
+        domains = [len(task.schema.attributes[name]) for name in task.schema.features(target)]
+        counts = RowCounts(domains, len(task.schema.attributes[target]), table.rows, table.classes)
+        remark = "no budget is kept by this command: what it spends is yours to add up; a node keeps a budget"
+        if settings.exact:
+            remark = f"exact, without noise: {EXACT}"
+        return task, task.own_numbers(counts), [remark]
+
+    @classmethod
+    @abstractmethod
+    def named(cls, settings: Any) -> tuple[str, ...]:
+        """The columns that the settings name, besides those of the predicates. `InputError` if one is missing."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """`InputError` if the task makes no sense, or is too large."""
+
+    def specification(self) -> Document:
+        """See `Kind.specification`: with the schema of what is read."""
+        found = {one.key: self.value(self.settings, one) for one in public_parameters(self.Settings)}
+        what = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in found.items()
+            if value is not None and name not in ENGINE
+        }
+        return {"protocol": self.name, "schema": self.schema.public(), **what, **self.engine_fields()}
+
+    # What is said of it.
+
+    @property
+    def where(self) -> Predicate:
+        """The predicate, of a question that has one."""
+        return self.predicates[0]
+
+    @property
+    def target(self) -> str:
+        """The column by whose values a source counts."""
+        return next(iter(self.schema.attributes))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Kind.columns`."""
+        return tuple(self.schema.attributes)
+
+    def parameters(self) -> dict[str, Any]:
+        """See `Kind.parameters`: several columns are one text."""
+        found = super().parameters()
+        return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in found.items()}
+
+    @property
+    def exact(self) -> bool:
+        """See `Kind.exact`."""
+        return self.settings.exact
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon as it was written."""
+        assert self.settings.epsilon is not None
+        return exact(self.settings.epsilon)
+
+    @property
+    def replaced(self) -> bool:
+        """Whether neighbours differ by a row replaced."""
+        return self.settings.adjacency == "replace"
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        if self.exact:
+            told = f"We and {peer} both learn {self.learnt}, exactly: {EXACT}."
+        else:
+            told = f"We and {peer} both learn {self.learnt}, with noise that neither knows: {self.promise()}."
+        bound = f"that they are at most {self.settings.max_rows:,}"
+        return [
+            told,
+            f"{peer} learns nothing else of our rows, only {bound}.",
+            f"We learn nothing else of {peer}'s rows, only {bound}.",
+        ]
+
+    @property
+    @abstractmethod
+    def learnt(self) -> str:
+        """What both learn, a phrase."""
+
+    @property
+    def question(self) -> str:
+        """See `Kind.question`."""
+        return self.learnt
+
+    def promise(self) -> str:
+        """What is promised of one row, part of a sentence."""
+        one = "what one row says" if self.replaced else "whether one row is there"
+        factor = math.exp(self.settings.epsilon or 0)
+        return (
+            f"{one} changes the chance of any answer by a factor of at most e^{self.settings.epsilon:g} = {factor:.3g}"
+        )
+
+    # Whether it can be had here, and what it costs.
+
+    @property
+    def reads_table(self) -> bool:
+        """See `Kind.reads_table`."""
+        return True
+
+    def misfit(self, means: Means) -> str | None:
+        """See `Kind.misfit`."""
+        table, schema = means.required()
+        if self.settings.max_rows < table.max_rows:
+            return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
+        return schema.misfit(self.schema)
+
+    @property
+    @abstractmethod
+    def own_count(self) -> int:
+        """How many numbers each party brings."""
+
+    @property
+    def is_countable(self) -> bool:
+        """See `Kind.is_countable`."""
+        return self.own_count <= COUNTABLE
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`."""
+        own = np.zeros(self.own_count, dtype=np.int64)
+        return lambda engine: self.answer(engine, own)
+
+    # How it is run.
+
+    @abstractmethod
+    def own_numbers(self, counts: Counts) -> Numbers:
+        """This party's numbers, int64[own_count], from its counts."""
+
+    @abstractmethod
+    def answer(self, engine: Engine, own: Numbers) -> list[int]:
+        """The protocol: what is opened."""
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """See `Kind.open`: the rows are counted here, once; a session that goes on has the same noise and numbers."""
+        with means.counts(self.target, self.columns, self.settings.max_rows) as source:
+            own = self.own_numbers(source)
+            yield Opened(own, reading.fingerprint(source.fingerprint, own))
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`; `data` are this party's numbers."""
+        told(Step(0, self.own_count, start, "counting" if self.exact else "adding noise"))
+        return self.answer(engine, data)
+
+    # What it brings.
+
+    @property
+    def noise_fields(self) -> Document:
+        """What a result says of its noise besides epsilon."""
+        return {}
+
+    def document(self, state: State) -> Document:
+        """See `Kind.document`."""
+        about: Document = {"question": self.name.removeprefix("release-")}
+        if self.settings.where is not None:
+            about["where"] = self.settings.where
+        if self.exact:
+            about["exact"] = True
+        else:
+            about |= {"epsilon": self.settings.epsilon, "adjacency": self.settings.adjacency, **self.noise_fields}
+        return {**about, **self.found(state)}
+
+    @abstractmethod
+    def found(self, state: Sequence[int]) -> Document:
+        """The result proper, from what was opened."""
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        return presenting.text(document)
+
+    @classmethod
+    def picture(cls, document: Document) -> str | None:
+        """See `Kind.picture`: numbers with their intervals."""
+        if not cls.draws:
+            return None
+        from parties.jobs.release.drawing import draw_svg  # matplotlib takes its time to load
+
+        return draw_svg(document)
+
+    @classmethod
+    def files(cls) -> tuple[File, ...]:
+        """See `Kind.files`."""
+        if not cls.draws:
+            return super().files()
+        return (
+            *super().files(),
+            File(f"{cls.noun}.svg", "image/svg+xml", lambda found: cls.picture(found) or "", "svg"),
+        )
+
+
+def _check_privacy(settings: ReleaseSettings) -> None:
+    """`InputError` unless the answer is either noisy, by an epsilon, or exact."""
+    if settings.exact and settings.epsilon is not None:
+        raise InputError("exact: without noise there is no epsilon: give one or the other")
+    if not settings.exact and settings.epsilon is None:
+        raise InputError("epsilon: is missing: give the privacy loss, 1 for example, or exact, for no noise at all")
+
+
+def _check_columns(settings: ReleaseSettings, schema: Schema) -> None:
+    """`InputError` for a column that the schema does not have, or that one setting names twice."""
+    named = {key: getattr(settings, key, None) or () for key in ("by", "of", "columns", "target")}
+    named = {key: (given,) if isinstance(given, str) else given for key, given in named.items()}
+    for key, columns in named.items():
+        for column in columns:
+            if column not in schema.attributes:
+                hint = did_you_mean(column, schema.attributes)
+                raise InputError(
+                    f"{key}: {quoted(column)} is not an attribute of the schema{hint}; there are "
+                    f"{listed(schema.attributes)}"
+                )
+        if len(set(columns)) < len(columns):
+            raise InputError(f"{key}: name each column once, not {listed(columns)}")
+    if set(named["of"]) & set(named["by"]):
+        raise InputError("of: name another column than those of by")

@@ -1,0 +1,107 @@
+"""The noise on a question's numbers: its law and scale, what it spends, and how far it reaches.
+
+Intervals are computed from the ideal law, of which the law of the circuit is within 2^-40 (`protocols.release.laws`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.jobs.spending import Adjacency, Spending
+
+if TYPE_CHECKING:
+    from protocols.release.laws import Law
+
+Family: TypeAlias = Literal["discrete Laplace", "discrete Gaussian"]
+CONFIDENCE = 0.95  # of every interval by itself
+FINE = 512  # scales above that are computed on a coarser grid; intervals are rounded outwards
+_DECIMAL = Context(prec=60)
+
+
+def exact(value: float) -> Fraction:
+    """The decimal number that was written, not the binary one nearest to it."""
+    return Fraction(str(value))
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A law of noise on integers. `scale` is the sensitivity divided by epsilon, or the standard deviation sigma."""
+
+    family: Family
+    scale: Fraction
+    spending: Spending
+
+    def law(self, numbers: int) -> Law:
+        """The law for so many numbers, together within 2^-40 of the ideal one."""
+        from protocols.release.laws import SECURITY
+
+        security = SECURITY + max(0, numbers - 1).bit_length()
+        if self.family == "discrete Laplace":
+            from protocols.release.laplace import DiscreteLaplace
+
+            return DiscreteLaplace(self.scale, security)
+        from protocols.release.gaussian import discrete_gaussian
+
+        return discrete_gaussian(self.scale**2, security)
+
+    def reach(self, terms: int = 1, confidence: float = CONFIDENCE) -> int:
+        """The least r such that the sum of so many samples is in [-r, r] with that probability or more."""
+        coarseness = max(1.0, float(self.scale) / FINE)
+        law = self._law_of_sum(float(self.scale) / coarseness, terms)
+        middle = len(law) // 2
+        inside = law[middle] + np.concatenate([[0.0], np.cumsum(law[middle + 1 :] + law[middle - 1 : 0 : -1])])
+        found = int(np.flatnonzero(inside >= confidence - 1e-12)[0])
+        return found if coarseness == 1 else math.ceil((found + 1) * coarseness)
+
+    def _law_of_sum(self, scale: float, terms: int) -> NDArray[np.float64]:
+        """Probabilities of -n, ..., n - 1 for an n with next to nothing beyond, by the characteristic function."""
+        spread = scale * math.sqrt(2 * terms)
+        half = 1 << math.ceil(math.log2(12 * spread + 40 * scale + 4))
+        angle = 2 * np.pi * np.arange(2 * half) / (2 * half)
+        if self.family == "discrete Laplace":
+            alpha = math.exp(-1 / scale)
+            one: NDArray[Any] = (1 - alpha) ** 2 / (1 - 2 * alpha * np.cos(angle) + alpha**2)
+        else:
+            weights = np.exp(-(np.arange(-half, half) ** 2) / (2 * scale**2))
+            one = np.fft.fft(np.fft.ifftshift(weights / weights.sum())).real
+        return np.fft.fftshift(np.fft.ifft(one**terms).real)
+
+    def fields(self, unit: Fraction = Fraction(1)) -> dict[str, object]:
+        """As it stands in a result; the scale in the units of the numbers there."""
+        name = "scale" if self.family == "discrete Laplace" else "sigma"
+        return {"law": self.family, name: float(self.scale * unit)}
+
+
+def laplace(epsilon: Fraction, change: int, adjacency: Adjacency) -> Noise:
+    """Noise on integers of which one row changes all together by `change` at most: epsilon-private."""
+    scale = Fraction(change) / epsilon
+    return Noise("discrete Laplace", scale, Spending("discrete Laplace", float(epsilon), adjacency=adjacency))
+
+
+def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency) -> Noise:
+    """Noise on so many integers, each of which one row changes by 1 at most: (epsilon, delta)-private.
+
+    By zero-concentrated privacy (Bun, Steinke 2016): rho-zCDP is (rho + 2 sqrt(rho ln(1 / delta)), delta)-private, and
+    noise of sigma^2 = change^2 / (2 rho) is rho-zCDP, with the Euclidean change sqrt(numbers) (Canonne, Kamath, Steinke
+    2020 for the discrete law). Right for every epsilon, unlike sqrt(2 ln(1.25 / delta)) / epsilon, which needs
+    epsilon < 1. Sigma is rounded up, in decimal arithmetic, which is the same on every machine.
+    """
+    with localcontext(_DECIMAL) as context:
+        root = (context.ln(1 / _decimal(delta)) + _decimal(epsilon)).sqrt(context)
+        rho = (root - context.ln(1 / _decimal(delta)).sqrt(context)) ** 2
+        sigma = (numbers / (2 * rho)).sqrt(context)
+        kept = sigma.quantize(Decimal(10) ** (sigma.adjusted() - 5), ROUND_CEILING)
+    found = Fraction(kept)
+    spent = Spending("discrete Gaussian", rho=float(Fraction(numbers) / (2 * found**2)), adjacency=adjacency)
+    return Noise("discrete Gaussian", found, spent)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return _DECIMAL.divide(Decimal(value.numerator), Decimal(value.denominator))

@@ -1,0 +1,216 @@
+"""Which rows a question is about, in the schema's words: `age in [young, middle] and sex = male`.
+
+A predicate is a conjunction of conditions; each says which values of a column are wanted: `=`, `!=`, `in [...]`,
+`not in [...]`; `all` alone has none. Several predicates stand behind each other with `;` between them. A word with a
+space or a sign in it is written in quotes, single or double; a quote inside is doubled. The canonical text of a
+predicate names each column once, in the schema's order, with the wanted values in theirs: so two parties that mean the
+same write the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from parties.tables.schema import Schema
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+MAX_TEXT = 20_000  # characters of all predicates together
+
+_TOKEN = re.compile(
+    r"""(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<sign>!=|[=\[\],;])|(?P<word>[^\s=\[\],;'"!]+)|(?P<space>\s+)"""
+)
+_BARE = re.compile(r"""[^\s=\[\],;'"!]+""")
+_KEYWORDS = ("and", "in", "not")
+ALL = "all"  # a predicate without a condition, among several
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """The wanted values of some columns, both in the schema's order; without a condition all rows are meant."""
+
+    wanted: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns with a condition."""
+        return tuple(column for column, _ in self.wanted)
+
+    def values(self, column: str, schema: Schema) -> tuple[str, ...]:
+        """The wanted values of a column, all of them if there is no condition."""
+        return dict(self.wanted).get(column, schema.attributes[column])
+
+    def excludes(self, other: Predicate) -> bool:
+        """Whether no row can meet both."""
+        theirs = dict(other.wanted)
+        return any(not set(values) & set(theirs[column]) for column, values in self.wanted if column in theirs)
+
+    def text(self) -> str:
+        """The canonical text; `parse` is the inverse. Empty for all rows."""
+        return " and ".join(map(_condition, self.wanted))
+
+    def words(self) -> str:
+        """The predicate as part of a sentence."""
+        return " whose " + self.text() if self.wanted else ""
+
+
+def parse(text: str, schema: Schema) -> tuple[Predicate, ...]:
+    """The predicates in a text. `InputError` says what is wrong with it; a text of nothing is one of no condition."""
+    if len(text) > MAX_TEXT:
+        raise InputError(f"where: it has {len(text)} characters, at most {MAX_TEXT} are read")
+    parts: list[list[_Token]] = [[]]
+    for token in _tokens(text):
+        if token.is_sign(";"):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    if len(parts) > 1 and not all(parts):
+        raise InputError("where: there is nothing before or behind a ';'")
+    return tuple(_Reader(part, schema).predicate() for part in parts)
+
+
+def canonical_text(predicates: Iterable[Predicate]) -> str | None:
+    """The canonical text of predicates; None for a single one that has no condition."""
+    texts = [predicate.text() for predicate in predicates]
+    return None if texts == [""] else "; ".join(text or ALL for text in texts)
+
+
+@dataclass(frozen=True)
+class _Token:
+    """A word of the text, or a sign; what stood in quotes is never a sign or a keyword."""
+
+    text: str
+    kind: str
+
+    def is_sign(self, text: str) -> bool:
+        return self.kind == "sign" and self.text == text
+
+    def is_keyword(self, text: str) -> bool:
+        return self.kind == "word" and self.text.lower() == text
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    place = 0
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            rest = quoted(text[place:], 30)
+            why = "a quote that does not end" if text[place] in "'\"" else "'!' must be '!=', or stand in quotes"
+            raise InputError(f"where: cannot read {rest}: {why}")
+        place = match.end()
+        kind = match.lastgroup or ""
+        if kind == "quoted":
+            mark = match.group()[0]
+            yield _Token(match.group()[1:-1].replace(2 * mark, mark), kind)
+        elif kind != "space":
+            yield _Token(match.group(), kind)
+
+
+class _Reader:
+    """Reads one predicate from its words."""
+
+    def __init__(self, tokens: Sequence[_Token], schema: Schema) -> None:
+        self._tokens, self._schema, self._place = tokens, schema, 0
+
+    def predicate(self) -> Predicate:
+        found: dict[str, set[str]] = {}
+        if len(self._tokens) == 1 and self._tokens[0].is_keyword(ALL):
+            return Predicate()
+        while self._tokens:
+            column, values = self._read_condition()
+            found[column] = found.get(column, set(self._schema.attributes[column])) & values
+            if not found[column]:
+                raise InputError(f"where: no row can be such: no value of {quoted(column)} is left")
+            if self._place == len(self._tokens):
+                break
+            self._expect_keyword("and")
+        ordered = {
+            column: tuple(value for value in values if value in found[column])
+            for column, values in self._schema.attributes.items()
+            if column in found
+        }
+        kept = [(column, some) for column, some in ordered.items() if len(some) < len(self._schema.attributes[column])]
+        return Predicate(tuple(kept))
+
+    def _read_condition(self) -> tuple[str, set[str]]:
+        column = self._read_word("a column")
+        known = self._schema.attributes
+        if column not in known:
+            raise InputError(
+                f"where: {quoted(column)} is not an attribute of the schema{did_you_mean(column, known)}; "
+                f"there are {listed(known)}"
+            )
+        sign = self._next(f"'=', '!=', 'in' or 'not in' behind {quoted(column)}")
+        negative = sign.is_sign("!=") or sign.is_keyword("not")
+        if sign.is_keyword("not"):
+            self._expect_keyword("in")
+            values = self._read_list(column)
+        elif sign.is_keyword("in"):
+            values = self._read_list(column)
+        elif sign.is_sign("=") or sign.is_sign("!="):
+            values = {self._read_value(column)}
+        else:
+            raise InputError(
+                f"where: behind {quoted(column)} must stand '=', '!=', 'in' or 'not in', not {quoted(sign.text)}"
+            )
+        return column, set(known[column]) - values if negative else values
+
+    def _read_list(self, column: str) -> set[str]:
+        bracket = self._next("a list in brackets behind 'in'")
+        if not bracket.is_sign("["):
+            raise InputError(f"where: behind 'in' must stand a list in brackets, as in {column} in [a, b]")
+        values = {self._read_value(column)}
+        while not (sign := self._next("']' at the end of a list")).is_sign("]"):
+            if not sign.is_sign(","):
+                raise InputError(
+                    f"where: between the values of a list must stand ',', not {quoted(sign.text)}; "
+                    "a value with a space in it is written in quotes"
+                )
+            values.add(self._read_value(column))
+        return values
+
+    def _read_value(self, column: str) -> str:
+        value = self._read_word(f"a value of {quoted(column)}")
+        known = self._schema.attributes[column]
+        if value not in known:
+            raise InputError(
+                f"where: {quoted(column)} has no value {quoted(value)}{did_you_mean(value, known)}; "
+                f"it has {listed(known)}"
+            )
+        return value
+
+    def _read_word(self, what: str) -> str:
+        token = self._next(what)
+        if token.kind == "sign" or any(map(token.is_keyword, _KEYWORDS)):
+            raise InputError(f"where: {what} must stand where {quoted(token.text)} is; quotes make it a word")
+        return token.text
+
+    def _expect_keyword(self, keyword: str) -> None:
+        token = self._next(quoted(keyword))
+        if not token.is_keyword(keyword):
+            raise InputError(
+                f"where: {quoted(keyword)} must stand where {quoted(token.text)} is; "
+                "a word with a space or a sign in it is written in quotes"
+            )
+
+    def _next(self, what: str) -> _Token:
+        if self._place == len(self._tokens):
+            raise InputError(f"where: it ends where {what} must stand")
+        self._place += 1
+        return self._tokens[self._place - 1]
+
+
+def _condition(wanted: tuple[str, tuple[str, ...]]) -> str:
+    column, values = wanted
+    if len(values) == 1:
+        return f"{_word(column)} = {_word(values[0])}"
+    return f"{_word(column)} in [{', '.join(map(_word, values))}]"
+
+
+def _word(text: str) -> str:
+    """A word as it is read again."""
+    if _BARE.fullmatch(text) and text.lower() not in _KEYWORDS:
+        return text
+    return "'" + text.replace("'", "''") + "'"

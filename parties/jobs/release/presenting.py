@@ -1,0 +1,139 @@
+"""Noisy numbers as text for a terminal. Words of the schema may come from the peer: they are shown on one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from parties.jobs.release.noise import CONFIDENCE
+from parties.text import visible
+
+Document = Mapping[str, Any]
+INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
+
+
+def text(document: Document) -> str:
+    """A result in lines."""
+    lines = _model(document) if "classes" in document else _answers(document)
+    return "\n".join([*lines, *map(shown, about(document))]) + "\n"
+
+
+def about(document: Document) -> list[str]:
+    """What the numbers are of, and what noise they have."""
+    lines = [f"of rows where {document['where']}"] if "where" in document and document["question"] != "count" else []
+    if document.get("exact"):
+        return [*lines, "exact, without noise: each party can tell the other's number"]
+    epsilon = f"epsilon {document['epsilon']:g}" + (f", delta {document['delta']:g}" if "delta" in document else "")
+    noise = ""
+    if "law" in document:
+        name = "scale" if "scale" in document else "sigma"
+        noise = f"{document['law']} noise of {name} {document[name]:.4g}"
+        if "scale_of_rows" in document:
+            noise += f" on the sums, {document['scale_of_rows']:.4g} on the numbers of rows"
+        noise += ", "
+    return [*lines, f"{noise}{epsilon} ({document['adjacency']})"]
+
+
+def amount(value: float | None) -> str:
+    """A number for people; a dash for none."""
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def label(one: Document) -> str:
+    """What a number is of."""
+    if "of" in one:
+        return shown(one["of"])
+    return ", ".join(f"{shown(name)} = {shown(value)}" for name, value in one["cell"].items()) or "all rows"
+
+
+def shown(word: str, limit: int = 200) -> str:
+    """A word of the schema, on one line, cut."""
+    word = visible(word)
+    return word if len(word) <= limit else word[: limit - 1] + "…"
+
+
+def _answers(document: Document) -> list[str]:
+    numbers = document["numbers"]
+    by = document.get("by", [])
+    if len(by) == 2 and "margins" in document:
+        return _crossed(document)
+    places = [list(map(shown, by))] if by else [["of"]]
+    places += [list(map(shown, one["cell"].values())) if by else [label(one)] for one in numbers]
+    what = shown(document["of"]) if "of" in document else "rows"
+    title = {"mean": f"mean {what}", "median": f"median {what}", "sum": f"sum of {what}"}.get(
+        document["question"], what
+    )
+    found = [[title], *([_value(one)] for one in numbers)]
+    if "low" in numbers[0]:
+        found = [[title, INTERVAL], *([_value(one), _interval(one)] for one in numbers)]
+    lines = [[*place, *rest] for place, rest in zip(places, found, strict=True)]
+    if "total" in document and len(numbers) > 1:
+        lines += _sums(document, len(by))
+    return aligned(lines, len(by) or 1)
+
+
+def _sums(document: Document, columns: int) -> list[list[str]]:
+    """The lines of the margins of a table, and of the total."""
+    lines = []
+    if columns > 1:
+        for one in document.get("margins", ()):
+            cell = [shown(one["cell"][name]) if name in one["cell"] else "all" for name in document["by"]]
+            lines.append([*cell, _value(one), *([_interval(one)] if "low" in one else [])])
+    total = document["total"]
+    return [*lines, ["all"] * columns + [_value(total), *([_interval(total)] if "low" in total else [])]]
+
+
+def _crossed(document: Document) -> list[str]:
+    """A table of two columns, one down, one across, with its margins."""
+    down, across = document["by"]
+    cells = {tuple(one["cell"].values()): _value(one) for one in document["numbers"]}
+    margins = {
+        name: {m["cell"][name]: _value(m) for m in document["margins"] if name in m["cell"]} for name in (down, across)
+    }
+    lines = [[f"{shown(down)} \\ {shown(across)}", *map(shown, margins[across]), "all"]]
+    for value, total in margins[down].items():
+        lines.append([shown(value), *(cells[value, other] for other in margins[across]), total])
+    lines.append(["all", *margins[across].values(), _value(document["total"])])
+    if "low" not in document["total"]:
+        return aligned(lines, 1)
+    spread = [f"each cell ± {_spread(document['numbers'])}"]
+    for name, where in ((down, "row"), (across, "column")):
+        spread.append(f"each {where} ± {_spread([m for m in document['margins'] if name in m['cell']])}")
+    return [*aligned(lines, 1), f"{INTERVAL}: {', '.join(spread)}, all ± {_spread([document['total']])}"]
+
+
+def _spread(numbers: Sequence[Document]) -> str:
+    """Half the length of the intervals, which is one for all but for what their bounds cut off."""
+    return amount(max(max(one["high"] - one["noisy"], one["noisy"] - one["low"]) for one in numbers))
+
+
+def _model(document: Document) -> list[str]:
+    """A naive Bayes model: the counts of each class, then of each column's values."""
+    classes = document["classes"]
+    lines = [[f"{shown(document['target'])}", *map(shown, classes)], ["rows", *map(amount, classes.values())]]
+    for column, values in document["columns"].items():
+        lines += [[f"{shown(column)} = {shown(value)}", *map(amount, counts)] for value, counts in values.items()]
+    return aligned(lines, 1)
+
+
+def _value(one: Document) -> str:
+    return ", ".join(map(shown, one["first"])) if "first" in one else amount(one["value"])
+
+
+def _interval(one: Document) -> str:
+    return f"{amount(one['low'])} to {amount(one['high'])}"
+
+
+def aligned(lines: Iterable[Sequence[str]], left: int) -> list[str]:
+    """Columns of text, the first `left` of them flush left, all others flush right."""
+    table = list(lines)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(
+            f"{cell:<{width}}" if i < left else f"{cell:>{width}}"
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in table
+    ]

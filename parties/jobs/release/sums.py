@@ -1,0 +1,113 @@
+"""Questions whose answer is numbers that add up: counts and sums, each opened with noise of a public law."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parties.jobs.kind import Spending, State
+from parties.jobs.release.kind import Numbers, Release
+from parties.jobs.release.noise import Noise
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.engines import Engine
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some of a question's numbers: how many, the bound on a party's own, and their noise, None if they are exact."""
+
+    numbers: int
+    bound: int  # of the absolute value of an own number; of several units a row, for sums
+    signed: bool
+    noise: Noise | None
+
+    @property
+    def width(self) -> int:
+        """Bits of an own number, its sign included."""
+        return max(1, self.bound.bit_length() + self.signed)
+
+
+class Sums(Release):
+    """A question whose answer is numbers that add up."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Part, ...]:
+        """The numbers, in the order in which they are opened."""
+
+    @property
+    def own_count(self) -> int:
+        """See `Release.own_count`."""
+        return sum(part.numbers for part in self.parts)
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Kind.spends`."""
+        return tuple(part.noise.spending for part in self.parts if part.noise is not None)
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        return {"exact number" if self.exact else "number with noise": 0 if state is None else len(state)}
+
+    def check_sizes(self) -> None:
+        """`InputError` if a sum, or its noise, could be too large to be opened."""
+        from protocols.release.numbers import MOST_BITS, sum_width
+
+        for part in self.parts:
+            width = part.width + 1 if part.noise is None else sum_width(part.width, part.noise.law(part.numbers))
+            if width > MOST_BITS:
+                raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
+
+    def answer(self, engine: Engine, own: Numbers) -> list[int]:
+        """See `Release.answer`."""
+        from protocols.release.exact import exact_sums
+        from protocols.release.numbers import noisy_sums
+
+        found: list[int] = []
+        ends = [0, *accumulate(part.numbers for part in self.parts)]
+        for part, (start, end) in zip(self.parts, pairwise(ends), strict=True):
+            mine = own[start:end]
+            if part.noise is None:
+                sums = exact_sums(engine, mine, part.width, part.signed)
+            else:
+                sums = noisy_sums(engine, mine, part.width, part.noise.law(part.numbers), part.signed)
+            found += sums.tolist()
+        return found
+
+    @property
+    def noise_fields(self) -> dict[str, Any]:
+        """See `Release.noise_fields`: of the first part, in the units of its numbers."""
+        noise = self.parts[0].noise
+        return {} if noise is None else noise.fields(self.unit)
+
+    @property
+    def unit(self) -> Fraction:
+        """What one of the first part's numbers is worth."""
+        return Fraction(1)
+
+
+def number(
+    opened: int, reach: int | None, least: Fraction, greatest: Fraction, unit: Fraction = Fraction(1)
+) -> dict[str, Any]:
+    """A number for a result: as opened, within its bounds, and the interval; nothing but it if it is exact."""
+    if reach is None:
+        return {"value": plain(opened * unit)}
+    low, value, high = (min(max(x * unit, least), greatest) for x in (opened - reach, opened, opened + reach))
+    return {"value": plain(value), "noisy": plain(opened * unit), "low": plain(low), "high": plain(high)}
+
+
+def plain(value: Fraction) -> int | float:
+    """A fraction as a number of JSON."""
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def own_vector(*tables: Any) -> Numbers:
+    """Own counts of several tables one after the other, int64[numbers]."""
+    return np.concatenate([np.asarray(table, dtype=np.int64).reshape(-1) for table in tables])

@@ -1,0 +1,72 @@
+"""How many rows of both parties have each combination of values of several columns, with margins that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from parties.jobs.kind import Document
+from parties.jobs.release.histogram import Histogram
+from parties.jobs.release.kind import Columns, DrawnSettings
+from parties.jobs.release.postprocessing import consistent
+from parties.jobs.release.sums import number
+from parties.jobs.settings import public
+from parties.settings import required
+
+
+class TableSettings(DrawnSettings):
+    """`smc release table`."""
+
+    by: Columns | None = public(None, "By", "The columns whose values are counted together, with commas between them")
+
+
+class Table(Histogram):
+    """How many rows of both parties have each combination of values of some columns? Both learn noisy numbers.
+
+    A row counts for one cell only, so epsilon is spent once. The margins are sums of the cells and cost nothing more;
+    the cells are made consistent: none below 0, and their sum that of the noisy ones.
+    """
+
+    name = "release-table"
+    title = "Noisy table"
+    Settings = TableSettings
+    example = "--data mine.csv --schema schema.toml --by outcome,sex --epsilon 1 --config party.toml"
+    estimate_example = "--schema schema.toml --by outcome,sex --epsilon 1 "
+    noun = "table"
+
+    @classmethod
+    def named(cls, settings: Any) -> tuple[str, ...]:
+        """See `Release.named`."""
+        found: tuple[str, ...] = required(settings.by, f"{cls.name}.by")
+        return found
+
+    def found(self, state: Sequence[int]) -> Document:
+        """See `Release.found`: cells that are consistent, and the margins by each column."""
+        document = super().found(state)
+        (part,) = self.parts
+        if part.noise is None:
+            return document | {"margins": self._margins(np.array(state), np.array(state), None)}
+        noisy = np.array(state, dtype=np.int64)
+        whole = consistent(noisy, 2 * self.settings.max_rows)
+        for cell, value in zip(document["numbers"], whole.tolist(), strict=True):
+            cell["value"] = value
+        document["total"]["value"] = int(whole.sum())
+        return document | {"margins": self._margins(noisy, whole, part.noise)}
+
+    def _margins(self, noisy: Any, whole: Any, noise: Any) -> list[Document]:
+        """Sums of the cells by each column; the interval is that of the sum of the noisy cells."""
+        question = self.asked_for
+        domains = question.domains(self.schema)
+        shape = tuple(map(len, domains))
+        found = []
+        for axis, (column, values) in enumerate(zip(question.by, domains, strict=True)):
+            others = tuple(i for i in range(len(shape)) if i != axis)
+            sums, kept = (table.reshape(shape).sum(axis=others).tolist() for table in (noisy, whole))
+            reach = None if noise is None else noise.reach(whole.size // len(values))
+            most = Fraction(2 * self.settings.max_rows)
+            for value, opened, shown in zip(values, sums, kept, strict=True):
+                found.append({"cell": {column: value}, **number(opened, reach, Fraction(0), most), "value": shown})
+        return found

@@ -1,0 +1,92 @@
+"""The most frequent values of a column over the rows of both parties, of all or of each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from parties.jobs.kind import Document, Means
+from parties.jobs.release.cells import words
+from parties.jobs.release.choices import Choices, ChoiceSettings
+from parties.jobs.release.kind import Numbers
+from parties.jobs.settings import public
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Counts
+    from smc.counting import Program
+    from smc.engines import Engine
+
+
+class TopSettings(ChoiceSettings):
+    """`smc release top`."""
+
+    first: Annotated[int, Field(strict=True, ge=1, le=100)] = public(3, "First", "So many of the most frequent values")
+
+
+class Top(Choices):
+    """Which values of a column are the most frequent in the rows of both parties? Both learn them, in their order.
+
+    No number is opened. All places share epsilon: noise of the scale K / epsilon for the first K. Groups (--by) cost
+    nothing more.
+    """
+
+    name = "release-top"
+    title = "Most frequent values"
+    Settings = TopSettings
+    example = "--data mine.csv --schema schema.toml --of diagnosis --first 5 --epsilon 1 --config party.toml"
+    estimate_example = "--schema schema.toml --of diagnosis --epsilon 1 "
+    noun = "top"
+    settings: TopSettings
+
+    def check(self) -> None:
+        """See `Release.check`."""
+        if self.settings.first > len(self.wanted):
+            raise InputError(f"first: there are {len(self.wanted)} values of {self.subject!r} only")
+        super().check()
+
+    @property
+    def law(self) -> Any:
+        """See `Choices.law`: one noise for all places, see `protocols.release.top`."""
+        from protocols.release.choice import choice_law
+
+        groups, change = len(self.group_labels), self.settings.first * (2 if self.replaced else 1)
+        return None if self.exact else choice_law(self.epsilon, change, True, len(self.wanted) * groups)
+
+    @property
+    def own_count(self) -> int:
+        """See `Release.own_count`."""
+        return len(self.wanted) * len(self.group_labels)
+
+    @property
+    def learnt(self) -> str:
+        """See `Release.learnt`."""
+        many = self.settings.first
+        which = "the most frequent value" if many == 1 else f"the {many} most frequent values, in their order,"
+        return f"{which} of {self.subject} in the rows of both tables" + words(self.groups, self.schema)
+
+    def own_numbers(self, counts: Counts) -> Numbers:
+        """See `Release.own_numbers`: rows by value, group by group."""
+        return self.own_table(counts).reshape(-1)
+
+    def answer(self, engine: Engine, own: Numbers) -> list[int]:
+        """See `Release.answer`: the places of each group, one group after the other."""
+        from protocols.release.top import noisy_top
+
+        found = noisy_top(engine, own.reshape(len(self.wanted), -1), self.settings.first, self.width, self.law)
+        return found.T.reshape(-1).tolist()
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`."""
+        from protocols.release.top import count_top
+
+        values, groups = len(self.wanted), len(self.group_labels)
+        return lambda engine: count_top(engine, values, groups, self.settings.first, self.width, self.law)
+
+    def found(self, state: Sequence[int]) -> Document:
+        """See `Release.found`."""
+        table = np.array(state).reshape(-1, self.settings.first).tolist()
+        return self.answers([{"first": [self.wanted[index] for index in line]} for line in table])

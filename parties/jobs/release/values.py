@@ -1,0 +1,93 @@
+"""The values of a column as numbers: its categories, read as decimal numbers. So their bounds are public.
+
+All that is computed with is a whole multiple of one unit: the largest that makes every value whole. A missing value,
+`?`, is no number: a row that has it counts as one that is not meant.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from parties.tables.delimited import MISSING
+from parties.text import quoted
+from smc.errors import InputError
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
+MAX_UNITS = 1 << 40  # of a value
+
+
+@dataclass(frozen=True)
+class Values:
+    """The numbers of a column's categories, in their order; None for a missing value."""
+
+    numbers: tuple[Fraction | None, ...]
+
+    @property
+    def present(self) -> tuple[Fraction, ...]:
+        """The numbers that there are, at least one."""
+        return tuple(number for number in self.numbers if number is not None)
+
+    @property
+    def least(self) -> Fraction:
+        """The lower bound."""
+        return min(self.present)
+
+    @property
+    def greatest(self) -> Fraction:
+        """The upper bound."""
+        return max(self.present)
+
+    @property
+    def middle(self) -> Fraction:
+        """Half way between the bounds."""
+        return (self.least + self.greatest) / 2
+
+    def moved(self, by: Fraction) -> Values:
+        """All of them, less this."""
+        return Values(tuple(None if number is None else number - by for number in self.numbers))
+
+    @property
+    def unit(self) -> Fraction:
+        """The largest number of which all are whole multiples; 1 if all are 0."""
+        found = [number for number in self.present if number]
+        if not found:
+            return Fraction(1)
+        denominator = math.lcm(*(number.denominator for number in found))
+        return Fraction(math.gcd(*(int(number * denominator) for number in found)), denominator)
+
+    def whole(self) -> tuple[int, ...]:
+        """The numbers in units, 0 for a missing one."""
+        unit = self.unit
+        return tuple(0 if number is None else int(number / unit) for number in self.numbers)
+
+    def change(self, replaced: bool, groups: int) -> int:
+        """By how many units all sums of the groups together change at most for one row, which is in one group if any.
+
+        Added or removed: its own value. Replaced, by another row of a group, of another one, or of none: of one group
+        the difference of two values, or a value; of several groups two values.
+        """
+        whole = self.whole()
+        if not replaced:
+            return max(map(abs, whole))
+        if groups > 1:
+            return 2 * max(map(abs, whole))
+        return max(*whole, 0) - min(*whole, 0)
+
+
+def read(column: str, categories: tuple[str, ...], what: str) -> Values:
+    """The numbers of a column's categories. `InputError` says that `what` needs bounds if one is no number."""
+    for category in categories:
+        if category != MISSING and not _NUMBER.fullmatch(category):
+            raise InputError(
+                f"of: {what} needs bounds, which are public: the values that the schema gives {quoted(column)} must be "
+                f"numbers, and {quoted(category)} is none"
+            )
+    found = Values(tuple(None if text == MISSING else Fraction(text) for text in categories))
+    if not found.present:
+        raise InputError(f"of: {what} needs bounds: the schema gives {quoted(column)} no number")
+    if max(map(abs, (*found.whole(), *found.moved(found.middle).whole()))) > MAX_UNITS:
+        raise InputError(f"of: the values of {quoted(column)} are too many units of {float(found.unit):g}: round them")
+    return found

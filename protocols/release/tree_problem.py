@@ -1,0 +1,97 @@
+"""What both parties know and must agree on before a tree with noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from protocols.precision import count_width
+from protocols.release.choice import choice_law
+from protocols.release.geometric import OneSidedGeometric
+from protocols.release.quality import QUALITIES, Quality
+from protocols.tree import Open, Tree
+from smc.errors import InputError
+
+Forest = tuple[Tree, ...]
+Measure = Literal["max", "gini", "entropy"]
+LEAST_EPSILON = Fraction(1, 1 << 20)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What both parties know and must agree on; `leaf_epsilon` is the part of epsilon for the classes of the leaves."""
+
+    domains: tuple[int, ...]  # number of values of each attribute, in the public order
+    classes: int
+    max_rows: int  # no party has more rows than this
+    max_depth: int
+    epsilon: Fraction
+    leaf_epsilon: Fraction
+    replace: bool = False  # whether neighbours differ by a row replaced, not by one added or removed
+    quality: Measure = "max"
+    stop: bool = True
+    trees: int = 1
+
+    def __post_init__(self) -> None:
+        if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1 or self.trees < 1:
+            raise InputError("a tree needs at least one class, one value per attribute and room for one row")
+        if self.max_depth < 0:
+            raise InputError("the maximum depth cannot be negative")
+        if self.epsilon < LEAST_EPSILON:
+            raise InputError(f"epsilon is {float(self.epsilon):g}, must be at least 2^-20")
+        if not 0 < self.leaf_epsilon <= self.epsilon:
+            raise InputError("the part of epsilon for the leaves must be above 0, and at most epsilon")
+        if self.levels and self.leaf_epsilon == self.epsilon:
+            raise InputError("epsilon for the leaves leaves nothing for the choice of attributes")
+
+    @property
+    def levels(self) -> int:
+        """The most levels at which a row takes part in a choice."""
+        return min(self.max_depth, len(self.domains) - (not self.stop)) if self.domains else 0
+
+    @property
+    def level_epsilon(self) -> Fraction:
+        """What the choices of a level may cost, for neighbours as the problem has them."""
+        return (self.epsilon - self.leaf_epsilon) / self.levels if self.levels else Fraction(0)
+
+    @property
+    def count_width(self) -> int:
+        """Bits of a count of the union."""
+        return count_width(2 * self.max_rows)
+
+    @property
+    def measure(self) -> Quality:
+        """How good a question is."""
+        return QUALITIES[self.quality](2 * self.max_rows)
+
+    def candidates(self, left: int) -> int:
+        """What a node chooses from that has so many attributes left; nothing to choose if it is one."""
+        return left + self.stop
+
+    def attribute_law(self, left: int) -> OneSidedGeometric:
+        """The noise on each candidate's score at a node with so many attributes left."""
+        epsilon = self.level_epsilon / (1 + self.replace)
+        return choice_law(epsilon, self.measure.sensitivity, True, self.candidates(left))
+
+    def class_law(self) -> OneSidedGeometric:
+        """The noise on each count of a leaf's classes."""
+        return choice_law(self.leaf_epsilon / (1 + self.replace), 1, True, self.classes)
+
+    @property
+    def bonus(self) -> int:
+        """What "stop" has more than its score."""
+        return round(2 * self.measure.sensitivity * (1 + self.replace) / self.level_epsilon)
+
+    def check(self) -> None:
+        """`InputError` if some noise or score cannot be had: here rather than in the middle of the run."""
+        if self.classes > 1:
+            self.class_law()
+        if self.levels:
+            self.measure.check()
+            self.attribute_law(len(self.domains))
+
+    @property
+    def beginning(self) -> Forest:
+        """Before anything is decided."""
+        return (Open(),) * self.trees

@@ -1,0 +1,195 @@
+"""All questions with noisy answers between two nodes, and by the one-shot command between two processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties import cli
+from parties.bayes import Model
+from parties.jobs import kinds
+from parties.tables.delimited import columns
+from tests.support.nodes import Nodes, job, verified
+from tests.support.processes import Processes
+
+SCHEMA = """
+target = "outcome"
+[attributes]
+age = ["young", "middle", "old"]
+visits = ["0", "1", "2.5"]
+outcome = ["good", "bad"]
+"""
+AGES = ["young", "old", "old"]  # of a row's outcome, good, bad, bad
+
+
+def table(times: int) -> str:
+    """Rows: a third young, who have a good outcome, the others old and bad; 0 visits or 2.5, as many."""
+    rows = [f"{age},{visits},{'good' if age == 'young' else 'bad'}" for age, visits in product(AGES, ["0", "2.5"])]
+    return "age,visits,outcome\n" + "\n".join(rows * times) + "\n"
+
+
+ROWS = (table(100), table(200))  # 600 and 1,200 rows
+TRUE = {"young": 600, "middle": 0, "old": 1200}
+MISSED = 50  # a noisy count at epsilon 1 or more is further off with probability e^-50
+EPSILON = 8.0
+
+ASKED: dict[str, dict[str, Any]] = {
+    "release-count": {"where": "age in [young, middle]; age = old and outcome = good"},
+    "release-histogram": {"by": "age"},
+    "release-table": {"by": ["age", "outcome"]},
+    "release-sum": {"of": "visits"},
+    "release-mean": {"of": "visits", "by": ["outcome"]},
+    "release-median": {"of": "visits", "where": "visits != 0"},
+    "release-top": {"of": "age", "first": 2},
+    "release-naive-bayes": {"columns": ["age"], "delta": 1e-9},
+}
+
+
+def near(name: str, document: dict[str, Any]) -> None:
+    """The answer is the true one but for the noise."""
+
+    def values(lines: list[dict[str, Any]]) -> list[float]:
+        return [one["value"] for one in lines]
+
+    found = document.get("numbers", [])
+    if name == "release-count":
+        assert values(found) == [pytest.approx(600, abs=MISSED), pytest.approx(0, abs=MISSED)]
+    elif name == "release-histogram":
+        assert {one["cell"]["age"]: one["value"] for one in found} == pytest.approx(TRUE, abs=MISSED)
+    elif name == "release-table":
+        assert values(found) == pytest.approx([600, 0, 0, 0, 0, 1200], abs=MISSED)
+        assert sum(values(document["margins"])) == 2 * document["total"]["value"]
+    elif name == "release-sum":
+        assert values(found) == [pytest.approx(900 * 2.5, abs=3 * MISSED)]
+    elif name == "release-mean":
+        assert values(found) == pytest.approx([1.25, 1.25], abs=0.5)
+        assert all(one["low"] <= one["value"] <= one["high"] for one in found)
+    elif name == "release-median":
+        assert values(found) == [2.5]
+    elif name == "release-top":
+        assert [one["first"] for one in found] == [["old", "young"]]
+    else:
+        assert document["columns"]["age"]["old"] == pytest.approx([0, 1200], abs=4 * MISSED)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    nodes = Nodes(tmp_path_factory.mktemp("questions"))
+    nodes.furnish(ROWS, SCHEMA, ("", ""))
+    try:
+        nodes.start()
+        yield nodes
+    finally:
+        nodes.close()
+
+
+def test_the_cases_are_all_questions() -> None:
+    assert set(ASKED) == {name for name in kinds.BUILT_IN if kinds.group(name) == "release"}
+
+
+def test_all_questions_between_two_nodes(pair: Nodes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Proposed by either; both have the same answer, near the true one, signed and recorded."""
+    proposers = [pair.a, pair.b] * len(ASKED)
+    jobs = []
+    for proposer, (name, fields) in zip(proposers, ASKED.items(), strict=False):
+        asked = {"protocol": name, "table": "rows", "epsilon": EPSILON, **fields}
+        jobs.append(proposer.client.submit(asked).id)
+    for proposer, identifier in zip(proposers, jobs, strict=False):
+        other = pair.b if proposer is pair.a else pair.a
+        view = job(other, identifier)
+        assert "with noise that neither knows" in view.reveals[0]
+        assert view.parameters["epsilon"] == EPSILON
+        other.client.approve(identifier)
+    for identifier, name in zip(jobs, ASKED, strict=True):
+        left, right = pair.finished(identifier)
+        assert (left.state, right.state) == ("done", "done"), (name, left.why, right.why)
+        document = pair.a.client.result(identifier).document
+        assert pair.b.client.result(identifier).document == document
+        near(name, document)
+        opened = pair.a.client.result(identifier).opened
+        assert len(opened) == 1
+        assert sum(opened.values()) > 0
+        proposed = next(e for e in pair.b.client.audit(1000) if (e.kind, e.job) == ("proposed", identifier))
+        assert proposed.fields["parameters"]["exact"] is False
+        assert proposed.fields["parameters"]["adjacency"] == "add-remove"
+    for node in (pair.a, pair.b):
+        assert verified(node)["ok"]
+    model = tmp_path / "model.json"
+    model.write_text(json.dumps(pair.a.client.result(jobs[-1]).document))
+    (tmp_path / "new.csv").write_text("age,outcome\nyoung,good\nold,bad\nold,bad\n")
+    assert Model.load(model).predict(columns(tmp_path / "new.csv")) == ["good", "bad", "bad"]
+    capsys.readouterr()
+    assert cli.run(["predict", "--model", str(model), "--data", str(tmp_path / "new.csv"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] == 1
+
+
+def test_what_a_node_refuses(pair: Nodes) -> None:
+    """One line that names what is wrong, before anything is told to the peer."""
+    for fields, message in (
+        ({"protocol": "release-mean", "of": "age", "epsilon": 1}, "of: a mean needs bounds"),
+        ({"protocol": "release-count", "epsilon": 0}, "epsilon: must be >= "),
+        ({"protocol": "release-count", "epsilon": -1}, "epsilon: must be >= "),
+        ({"protocol": "release-count"}, "epsilon: is missing"),
+        ({"protocol": "release-count", "epsilon": 1, "exact": True}, "exact: without noise there is no epsilon"),
+        ({"protocol": "release-count", "epsilon": 1, "delta": 0.001}, "delta: must be less than one over"),
+        ({"protocol": "release-count", "epsilon": 1, "where": "aeg = old"}, "did you mean 'age'"),
+        ({"protocol": "release-histogram", "epsilon": 1}, "by"),
+        ({"protocol": "release-top", "of": "age", "first": 4, "epsilon": 1}, "first: there are 3 values of 'age' only"),
+    ):
+        with pytest.raises(Exception, match=message) as failed:
+            pair.a.client.submit({"table": "rows", **fields})
+        assert "\n" not in str(failed.value)
+
+
+# One-shot.
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    started = Processes(tmp_path)
+    for name, rows in zip("ab", ROWS, strict=True):
+        (tmp_path / f"{name}.csv").write_text(rows)
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    yield started
+    started.stop()
+
+
+def words(party: str, *more: object) -> list[object]:
+    return ["release", *more, "--data", f"{party}.csv", "--schema", "schema.toml"]
+
+
+def test_a_histogram_between_two_processes(processes: Processes) -> None:
+    done = processes.pair(
+        words("a", "histogram", "--by", "age", "--epsilon", EPSILON, "--json", "--svg", "ages.svg"),
+        words("b", "histogram", "--by", "age", "--epsilon", EPSILON),
+    )
+    assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
+    found = json.loads(done[0].out)
+    near("release-histogram", found)
+    assert f"old     {found['numbers'][2]['value']:,}" in done[1].out
+    assert "no budget is kept by this command" in done[1].err
+    assert "Rows by age" in (processes.directory / "ages.svg").read_text()
+
+
+def test_predicates_mean_the_same_however_they_are_written(processes: Processes) -> None:
+    """And without noise, if both say so: who does is warned."""
+    done = processes.pair(
+        words("a", "count", "--where", "age=old", "--where", "outcome != bad", "--exact", "--json"),
+        words("b", "count", "--where", "age not in [young, 'middle'] ; outcome = good", "--exact"),
+    )
+    assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
+    assert [one["value"] for one in json.loads(done[0].out)["numbers"]] == [1200, 600]
+    assert "this tells each party the other's number" in done[1].err
+
+
+def test_what_the_two_want_must_be_the_same(processes: Processes) -> None:
+    """The peer that asks for another adjacency, epsilon or for no noise is told so, and nothing is opened."""
+    done = processes.pair(words("a", "count", "--epsilon", 1, "--adjacency", "replace"), words("b", "count", "--exact"))
+    for one in done:
+        assert (one.code, one.out) == (4, "")
+        assert all(word in one.message for word in ("adjacency", "epsilon", "exact")), one.message

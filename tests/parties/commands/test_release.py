@@ -1,0 +1,120 @@
+"""`smc release`: its commands, and what is wrong with what an operator gives them, before a peer is looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from parties import cli
+from parties.cli import run
+from parties.jobs import kinds
+
+SCHEMA = '[attributes]\nage = ["young", "middle", "old"]\nvisits = [0, 1, 2]\noutcome = ["good", "bad"]\n'
+NAMES = [name.removeprefix("release-") for name in kinds.BUILT_IN if kinds.group(name) == "release"]
+
+WRONG = [
+    ("count", "epsilon: is missing: give the privacy loss"),
+    ("count --epsilon 0", "--epsilon: must be >= 9.536743164e-07, not 0"),
+    ("count --epsilon -1", "--epsilon: must be >= 9.536743164e-07, not -1"),
+    ("count --epsilon nan", "--epsilon: must be"),
+    ("count --epsilon inf", "--epsilon: must be"),
+    ("count --epsilon 1e-7", "--epsilon: must be >= 9.536743164e-07"),
+    ("count --epsilon 17", "--epsilon: must be <= 16, not 17"),
+    ("count --epsilon one", "Invalid value for '--epsilon'"),
+    ("count --epsilon 1 --exact", "exact: without noise there is no epsilon"),
+    ("count --epsilon 1 --delta 0.1", "delta: must be less than one over the greatest number of rows, 1 / 131070"),
+    (
+        "count --epsilon 1 --max-rows 4 --delta 0.125",
+        "delta: must be less than one over the greatest number of rows, 1 / 8",
+    ),
+    ("count --epsilon 1 --delta 0", "--delta: must be > 0, not 0"),
+    ("count --exact --delta 1e-9", "exact: without noise there is no delta"),
+    ("count --epsilon 1 --adjacency other", "Invalid value for '--adjacency'"),
+    ("count --epsilon 1 --where age", "where: it ends where"),
+    ("count --epsilon 1 --where aeg=old", "where: 'aeg' is not an attribute of the schema (did you mean 'age'?)"),
+    ("histogram --epsilon 1", "--by is missing: give the flag, or set by under [release-histogram]"),
+    ("histogram --epsilon 1 --by town", "by: 'town' is not an attribute of the schema"),
+    ("histogram --epsilon 1 --by age --where age=old;age=young", "where: one predicate only"),
+    ("table --epsilon 1 --by age,age", "by: name each column once"),
+    ("sum --epsilon 1", "--of is missing"),
+    ("sum --epsilon 1 --of age", "of: a sum needs bounds, which are public: the values that the schema gives 'age'"),
+    ("mean --epsilon 1 --of age", "of: a mean needs bounds, which are public"),
+    ("median --epsilon 1 --of outcome", "of: a median needs bounds, which are public"),
+    ("mean --epsilon 1 --of visits --by visits", "of: name another column than those of by"),
+    ("top --epsilon 1 --of age --first 4", "first: there are 3 values of 'age' only"),
+    ("top --epsilon 1 --of age --first 0", "--first: must be >= 1, not 0"),
+    ("naive-bayes --epsilon 1", "no target: give --target COLUMN"),
+    ("naive-bayes --epsilon 1 --target age --columns age", "columns: name one at least, and not the target"),
+    ("naive-bayes --epsilon 1 --target age --columns aeg", "columns: 'aeg' is not an attribute"),
+    ("count --epsilon 1 --data no.csv", "no.csv"),
+    ("coun --epsilon 1", "No such command 'coun'"),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("place")
+    (directory / "schema.toml").write_text(SCHEMA)
+    (directory / "mine.csv").write_text("age,visits,outcome\nold,1,bad\n")
+    return directory
+
+
+@pytest.mark.parametrize(("line", "message"), WRONG, ids=[line for line, _ in WRONG])
+def test_what_is_wrong_is_a_line(
+    line: str, message: str, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    more = [] if "--data" in line else ["--data", "mine.csv"]
+    common = [] if line.startswith("coun ") else ["--schema", "schema.toml", *more, "--listen", "127.0.0.1:0"]
+    assert run(["release", *line.split(), *common]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("smc: ")
+    assert told.err.count("\n") == 1
+    assert message in told.err
+
+
+def test_the_questions_are_commands_of_a_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "  release " in shown
+    assert "release-count" not in shown
+    assert run(["release", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for name in NAMES:
+        assert f"  {name} " in shown
+        assert run(["release", name, "--help"]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert f"Example: smc release {name} --data mine.csv" in told
+    assert run(["release-count"]) == 2
+    capsys.readouterr()
+
+
+def test_a_plain_command_in_a_group(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group has other commands than those of its kinds, too."""
+    monkeypatch.setitem(cli.IN_GROUPS, "release", {"plain": ("parties.commands.alone:predict", "A plain one.")})
+    assert run(["release", "--help"]) == 0
+    assert "plain  A plain one." in capsys.readouterr().out
+    assert run(["release", "plain", "--help"]) == 0
+    assert "--model FILE" in capsys.readouterr().out
+
+
+def test_an_estimate(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    words = ["--schema", "schema.toml", "--by", "age", "--epsilon", "1", "--json"]
+    assert run(["estimate", "release-histogram", *words]) == 0
+    assert '"and_gates"' in capsys.readouterr().out
+
+
+def test_a_table_of_the_party_file(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings of a question stand under its kind's name; a flag wins."""
+    monkeypatch.chdir(place)
+    (place / "party.toml").write_text('[release-count]\nschema = "schema.toml"\ndata = "mine.csv"\nepsilon = 17\n')
+    assert run(["release", "count", "--config", "party.toml"]) == 2
+    assert "party.toml: release-count.epsilon: must be <= 16, not 17" in capsys.readouterr().err
+    (place / "party.toml").write_text('[release-count]\nschema = "schema.toml"\nexact = true\nwhere = "age = odl"\n')
+    assert run(["release", "count", "--config", "party.toml"]) == 2
+    assert "did you mean 'old'" in capsys.readouterr().err

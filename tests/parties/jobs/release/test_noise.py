@@ -1,0 +1,95 @@
+"""How far noise reaches, against exact sums of probabilities; and the numbers of the textbook mechanisms."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parties.jobs.release.noise import CONFIDENCE, Noise, exact, gauss, laplace
+from parties.jobs.spending import Spending
+
+NONE = Spending("none")
+HALF = 1 << 11
+
+
+def probabilities(noise: Noise, terms: int) -> np.ndarray:
+    """The law of the sum on -HALF .. HALF, straight from the definition and by convolution."""
+    x = np.arange(-HALF, HALF + 1)
+    s = float(noise.scale)
+    weights = np.exp(-np.abs(x) / s) if noise.family == "discrete Laplace" else np.exp(-(x**2) / (2 * s * s))
+    one = np.where(weights < 1e-30, 0, weights / weights.sum())
+    law = one
+    for _ in range(terms - 1):
+        law = np.convolve(law, one, mode="same")
+    return law
+
+
+@pytest.mark.parametrize("family", ["discrete Laplace", "discrete Gaussian"])
+@pytest.mark.parametrize("scale", [Fraction(1, 16), Fraction(1), Fraction(10), Fraction(333, 10)])
+@pytest.mark.parametrize("terms", [1, 2, 7])
+def test_the_reach_is_the_least_interval(family: str, scale: Fraction, terms: int) -> None:
+    noise = Noise(family, scale, NONE)  # type: ignore[arg-type]
+    law, middle = probabilities(noise, terms), HALF
+    reach = noise.reach(terms)
+    assert law[middle - reach : middle + reach + 1].sum() >= CONFIDENCE - 1e-9
+    assert reach == 0 or law[middle - reach + 1 : middle + reach].sum() < CONFIDENCE
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.fractions(Fraction(1, 16), 10**6))
+def test_one_sample_of_laplace_noise_by_its_tail(scale: Fraction) -> None:
+    """P(|x| > r) = 2 alpha^(r + 1) / (1 + alpha); above a scale of 512 the interval is a little wider."""
+    alpha = math.exp(-1 / float(scale))
+    reach = Noise("discrete Laplace", scale, NONE).reach()
+    assert 2 * alpha ** (reach + 1) / (1 + alpha) <= 1 - CONFIDENCE + 1e-9
+    slack = 1 if scale <= 512 else math.ceil(float(scale) / 256)
+    assert reach < slack or 2 * alpha ** (reach + 1 - slack) / (1 + alpha) >= 1 - CONFIDENCE - 1e-9
+
+
+@settings(deadline=None)
+@given(st.integers(1, 100), st.decimals("0.000001", 16, places=6).map(Fraction), st.integers(1, 12))
+def test_gaussian_noise_spends_no_more_than_was_asked(numbers: int, epsilon: Fraction, digits: int) -> None:
+    delta = Fraction(1, 10**digits)
+    noise = gauss(epsilon, delta, numbers, "add-remove")
+    rho, log = noise.spending.rho, math.log(1 / float(delta))
+    spent = rho + 2 * math.sqrt(rho * log)
+    assert spent <= float(epsilon) * (1 + 1e-12)
+    assert spent >= float(epsilon) * (1 - 1e-4)
+    assert rho == pytest.approx(numbers / (2 * float(noise.scale) ** 2))
+    assert (noise.spending.epsilon, noise.spending.delta) == (0, 0)
+
+
+def test_the_numbers_of_the_notes() -> None:
+    """m counts: m / epsilon; a histogram: 1 / epsilon; Gaussian noise grows with the root of m only."""
+    assert laplace(exact(0.1), 1, "add-remove").scale == 10
+    assert laplace(exact(0.1), 7, "add-remove").scale == 70
+    one, many = (float(gauss(exact(0.5), exact(1e-6), m, "add-remove").scale) for m in (1, 100))
+    assert many == pytest.approx(10 * one, rel=1e-4)
+    assert one == pytest.approx(math.sqrt(2 * math.log(1.25e6)) / 0.5, rel=0.01)  # the classical one, below epsilon 1
+
+
+def test_what_was_written_counts() -> None:
+    assert exact(0.1) == Fraction(1, 10)
+    assert exact(1e-6) == Fraction(1, 10**6)
+    assert laplace(exact(0.1), 1, "replace").spending == Spending("discrete Laplace", 0.1, adjacency="replace")
+    assert Noise("discrete Laplace", Fraction(2), NONE).fields(Fraction(1, 2)) == {
+        "law": "discrete Laplace",
+        "scale": 1.0,
+    }
+
+
+@pytest.mark.parametrize("family", ["discrete Laplace", "discrete Gaussian"])
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(10)])
+def test_the_law_of_the_circuit_reaches_as_far(family: str, scale: Fraction) -> None:
+    """The intervals of the ideal law are those of the circuit's exact one, for numbers that are many at once, too."""
+    noise = Noise(family, scale, NONE)  # type: ignore[arg-type]
+    law = noise.law(100)
+    assert law.distance <= Fraction(1, 100 << 40)
+    reach, table = noise.reach(), law.probabilities()
+    for r, inside in ((reach, True), (reach - 1, False)):
+        assert (sum(mass for x, mass in table.items() if abs(x) <= r) >= CONFIDENCE) == inside

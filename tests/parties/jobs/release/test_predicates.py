@@ -1,0 +1,146 @@
+"""Predicates mean what they say: compared with a reading of the conditions row by row."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parties.jobs.release.predicates import Predicate, canonical_text, parse
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+SCHEMA = Schema({"age": ("young", "middle", "old"), "sex": ("male", "female"), "and": ("in", "<=50K", "it's", "a b")})
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=6).map(
+    str.strip
+)
+SCHEMAS = st.dictionaries(
+    WORDS.filter(bool), st.lists(WORDS.filter(bool), min_size=1, max_size=4, unique=True), min_size=1, max_size=4
+).map(lambda found: Schema({name: tuple(values) for name, values in found.items()}))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Schema, list[tuple[str, bool, list[str]]]]:
+    """A schema, and conditions: a column, whether they are excluded, values."""
+    schema = draw(SCHEMAS)
+    column = st.sampled_from(list(schema.attributes))
+    one = column.flatmap(
+        lambda name: st.tuples(
+            st.just(name), st.booleans(), st.lists(st.sampled_from(schema.attributes[name]), min_size=1, max_size=3)
+        )
+    )
+    return schema, draw(st.lists(one, max_size=4))
+
+
+def quote(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'
+
+
+def written(conditions: list[tuple[str, bool, list[str]]]) -> str:
+    return "\n AND ".join(
+        f"{quote(column)} {'not ' if negative else ''}in[{','.join(map(quote, values))}]"
+        if len(values) > 1
+        else f"{quote(column)}{'!' if negative else ''}={quote(values[0])}"
+        for column, negative, values in conditions
+    )
+
+
+@settings(deadline=None)
+@given(cases())
+def test_a_row_is_meant_if_all_conditions_hold(case: tuple[Schema, list[tuple[str, bool, list[str]]]]) -> None:
+    schema, conditions = case
+    rows = [dict(zip(schema.attributes, row, strict=True)) for row in product(*schema.attributes.values())]
+    expected = [
+        all((row[column] in values) != negative for column, negative, values in conditions) for row in rows
+    ]  # each row of the schema, whether it is meant
+    if not any(expected):
+        with pytest.raises(InputError, match="no row can be such"):
+            parse(written(conditions), schema)
+        return
+    (found,) = parse(written(conditions), schema)
+    assert [all(row[c] in found.values(c, schema) for c in schema.attributes) for row in rows] == expected
+    assert parse(found.text(), schema) == (found,)
+    assert all(len(values) < len(schema.attributes[column]) for column, values in found.wanted)
+
+
+@settings(deadline=None)
+@given(cases())
+def test_two_predicates_exclude_each_other_if_no_row_meets_both(
+    case: tuple[Schema, list[tuple[str, bool, list[str]]]],
+) -> None:
+    schema, conditions = case
+    texts = [written(conditions[:2]), written(conditions[2:])]
+    try:
+        one, two = (parse(text, schema)[0] for text in texts)
+    except InputError:
+        return
+    rows = [dict(zip(schema.attributes, row, strict=True)) for row in product(*schema.attributes.values())]
+    met = [all(row[c] in p.values(c, schema) for p in (one, two) for c in schema.attributes) for row in rows]
+    assert one.excludes(two) == two.excludes(one) == (not any(met))
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("", None),
+        ("  ", None),
+        ("sex = male", "sex = male"),
+        ("sex=male AND age in [old, young]", "age in [young, old] and sex = male"),
+        ("age != old", "age in [young, middle]"),
+        ("age not in [old] and age in [old, young]", "age = young"),
+        ("age in [young, middle, old]", None),
+        ("'and' = 'in'", "'and' = 'in'"),
+        ('"and" = "it\'s"', "'and' = 'it''s'"),
+        ("'and' in ['a b', '<=50K']", "'and' in ['<=50K', 'a b']"),
+        ("sex = male ; age=old", "sex = male; age = old"),
+        ("all", None),
+        ("sex in [male, female]; age = old;All", "all; age = old; all"),
+    ],
+)
+def test_the_canonical_text(text: str, canonical: str | None) -> None:
+    assert canonical_text(parse(text, SCHEMA)) == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "aeg = old",
+            r"'aeg' is not an attribute of the schema \(did you mean 'age'\?\); there are 'age', 'sex', 'and'",
+        ),
+        ("age = odl", r"'age' has no value 'odl' \(did you mean 'old'\?\); it has 'young', 'middle', 'old'"),
+        ("age = old and age = young", "no row can be such: no value of 'age' is left"),
+        ("age not in [young, middle, old]", "no row can be such"),
+        ("age", "it ends where '=', '!=', 'in' or 'not in' behind 'age' must stand"),
+        ("age =", "it ends where a value of 'age' must stand"),
+        ("age < old", "behind 'age' must stand '=', '!=', 'in' or 'not in', not '<'"),
+        ("age in old", r"behind 'in' must stand a list in brackets, as in age in \[a, b\]"),
+        ("age in [", "it ends where a value of 'age' must stand"),
+        ("age in []", "a value of 'age' must stand where ']' is"),
+        ("age in [old", "it ends where '\\]' at the end of a list must stand"),
+        ("age in [old young]", "between the values of a list must stand ',', not 'young'"),
+        ("age = old sex = male", "'and' must stand where 'sex' is"),
+        ("age = old and", "it ends where a column must stand"),
+        ("and = 'a b'", "a column must stand where 'and' is; quotes make it a word"),
+        ("age ! old", "'!' must be '!='"),
+        ("age = 'old", "a quote that does not end"),
+        ("age = old;", "there is nothing before or behind a ';'"),
+        ("age = old; ;sex = male", "there is nothing"),
+        ("age = old or sex = male", "'and' must stand where 'or' is"),
+        ("x" * 20_001, "at most 20000 are read"),
+    ],
+)
+def test_what_is_no_predicate(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as failed:
+        parse(text, SCHEMA)
+    assert str(failed.value).startswith("where: ")
+    assert "\n" not in str(failed.value)
+
+
+def test_all_rows_have_no_condition() -> None:
+    assert parse("", SCHEMA) == (Predicate(),)
+    assert Predicate().text() == Predicate().words() == ""
+    assert Predicate().values("sex", SCHEMA) == ("male", "female")

@@ -1,0 +1,103 @@
+"""Results as text and as pictures: what stands in them, and that nobody's words can do anything to a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from parties.jobs import kinds
+from parties.jobs.release.presenting import aligned, text
+from parties.tables.schema import Schema
+from tests.support.questions import SCHEMA, asked
+
+HISTOGRAM = """\
+sex     rows     95 %
+male      50  0 to 92
+female     0  0 to 40
+all       48  0 to 99
+of rows where age = old
+discrete Laplace noise of scale 1, epsilon 1 (add-remove)
+"""
+TABLE = """\
+sex \\ outcome  good  bad  all
+male             10   20   30
+female           30    4   34
+all              40   24   64
+95 %: each cell ± 3, each row ± 4, each column ± 4, all ± 5
+discrete Laplace noise of scale 1, epsilon 1 (add-remove)
+"""
+EXACT = """\
+of                rows
+all rows            30
+age = old           20
+exact, without noise: each party can tell the other's number
+"""
+
+
+def test_a_histogram() -> None:
+    task = asked("histogram", by="sex", where="age = old")
+    document = task.document([50, -2])
+    for one, (low, high) in zip([*document["numbers"], document["total"]], [(0, 92), (0, 40), (0, 99)], strict=True):
+        one |= {"low": low, "high": high}
+    assert text(document) == HISTOGRAM
+
+
+def test_a_table_of_two_columns_is_crossed() -> None:
+    assert text(asked("table", by=("sex", "outcome")).document([10, 20, 30, 4])) == TABLE
+
+
+def test_exact_counts() -> None:
+    found = text(asked("count", where="all; age = old", exact=True).document([30, 20]))
+    assert found.split() == EXACT.split()
+
+
+def test_means_that_are_none() -> None:
+    """Where there may be no row, the mean may be any, and there is no value."""
+    task = asked("mean", of="visits", by=("sex",))
+    numbers = task.document([8, -100, 40, -3])["numbers"]
+    assert numbers[0]["low"] < numbers[0]["value"] < numbers[0]["high"]
+    assert (numbers[1]["value"], numbers[1]["low"], numbers[1]["high"]) == (None, -1, 3.5)
+    assert "female            -" in text(task.document([8, -100, 40, -3]))
+
+
+def test_columns_of_text() -> None:
+    assert aligned([["a", "10"], ["long", "1"]], 1) == ["a     10", "long   1"]
+
+
+HOSTILE = Schema({"a\u202e$x_1$": ("\u202egood", "<b>&", "$\\frac"), "n": ("1", "2")})
+
+
+@pytest.mark.parametrize("name", ["histogram", "table", "mean", "sum", "count", "top", "median", "naive-bayes"])
+def test_nobodys_words_do_anything(name: str) -> None:
+    column = next(iter(HOSTILE.attributes))
+    given: dict[str, Any] = {
+        "histogram": {"by": column},
+        "table": {"by": (column, "n")},
+        "count": {"where": f"'{column}' = '<b>&'"},
+        "naive-bayes": {"target": column},
+        "top": {"of": column, "first": 1},
+    }.get(name, {"of": "n", "by": (column,)})
+    task = asked(name, HOSTILE, **given)
+    state = [1] * (task.own_count if name not in ("top", "median") else 3 if name == "median" else 1)
+    found = task.document(state)
+    assert all(line.isprintable() for line in text(found).splitlines())
+    picture = type(task).picture(found)
+    assert (picture is None) == (not type(task).draws)
+    if picture is not None:
+        root = ElementTree.fromstring(picture)
+        words = "".join(root.itertext())
+        assert "\u202e" not in words
+        assert not root.findall(".//{http://www.w3.org/2000/svg}b")
+        assert type(task).picture(found) == picture
+
+
+def test_every_question_has_a_title_and_a_line() -> None:
+    for name in kinds.BUILT_IN:
+        if kinds.group(name) == "release":
+            assert kinds.find(name).example.endswith("--config party.toml")
+            assert kinds.line(name)
+    assert kinds.command("release-naive-bayes") == "release naive-bayes"
+    assert kinds.command("id3") == "id3"
+    assert "outcome" in SCHEMA.attributes
