@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick services lint campaign bench benchmarks bench-peers release-bench counting cost pictures proto clean
+.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private release-bench counting cost pictures proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -48,6 +48,9 @@ pictures: $(STAMP)
 
 cost: $(STAMP)
 	$(BIN)/python -m benchmarks.cost_document
+
+bench-private: $(STAMP)
+	$(BIN)/python -m benchmarks.private_trees --out benchmarks/results $(if $(MORE),--more $(MORE))
 
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json

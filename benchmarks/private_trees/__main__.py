@@ -1,0 +1,208 @@
+"""Accuracy of ID3 with differential privacy against epsilon, beside diffprivlib's forests and published figures.
+
+    python -m benchmarks.private_trees --out benchmarks/results      (or: make bench-private)
+
+Every table is measured on the same stratified folds for all. Both sides are tuned alike: each figure of an epsilon is
+the best of a grid, ours over depth, quality, "stop", share of the leaves and single trees or forests, diffprivlib's
+over depth and number of trees. Beside it stands what the defaults give, which know public numbers only.
+
+PrivaTree's figures are those of its paper (Vos et al., 2023, trees of depth 4), on the same tables without their
+incomplete rows, in five folds of its own. Mushroom and breast-w are measured if `--more` names a folder with
+mushroom.csv and breast-w.csv.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from benchmarks.peers.programs import ROOT, RunError, install
+from benchmarks.private_trees import cells
+from benchmarks.private_trees.cells import Accuracy, Cell
+from benchmarks.private_trees.picture import render
+from benchmarks.private_trees.tables import Table, folds, load
+from parties.bench.machine import facts
+from parties.files import write_bytes, write_text
+
+DATA = ROOT.parent / "shared" / "data"
+DIFFPRIVLIB = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")
+COMPARED = ("car", "house-votes-84", "adult")  # with diffprivlib
+PUBLISHED = {  # PrivaTree's accuracy by epsilon
+    "adult-complete": {"0.01": 0.751, "1": 0.822},
+    "house-votes-84-complete": {"0.01": 0.689, "1": 0.867},
+    "mushroom": {"1": 0.949},
+    "breast-w-complete": {"1": 0.939},
+}
+PUBLISHED_DEPTH = 4
+LOOSE = (1, 4, 16)  # how far the bound on rows is above them
+
+Results = dict[str, Any]
+Found = dict[Cell, Accuracy]
+
+
+def measure(directory: Path, name: str) -> tuple[str, Table, Found]:
+    """All cells of a table, and those that the defaults choose."""
+    table = load(directory, name)
+    wanted = dict.fromkeys(cells.grid() if name in COMPARED else cells.smaller_grid())
+    wanted |= dict.fromkeys(cell for _, _, _, cell in defaults(name, table))
+    return name, table, {cell: cells.measure(table, cell) for cell in wanted}
+
+
+def epsilons(name: str) -> tuple[str, ...]:
+    """Those that a table is measured at."""
+    return cells.EPSILONS if name in COMPARED else cells.FEWER
+
+
+def defaults(name: str, table: Table) -> Iterable[tuple[str, int, str, Cell]]:
+    """Epsilon, looseness of the bound, "any" quality or `max` alone, and the cell that the defaults choose."""
+    for epsilon in epsilons(name):
+        for loose in LOOSE:
+            yield epsilon, loose, "any", cells.default(table, epsilon, loose)
+            yield epsilon, loose, "max", cells.default(table, epsilon, loose, "max")
+
+
+def best(found: Found, where: Callable[[Cell], bool]) -> Results:
+    """The cell of the greatest accuracy, of those that split at all."""
+    cell = max((cell for cell in found if cell.depth and where(cell)), key=lambda cell: found[cell].mean)
+    return {"accuracy": found[cell].mean} | asdict(cell)
+
+
+def summary(name: str, table: Table, found: Found) -> Results:
+    """One table's results: the best for each epsilon, the defaults beside it, the published figures."""
+    by_epsilon = {
+        epsilon: {
+            "best": best(found, lambda cell: cell.epsilon == epsilon),  # noqa: B023
+            "best max": best(found, lambda cell: cell.epsilon == epsilon and cell.quality == "max"),  # noqa: B023
+            f"best of depth {PUBLISHED_DEPTH}": best(
+                found,
+                lambda cell: cell.epsilon == epsilon and cell.depth == PUBLISHED_DEPTH,  # noqa: B023
+            ),
+        }
+        for epsilon in (*epsilons(name), "inf")
+    }
+    chosen = [
+        {
+            "bound": loose,
+            "qualities": qualities,
+            "accuracy": found[cell].mean,
+            "best depth": max(
+                [found[cell].mean]
+                + [found[other].mean for depth in cells.DEPTHS if (other := _with_depth(cell, depth)) in found]
+            ),
+            "best": by_epsilon[epsilon]["best"]["accuracy"],
+        }
+        | asdict(cell)
+        for epsilon, loose, qualities, cell in defaults(name, table)
+    ]
+    return {
+        "rows": len(table.labels),
+        "domains": table.domains,
+        "classes": table.classes,
+        "majority": round(table.majority, 4),
+        "draws of each fold": cells.repeats(table),
+        "epsilon": by_epsilon,
+        "defaults": chosen,
+        "privatree": PUBLISHED.get(name, {}),
+    }
+
+
+def _with_depth(cell: Cell, depth: int) -> Cell:
+    return Cell(cell.epsilon, depth, cell.share, cell.stop, cell.quality, cell.trees)
+
+
+def peer(python: Path, directory: Path, name: str) -> list[list[Any]]:
+    """diffprivlib's [epsilon, depth, trees, accuracy] on a table."""
+    table = load(directory, name)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.npz"
+        fold = folds(table.labels, cells.FOLDS, cells.SEED)
+        np.savez(
+            path,
+            values=table.values,
+            labels=table.labels,
+            fold=fold,
+            domains=np.array(table.domains),
+            classes=np.array(table.classes),
+        )
+        command = [str(python), str(Path(__file__).with_name("peer.py")), str(path), *cells.EPSILONS]
+        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def rows_of(results: Iterable[tuple[str, Table, Found]]) -> str:
+    """All cells as CSV."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["table", *Cell.__dataclass_fields__, "accuracy", "error"])
+    for name, _, found in results:
+        for cell, accuracy in found.items():
+            values = [int(value) if isinstance(value, bool) else value for value in asdict(cell).values()]
+            writer.writerow([name, *values, accuracy.mean, accuracy.error])
+    return stream.getvalue()
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=Path, file_okay=False), default=DATA, help="Folder of the tables.")
+@click.option("--more", type=click.Path(path_type=Path, file_okay=False), help="Folder of mushroom.csv, breast-w.csv.")
+@click.option("--only", default="", metavar="TEXT", help="Only tables with TEXT in their name.")
+@click.option("--processes", type=click.IntRange(min=1), default=2, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write JSON, CSV and pictures here.")
+def main(data: Path, more: Path | None, only: str, processes: int, out: Path | None) -> None:
+    """Measure private trees beside diffprivlib's."""
+    names = [name for name in dict.fromkeys([*COMPARED, *PUBLISHED]) if only in name]
+    places = {name: more if name.startswith(("mushroom", "breast-w")) else data for name in names}
+    known = {name: place for name, place in places.items() if place is not None}
+    try:
+        python = install(ROOT / ".bench" / "diffprivlib", DIFFPRIVLIB)
+        with ProcessPoolExecutor(processes) as pool:
+            ours = [pool.submit(measure, place, name) for name, place in known.items()]
+            theirs = {name: pool.submit(peer, python, place, name) for name, place in known.items() if name in COMPARED}
+            found = [future.result() for future in ours]
+            peers = {name: future.result() for name, future in theirs.items()}
+    except (RunError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    document = {
+        "machine": facts(("numpy",)) | {"peer_packages": DIFFPRIVLIB},
+        "settings": {"folds": cells.FOLDS, "seed": cells.SEED},
+        "tables": {
+            name: summary(name, table, cell) | {"diffprivlib": peers.get(name, [])} for name, table, cell in found
+        },
+    }
+    show(document)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        write_text(out / "private_trees.json", json.dumps(document, indent=1) + "\n")
+        write_text(out / "private_trees.csv", rows_of(found))
+        for kind, picture in render(document).items():
+            write_bytes(out / f"private_trees.{kind}", picture)
+
+
+def show(document: Results) -> None:
+    """The figures that matter, a line for each table and epsilon."""
+    for name, table in document["tables"].items():
+        click.echo(f"{name}: {table['rows']} rows, majority {table['majority']:.3f}")
+        for epsilon in epsilons(name):
+            ours = table["epsilon"][epsilon]
+            own = next(one for one in table["defaults"] if (one["epsilon"], one["bound"]) == (epsilon, 1))
+            theirs = max((one[3] for one in table["diffprivlib"] if one[0] == epsilon), default=None)
+            line = f"  epsilon {epsilon:>4}: best {ours['best']['accuracy']:.3f}"
+            line += f", of max {ours['best max']['accuracy']:.3f}"
+            line += f", of depth {PUBLISHED_DEPTH} {ours[f'best of depth {PUBLISHED_DEPTH}']['accuracy']:.3f}"
+            line += f", default {own['accuracy']:.3f} (depth {own['depth']}, {own['quality']})"
+            line += f", diffprivlib {theirs:.3f}" if theirs is not None else ""
+            published = table["privatree"].get(epsilon)
+            click.echo(line + (f", PrivaTree {published:.3f}" if published else ""))
+
+
+if __name__ == "__main__":
+    main()
