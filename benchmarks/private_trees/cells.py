@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.private_trees.simulation import Ints, Settings, predict
 from benchmarks.private_trees.tables import Table, folds
 from protocols.release.defaults import chosen
-from protocols.release.tree import Measure
+from protocols.release.tree_problem import Measure
 
 FOLDS, SEED = 5, 1
 ROWS = 40_000  # a fold is drawn so often that about so many rows are learnt

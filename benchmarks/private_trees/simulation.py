@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks.private_trees.tables import Table
 from protocols.release.quality import QUALITIES, UNITS
-from protocols.release.tree import Measure
+from protocols.release.tree_problem import Measure
 
 Ints = NDArray[np.int64]
 

@@ -20,7 +20,7 @@ from benchmarks.private_trees.picture import render
 from benchmarks.private_trees.simulation import Settings, predict
 from benchmarks.private_trees.tables import Table, folds, load
 from protocols.release.defaults import chosen
-from protocols.release.tree import Problem
+from protocols.release.tree_problem import Problem
 from tests.support.places import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
