@@ -42,15 +42,15 @@ class Private(Learner):
         if settings.max_depth is None:
             raise InputError("max_depth is missing: epsilon is divided among so many levels (--max-depth N)")
         epsilon = _exact(settings.epsilon)
-        found = epsilon / 2 if settings.leaf_epsilon is None else _exact(settings.leaf_epsilon)
-        chooses = min(settings.max_depth, len(self.domains) - (settings.stop == "off")) > 0
+        levels = max(0, min(settings.max_depth, len(self.domains) - (settings.stop == "off")))
+        share = epsilon / (levels + 1)  # see `protocols.release.defaults`
         return Problem(
             domains=self.domains,
             classes=self.classes,
             max_rows=settings.max_rows,
             max_depth=settings.max_depth,
             epsilon=epsilon,
-            leaf_epsilon=found if chooses or settings.leaf_epsilon is not None else epsilon,
+            leaf_epsilon=share if settings.leaf_epsilon is None else _exact(settings.leaf_epsilon),
             replace=settings.adjacency == "replace",
             quality=settings.quality,
             stop=settings.stop == "on",
@@ -66,7 +66,8 @@ class Private(Learner):
             return settings
         learner = cls(settings, schema, target)
         epsilon = _exact(settings.epsilon) / (1 + (settings.adjacency == "replace"))
-        found = chosen(settings.max_rows, epsilon, learner.domains, learner.classes, settings.quality)
+        rows = max(1, 2 * settings.max_rows // settings.trees)
+        found = chosen(rows, epsilon, learner.domains, learner.classes, settings.quality)
         return settings.model_copy(update={"max_depth": found.depth})
 
     def check(self) -> None:

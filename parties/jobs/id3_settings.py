@@ -63,7 +63,7 @@ class Id3Settings(KindSettings):
     )
     stop: Literal["on", "off"] = public("on", "Stop", "With epsilon: whether a node may choose to be a leaf")
     leaf_epsilon: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
-        None, "Leaves' epsilon", "The part of epsilon for the classes of the leaves", none="half"
+        None, "Leaves' epsilon", "The part of epsilon for the classes of the leaves", none="as much as a level"
     )
     trees: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
         1, "Trees", "With epsilon: so many trees, each of rows of its own, that vote"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -150,8 +151,12 @@ def test_what_is_spent_is_epsilon_in_all(more: dict[str, object], adjacency: str
 
 
 def test_the_depth_is_chosen_from_public_numbers_if_it_is_not_given() -> None:
-    chosen = [Private.completed(Id3Settings(epsilon=1, max_rows=rows), SCHEMA, "class") for rows in (10, 10**6)]
-    assert [one.max_depth for one in chosen] == [0, 2]
+    # 2 x 10 rows leave enough for each of two values and two shares of epsilon; 2 x 4, or 20 in five trees, do not.
+    depths = {(10, 1): 1, (4, 1): 0, (10, 5): 0, (10**6, 1): 2}
+    for (rows, trees), depth in depths.items():
+        found = Private.completed(Id3Settings(epsilon=1, max_rows=rows, trees=trees), SCHEMA, "class")
+        assert found.max_depth == depth
+        assert Private(found, SCHEMA, "class").problem.leaf_epsilon == Fraction(1, depth + 1)
     assert Private.completed(Id3Settings(epsilon=1, max_depth=7), SCHEMA, "class").max_depth == 7
     assert Private.completed(Id3Settings(), SCHEMA, "class").max_depth is None
 
