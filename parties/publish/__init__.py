@@ -1,0 +1,8 @@
+"""What a party publishes of its own table: rows recoded until no class of them tells too much of anybody.
+
+hierarchy   a column's values and what each becomes, level by level; rules: of ranges, prefixes, dates, files
+cells       a table as its distinct cells and how often each occurs; classes: the rows that look alike, counted
+models      what a class must be like; diversity, closeness, presence, disclosure
+lattice     levels of all columns; rollup: the classes of a node; flash, incognito, samarati: which nodes are solutions
+fulldomain  the search as a whole; utility: which solution loses least
+"""
