@@ -69,7 +69,7 @@ NAMES = (*DISTANCES, "hierarchical")
 
 @dataclass(frozen=True)
 class TCloseness(Model):
-    """Every class is at most t away. `distance` is one of `NAMES`; `ordered` takes values in their hierarchy's order."""
+    """Every class is at most t away. `distance` is one of `NAMES`; `ordered` takes the hierarchy's order of values."""
 
     column: str
     t: float
