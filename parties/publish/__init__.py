@@ -5,4 +5,5 @@ cells       a table as its distinct cells and how often each occurs; classes: th
 models      what a class must be like; diversity, closeness, presence, disclosure
 lattice     levels of all columns; rollup: the classes of a node; flash, incognito, samarati: which nodes are solutions
 fulldomain  the search as a whole; utility: which solution loses least
+partition   which class each row is in, and what it says; mondrian, topdown: partitions in many dimensions
 """
