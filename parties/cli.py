@@ -39,6 +39,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "web": ("parties.commands.operator:web", "A login link for the operator's page."),
     "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
+    "publish": ("parties.commands.publish:group", "Publish rows of one's own so that nobody is found in them."),
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 # numpy reads it when it is loaded: of linear algebra, which is not used here, it would start threads that spin.

@@ -87,7 +87,10 @@ class Space:
         classes = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
         kept = np.flatnonzero((members < self.own) & (counts > 0))
         kept = kept[np.argsort(members[kept], kind="stable")]
-        return Partition(members[kept], classes[kept], counts[kept], boxes)
+        public = None
+        if self.layout.public:
+            public = np.bincount(classes, weights=self.public[members], minlength=len(parts)).astype(np.int64)
+        return Partition(members[kept], classes[kept], counts[kept], boxes, public)
 
 
 def mondrian(cells: Cells, models: Sequence[Model], numeric: Sequence[bool] = (), relaxed: bool = False) -> Partition:

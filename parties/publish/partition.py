@@ -15,6 +15,7 @@ from parties.publish.lattice import Node
 from parties.publish.models import Fits
 from parties.publish.rollup import Rollup
 from parties.publish.rules import number
+from smc.errors import InputError
 
 SUPPRESSED = -1
 
@@ -52,13 +53,15 @@ Box: TypeAlias = tuple[Span, ...]  # one a quasi-identifier
 class Partition:
     """Pieces of cells: of the cell numbered `cells[i]`, `counts[i]` rows belong to class `classes[i]`, or to none.
 
-    All three are int64[pieces], in the order of the cells. `boxes` say what the classes' rows say.
+    All three are int64[pieces], by cell. `boxes` say what the rows of each class say, `public` int64[boxes] counts the
+    public rows there, if there is such a table.
     """
 
     cells: Counts
     classes: Counts
     counts: Counts
     boxes: list[Box]
+    public: Counts | None = None
 
     def count(self, cells: Cells, layout: Layout) -> Classes:
         """The classes with their counts, the suppressed rows left out."""
@@ -70,7 +73,10 @@ class Partition:
             cells.sensitive[:, self.cells[kept]],
             self.counts[kept],
         )
-        return counted(part, layout, self.classes[kept], len(self.boxes))
+        found = counted(part, layout, self.classes[kept], len(self.boxes))
+        if self.public is not None:
+            found.counts[:, -1] = self.public
+        return found
 
     @property
     def suppressed(self) -> int:
@@ -92,11 +98,17 @@ def at_node(cells: Cells, rollup: Rollup, node: Node, fits: Fits) -> Partition:
         tuple(Span(h.labels[n][g], n) for h, n, g in zip(cells.hierarchies, node, group, strict=True))
         for group in groups.T[fits].tolist()
     ]
-    return Partition(np.arange(len(classes)), classes, cells.counts, boxes)
+    public = rollup.classes(node).public[fits] if cells.public is not None else None
+    return Partition(np.arange(len(classes)), classes, cells.counts, boxes, public)
 
 
 def tightened(cells: Cells, partition: Partition) -> Partition:
-    """The same classes, each saying the lowest group that its own rows have in common: local recoding."""
+    """The same classes, each saying the lowest group that its own rows have in common: local recoding.
+
+    `InputError` if there is a public table, whose other rows would be known not to be there.
+    """
+    if cells.public is not None:
+        raise InputError("local recoding tells who is missing, so presence cannot be bounded: set local = false")
     members: list[list[int]] = [[] for _ in partition.boxes]
     for cell, place in zip(partition.cells.tolist(), partition.classes.tolist(), strict=True):
         if place != SUPPRESSED:

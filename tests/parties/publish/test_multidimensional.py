@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.publish.cells import Cells
@@ -45,6 +45,7 @@ def check(cells: Cells, found: Partition, models: list[Model]) -> None:
 
 
 @pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
+@settings(deadline=None)
 @given(tables(), MODELS)
 def test_every_class_fits(algorithm: str, cells: Cells, models: list[Model]) -> None:
     numeric = [False] * len(cells.hierarchies)
@@ -57,6 +58,7 @@ def test_every_class_fits(algorithm: str, cells: Cells, models: list[Model]) -> 
 
 
 @pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 5)), min_size=4, max_size=60), st.integers(1, 4))
 def test_numbers(algorithm: str, points: list[tuple[int, int]], k: int) -> None:
     columns = [[str(x) for x in column] for column in zip(*points, strict=True)]
@@ -78,6 +80,7 @@ def _points(found: Partition, place: int) -> list[int]:
     return found.cells[found.classes == place].tolist()
 
 
+@settings(deadline=None)
 @given(tables(public=True), st.sampled_from([Presence(0.2, 0.9), Presence(0, 0.8)]))
 def test_presence_in_mondrian(cells: Cells, presence: Presence) -> None:
     """The public rows are in the boxes, too: counted there one by one."""
