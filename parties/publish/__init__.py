@@ -6,6 +6,6 @@ models      what a class must be like; diversity, closeness, presence, disclosur
 lattice     levels of all columns; rollup: the classes of a node; flash, incognito, samarati: which nodes are solutions
 fulldomain  the search as a whole; utility: which solution loses least
 partition   which class each row is in, and what it says; mondrian, topdown: partitions in many dimensions
-settings    `publish.toml`; planning: a first one; reading: a table's cells, one GROUP BY; anonymising: plan to partition
+settings    `publish.toml`; planning: a first one; reading: a table's cells, one GROUP BY; anonymising: all of it
 recoding    the recoding as a file; applying: later rows; writing: the rows, streamed; checking, risks, report
 """

@@ -1,8 +1,8 @@
 """Models against pyCANON, which checks published tables (J. Sainz-Pardo Diaz, A. Lopez Garcia, 2022).
 
-Its releases pin numpy, pandas and scipy to versions that are not ours, so it runs in an environment of
-its own whose interpreter SMC_PYCANON names, and is told the tables as JSON. Recursive diversity is left out: pyCANON
-1.3 takes the rarest value for r_1, where the definition has the most frequent one.
+Its releases pin numpy, pandas and scipy to versions that are not ours, so it runs in an environment of its own, whose
+interpreter SMC_PYCANON names, and is told the tables as JSON. Recursive diversity is left out: pyCANON 1.3 takes the
+rarest value for r_1, where the definition has the most frequent one.
 """
 
 from __future__ import annotations
