@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
+import textwrap
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from parties import cli
+from tests.support.places import ROOT
 
 PLAN = """
 source = "patients.csv"
@@ -235,3 +238,27 @@ def test_a_file_that_is_no_recoding(capsys: Any) -> None:
         Path("recoding.json").write_text(text)
         assert smc("apply", "--recoding", "recoding.json", "--data", "patients.csv", "--out", "out.csv") == 2
         assert "not a recoding" in capsys.readouterr().err
+
+
+def test_the_page_runs_as_it_stands(capsys: Any) -> None:
+    """The plan and the commands of docs/publish.md."""
+    page = (ROOT / "docs" / "publish.md").read_text()
+    blocks = re.findall(r"\n\n((?:    .*\n|\n(?=    ))+)", page)
+    commands = [line.split()[2:] for line in blocks[0].splitlines() if line.strip()]
+    for name, rows, seed in (("patients.csv", 300, 1), ("june.csv", 250, 2)):
+        draw = random.Random(seed)
+        with Path(name).open("w", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(["name", "zip", "age", "birth", "education", "disease", "visits"])
+            for i in range(rows):
+                age, degree = draw.randrange(20, 60), draw.choice(["Bachelors", "Masters"])
+                row = [i, f"5371{draw.randrange(3)}", age, f"{2020 - age}-01-02", degree]
+                writer.writerow([*row, draw.choice(list(DISEASES)), draw.randrange(9)])
+    Path("education.csv").write_text("Bachelors,Undergraduate,Higher,*\nMasters,Graduate,Higher,*\n")
+    assert [words[0] for words in commands] == ["plan", "anonymise", "check", "apply"]
+    assert smc(*commands[0]) == 0
+    plan = next(block for block in blocks if "[[models]]" in block)
+    Path("publish.toml").write_text(textwrap.dedent(plan))
+    for words in commands[1:]:
+        assert smc(*words) == 0, capsys.readouterr().err
+    assert list(written(Path("june-published.csv"))[0]) == ["zip", "age", "birth", "education", "disease", "visits"]
