@@ -30,7 +30,8 @@ PARQUET = ".parquet"
 def write(rows: Rows, path: Path, order: Sequence[str], cells: Cells, partition: Partition) -> int:
     """Write the columns in `order`: quasi-identifiers recoded, others as they are; returns how many rows there are.
 
-    `InputError` if the rows are not those that were counted, and if the file cannot be written.
+    Rows come in a random order, within each batch: their places in the table would tell who they are. `InputError` if
+    the rows are not those that were counted, and if the file cannot be written.
     """
     quasi = [h.column for h in cells.hierarchies]
     sensitive = [h.column for h in cells.sensitive_hierarchies]
@@ -46,10 +47,11 @@ def write(rows: Rows, path: Path, order: Sequence[str], cells: Cells, partition:
     labels = [pa.array([box[i].label for box in partition.boxes], pa.string()) for i in range(len(quasi))]
     assigned = _Assigned(cells, partition)
     written = 0
+    mixed = np.random.default_rng()
     with files.replacing(path) as stream, _writer(path, stream, order) as writer:
         for batch in rows.engine.batches(query):
             classes = assigned.next([batch.column(i) for i in range(len(texts))], rows.engine.place)
-            keep = np.flatnonzero(classes != SUPPRESSED)
+            keep = mixed.permutation(np.flatnonzero(classes != SUPPRESSED))
             chosen = pa.array(classes[keep])
             columns = []
             for name in order:

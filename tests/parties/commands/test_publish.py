@@ -154,6 +154,13 @@ def test_later_rows(algorithm: str, capsys: Any) -> None:
     assert not Path("later-out.csv").exists()
 
 
+def test_the_order_of_rows_is_not_kept(table: list[dict[str, str]]) -> None:
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
+    visits = [row["visit"] for row in written(Path("out.csv"))]
+    order = [row["visit"] for row in table]
+    assert visits != sorted(visits, key=order.index)
+
+
 def test_a_table_as_it_is_fails_its_plan(capsys: Any) -> None:
     assert smc("check", "--plan", "publish.toml") == 2
     printed = capsys.readouterr()
