@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,9 +33,14 @@ class Texts:
 def texts(rows: Rows, names: Sequence[str]) -> Texts:
     """The distinct rows of some columns. `InputError` if one is not there, or holds no categories."""
     columns = [text_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
-    inner = exp.Select().select(*columns).from_(rows.query.subquery("t"))
+    cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
+    number = "n" + "_" * max(map(len, names))  # no column's name
+    counted = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_(number)).from_(rows.query.subquery("t"))
+    # Equal cells are counted before they are spelled, which takes longer.
+    inner = exp.Select().select(*columns, exp.column(number)).from_(counted.group_by(*cells).subquery("d"))
     aliases = [exp.column(f"c{i}") for i in range(len(names))]
-    query = exp.Select().select(*aliases, exp.Count(this=exp.Star()).as_("n")).from_(inner.subquery("r"))
+    total = exp.cast(exp.Sum(this=exp.column(number)), "BIGINT").as_("n")
+    query = exp.Select().select(*aliases, total).from_(inner.subquery("r"))
     found = list(rows.engine.batches(query.group_by(*aliases)))
     if not found:
         return Texts([[] for _ in names], [np.zeros(0, np.int32) for _ in names], np.zeros(0, np.int64))
@@ -47,9 +53,9 @@ def texts(rows: Rows, names: Sequence[str]) -> Texts:
     return Texts(values, codes, table.column("n").combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64))
 
 
-def encode(column: pa.ChunkedArray) -> tuple[list[str], Codes]:
-    """A column of text as its distinct values and their places, int32[rows]."""
-    encoded = pa.chunked_array(column.chunks, type=column.type).combine_chunks().dictionary_encode()
+def encode(column: pa.ChunkedArray) -> tuple[list[Any], Codes]:
+    """A column of text as its distinct values, None for no text, and their places, int32[rows]."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
 
 

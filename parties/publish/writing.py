@@ -21,6 +21,7 @@ from parties.publish.hierarchy import Codes
 from parties.publish.partition import SUPPRESSED, Partition
 from parties.publish.reading import encode, text_of
 from parties.sources.opened import Rows
+from parties.tables.delimited import MISSING
 from parties.text import did_you_mean, listed, quoted
 from smc.errors import InputError
 
@@ -40,7 +41,7 @@ def write(rows: Rows, path: Path, order: Sequence[str], cells: Cells, partition:
             hint = did_you_mean(name, rows.types) or f"; there are {listed(rows.types)}"
             raise InputError(f"{rows.engine.place}: there is no column {quoted(name)}{hint}")
     kept = [name for name in order if name not in quasi]
-    texts = [text_of(rows, name).as_(f"c{i}") for i, name in enumerate([*quasi, *sensitive])]
+    texts = [_cell(rows, name).as_(f"c{i}") for i, name in enumerate([*quasi, *sensitive])]
     others = [exp.column(name, quoted=True).as_(f"o{i}") for i, name in enumerate(kept)]
     query = exp.Select().select(*texts, *others).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(kept)}
@@ -65,6 +66,15 @@ def write(rows: Rows, path: Path, order: Sequence[str], cells: Cells, partition:
     return written
 
 
+def _cell(rows: Rows, name: str) -> exp.Expr:
+    """A column's text; what is text already is spelled here, each value once a batch and not once a row."""
+    return exp.column(name, quoted=True) if rows.types[name].is_string() else text_of(rows, name)
+
+
+def _spelled(text: str | None) -> str:
+    return (text or "").strip() or MISSING
+
+
 class _Assigned:
     """Gives each row its class: of equal rows as many to each class as the partition says, in the order they come."""
 
@@ -82,7 +92,7 @@ class _Assigned:
         coded = []
         for column, index in zip(columns, self._indices, strict=True):
             values, codes = encode(column)
-            coded.append(np.array([index.get(value, -1) for value in values], dtype=np.int32)[codes])
+            coded.append(np.array([index.get(_spelled(value), -1) for value in values], dtype=np.int32)[codes])
         cells = self._finder.find(np.stack(coded))
         if (cells < 0).any():
             raise _changed(place)

@@ -7,7 +7,7 @@ import json
 import random
 import re
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +152,26 @@ def test_later_rows(algorithm: str, capsys: Any) -> None:
     assert smc(*arguments, "--max-suppressed", "0.0001") == 2
     assert "rows would have to be left out" in capsys.readouterr().err
     assert not Path("later-out.csv").exists()
+
+
+@pytest.mark.parametrize("source", ["patients.csv", "patients.parquet"])
+def test_space_around_cells_and_missing_ones(source: str) -> None:
+    """A cell is its text without space around it, and no text is `?`, in numbers too."""
+    cells = [("53710", 20), (" 53710", 21), ("53710 ", None), ("", None), (None, 22), ("  ", 23)] * 8
+    columns = {
+        "zip": [cell[0] for cell in cells],
+        "age": [cell[1] for cell in cells],
+        "disease": ["flu"] * 24 + ["ulcer"] * 24,
+    }
+    columns |= {"sex": ["m"] * 48, "visit": ["v"] * 48, "name": [str(i) for i in range(48)]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), "patients.parquet")
+    with Path("patients.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerows([columns, *zip(*columns.values(), strict=True)])
+    Path("publish.toml").write_text(Path("publish.toml").read_text().replace("patients.csv", source))
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
+    expected = [("53710", "20"), ("53710", "21"), ("53710", "?"), ("?", "?"), ("?", "22"), ("?", "23")]
+    assert Counter((row["zip"], row["age"]) for row in written(Path("out.csv"))) == Counter(expected * 8)
 
 
 def test_the_order_of_rows_is_not_kept(table: list[dict[str, str]]) -> None:
