@@ -40,6 +40,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "policy": ("parties.commands.policy:policy", "Try the rules on a job, without running it."),
     "budget": ("parties.commands.budget:group", "What was spent of tables' privacy, and what a job would."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
+    "publish": ("parties.commands.publish:group", "Publish rows of one's own so that nobody is found in them."),
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides

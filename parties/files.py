@@ -9,7 +9,8 @@ import secrets
 import stat
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -65,21 +66,29 @@ def write_text(path: Path, text: str, private: bool = False) -> None:
 
 
 def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
-    """Replace the file at `path` by `data` in one step: readers see the old file or the new one.
+    """Replace the file at `path` by `data` in one step, see `replacing`."""
+    with replacing(path, private) as stream:
+        stream.write(data)
 
-    The bytes go to a temporary file beside it, are flushed to the disk, and then take its name. Links are followed and
-    an existing file keeps its permissions; a `private` one is for its owner only. Devices and pipes are written to
-    directly. Raises `InputError` if this fails; the old file is then untouched.
+
+@contextmanager
+def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
+    """A stream whose bytes replace the file at `path` in one step: readers see the old file or the new one.
+
+    The bytes go to a temporary file beside it, are flushed to the disk, and then take its name; an error leaves the old
+    file untouched. Links are followed and an existing file keeps its permissions; a `private` one is for its owner
+    only. Devices and pipes are written to directly. What the system refuses becomes an `InputError`.
     """
     try:
         descriptor = _descriptor(path)
         if descriptor is not None:
             sys.stdout.flush()
             with open(os.dup(descriptor), "wb") as stream:
-                stream.write(data)
+                yield stream
             return
         if _is_stream(path):
-            path.write_bytes(data)
+            with path.open("wb") as stream:
+                yield stream
             return
         target = Path(os.path.realpath(path))
         handle, temporary = _create_beside(target)
@@ -89,7 +98,7 @@ def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
                     os.fchmod(handle, 0o600)
                 elif target.exists():
                     os.fchmod(handle, stat.S_IMODE(target.stat().st_mode))
-                stream.write(data)
+                yield stream
                 stream.flush()
                 os.fsync(handle)
             os.replace(temporary, target)

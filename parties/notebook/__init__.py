@@ -1,5 +1,6 @@
-"""scikit-learn's conventions: a classifier whose training data may be another organisation's as well."""
+"""scikit-learn's conventions: a classifier whose data may be another organisation's too, an anonymiser of frames."""
 
+from parties.notebook.anonymiser import Anonymiser
 from parties.notebook.estimator import JointID3Classifier
 
-__all__ = ["JointID3Classifier"]
+__all__ = ["Anonymiser", "JointID3Classifier"]

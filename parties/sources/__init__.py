@@ -5,10 +5,10 @@ mapping     settings checked against the schema: rules
 expressions rules as SQL; `levels`: a level of a tree as SQL
 engines     who answers: DuckDB, PostgreSQL, Spark
 source      the counts: `Source`
-opening     `open_table`, `from_frame`; local (with delimited), postgres, spark, frames: what they open
+opening     `open_table`, `open_rows`, `from_frame`; local (with delimited), postgres, spark, frames: what they open
 """
 
-from parties.sources.opening import from_frame, open_table
-from parties.sources.settings import ColumnSettings, TableSettings
+from parties.sources.opening import from_frame, open_rows, open_table
+from parties.sources.settings import ColumnSettings, PlaceSettings, TableSettings
 
-__all__ = ["ColumnSettings", "TableSettings", "from_frame", "open_table"]
+__all__ = ["ColumnSettings", "PlaceSettings", "TableSettings", "from_frame", "open_rows", "open_table"]

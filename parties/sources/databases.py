@@ -11,6 +11,7 @@ from typing import Any
 
 import ibis
 import numpy as np
+import pyarrow as pa
 import sqlglot.expressions as exp
 from ibis.backends.sql import SQLBackend
 
@@ -22,6 +23,7 @@ from smc.errors import InputError
 
 WORK_MEMORY = "128MB"  # of PostgreSQL, unless it has been given more: grouping by sorting is several times slower
 EACH_ONCE = "EXPLODE(ARRAY(0)) once AS once"
+BATCH = 1 << 16  # lines of an answer that are in memory at a time
 MESSAGE = 300  # characters of an engine's complaint that are shown
 
 
@@ -56,6 +58,11 @@ class Database(ABC):
             text: str | None = self._fetch(self.sql(query))[0][0]
             return text
 
+    def batches(self, query: exp.Query) -> Iterator[pa.Table]:
+        """The answer in pieces of some ten thousand lines, each an Arrow table."""
+        with self.reporting():
+            yield from self._batches(self.sql(query), [column.alias_or_name for column in query.selects])
+
     def sql(self, query: exp.Expr) -> str:
         """The query as this engine spells it."""
         return query.sql(dialect=self.backend.dialect)
@@ -79,12 +86,20 @@ class Database(ABC):
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
         """The lines of an answer."""
 
+    @abstractmethod
+    def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
+        """The lines of an answer whose columns have these names, in pieces."""
+
 
 class DuckDb(Database):
     """A DuckDB that belongs to somebody else: it is only asked."""
 
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
         return self.backend.raw_sql(sql).fetchall()
+
+    def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
+        for batch in self.backend.raw_sql(sql).fetch_record_batch(BATCH):
+            yield pa.Table.from_batches([batch]).rename_columns(list(names))
 
 
 class Scratch(DuckDb):
@@ -132,6 +147,15 @@ class Postgres(Database):
             )
             return cursor.execute(sql).fetchall()
 
+    def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
+        connection = self.backend.con
+        with connection.transaction(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+            with connection.cursor(name="smc_rows") as lines:  # kept by the server, or all would be sent at once
+                lines.execute(sql)
+                while found := lines.fetchmany(BATCH):
+                    yield pa.table([pa.array(column) for column in zip(*found, strict=True)], names=list(names))
+
 
 class Spark(Database):
     """A Spark session. What is asked often is kept in Spark's own memory or disk, where the rows are."""
@@ -150,6 +174,10 @@ class Spark(Database):
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
         table = self.backend.raw_sql(sql).toArrow()
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
+        for batch in self.backend.raw_sql(sql).toArrow().to_batches(BATCH):
+            yield pa.Table.from_batches([batch]).rename_columns(list(names))
 
 
 def one_line(error: Exception, hidden: Sequence[str] = ()) -> str:

@@ -15,10 +15,9 @@ import sqlglot.expressions as exp
 
 from parties.sources.databases import Scratch
 from parties.sources.delimited import read_csv
-from parties.sources.mapping import ColumnRule
 from parties.sources.named import find_table
-from parties.sources.settings import TableSettings
-from parties.sources.source import Source
+from parties.sources.opened import Rows
+from parties.sources.settings import PlaceSettings
 from parties.text import listed
 from smc.errors import InputError
 
@@ -30,15 +29,15 @@ Reader: TypeAlias = "Callable[[Scratch], ir.Table]"
 ATTACHED = "source"  # what a DuckDB file is called while it is attached
 
 
-def open_files(settings: TableSettings, rules: Sequence[ColumnRule]) -> Source:
-    """The source for a path, see `opening.open_table`."""
+def open_files(settings: PlaceSettings) -> Rows:
+    """The rows at a path, see `opening.open_rows`."""
     read = _reader(Path(settings.source), settings.table)
     engine = Scratch(settings.label, settings.memory, settings.threads)
     try:
         with engine.reporting():
             table = read(engine)
             query = engine.backend.compiler.to_sqlglot(table)
-        return Source(engine, query, table.schema(), rules, settings.max_rows)
+        return Rows(engine, query, table.schema())
     except BaseException:
         engine.close()
         raise

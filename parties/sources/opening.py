@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from parties.sources.mapping import rules
-from parties.sources.settings import ColumnSettings, TableSettings
+from parties.sources.settings import ColumnSettings, PlaceSettings, TableSettings
 from parties.tables.schema import Schema
 from parties.text import did_you_mean, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    from parties.sources.opened import Rows
     from parties.sources.source import Source
 
 
@@ -23,19 +24,31 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
     Values are not looked at: see `Source.check`.
     """
     wanted = rules(settings.columns, schema, _chosen(schema, target, columns))
+    rows = open_rows(settings)
+    from parties.sources.source import Source
+
+    try:
+        return Source(rows.engine, rows.query, rows.types, wanted, settings.max_rows)
+    except BaseException:
+        rows.engine.close()
+        raise
+
+
+def open_rows(settings: PlaceSettings) -> Rows:
+    """The rows of a table as they are. `InputError` if there is no such table, or if the source cannot be read."""
     scheme, mark, _ = settings.source.partition("://")
     if not mark:
         from parties.sources import local
 
-        return local.open_files(settings, wanted)
+        return local.open_files(settings)
     if scheme in ("postgresql", "postgres"):
         from parties.sources import postgres
 
-        return postgres.open_database(settings, wanted)
+        return postgres.open_database(settings)
     if scheme == "spark":
         from parties.sources import spark
 
-        return spark.open_session(settings, wanted)
+        return spark.open_session(settings)
     hint = did_you_mean(scheme, ("postgresql", "spark"))
     raise InputError(f"{settings.label}: cannot read from {scheme}://{hint}; use a file, postgresql:// or spark://")
 

@@ -5,19 +5,20 @@ Credentials come from the URL, or, as in any program on libpq, from PGPASSWORD o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from parties.sources.mapping import ColumnRule
 from parties.sources.needed import needing
-from parties.sources.settings import TableSettings
-from parties.sources.source import Source
+from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.sources.opened import Rows
 
 CONNECT_SECONDS = 10
 
 
-def open_database(settings: TableSettings, rules: Sequence[ColumnRule]) -> Source:
-    """The source for a PostgreSQL URL, see `opening.open_table`."""
+def open_database(settings: PlaceSettings) -> Rows:
+    """The rows of a table at a PostgreSQL URL, see `opening.open_rows`."""
     with needing("postgres", settings.label):
         import ibis
         import psycopg
@@ -25,6 +26,7 @@ def open_database(settings: TableSettings, rules: Sequence[ColumnRule]) -> Sourc
 
         from parties.sources.databases import Postgres, one_line
         from parties.sources.named import find_table
+        from parties.sources.opened import Rows
     if settings.table is None:
         raise InputError(f"{settings.label}: say which `table` of the database it is")
     try:
@@ -53,7 +55,7 @@ def open_database(settings: TableSettings, rules: Sequence[ColumnRule]) -> Sourc
                 backend.list_tables,
             )
             query = backend.compiler.to_sqlglot(table)
-        return Source(engine, query, table.schema(), rules, settings.max_rows)
+        return Rows(engine, query, table.schema())
     except BaseException:
         connection.close()
         raise

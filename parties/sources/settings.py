@@ -124,20 +124,31 @@ class BudgetSettings(Settings):
         return f"epsilon {self.epsilon:.6g}{window} at delta {self.delta:.3g}"
 
 
-class TableSettings(Settings):
-    """A table of this party. `memory` and `threads` bound DuckDB, which counts what is in files.
+class PlaceSettings(Settings):
+    """Where a table is. `memory` and `threads` bound DuckDB, which counts what is in files.
 
     `source` may hold a password: it is never shown.
     """
 
     source: Annotated[Name, BeforeValidator(_place)] = Field(repr=False)
     table: Name | None = None
+    memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(\.[0-9]+)? ?[KMGT]i?B$")] = "2GB"
+    threads: Annotated[int, Field(strict=True, ge=1)] | None = None
+
+    @property
+    def label(self) -> str:
+        """The source and the table for messages: no user, password or option of a URL."""
+        table = "" if self.table is None else f", table {quoted(self.table)}"
+        return f"{public_place(self.source)}{table}"
+
+
+class TableSettings(PlaceSettings):
+    """A table of this party that jobs may be about."""
+
     schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
     tries: Annotated[int, Field(strict=True, ge=1, le=1000)] = MOST_TRIES
     columns: dict[str, ColumnSettings] = Field(default_factory=dict)
-    memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(\.[0-9]+)? ?[KMGT]i?B$")] = "2GB"
-    threads: Annotated[int, Field(strict=True, ge=1)] | None = None
     budget: BudgetSettings | None = None
 
     @model_validator(mode="after")
@@ -147,12 +158,6 @@ class TableSettings(Settings):
             bound, given = f"1/max_rows = {1 / self.max_rows:.3g}", f"{self.budget.delta:.3g}"
             raise ValueError(f"budget.delta: must be below {bound}, not {given}: it would allow to publish whole rows")
         return self
-
-    @property
-    def label(self) -> str:
-        """The source and the table for messages: no user, password or option of a URL."""
-        table = "" if self.table is None else f", table {quoted(self.table)}"
-        return f"{public_place(self.source)}{table}"
 
 
 def public_place(source: str) -> str:

@@ -10,18 +10,17 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from parties.link.address import parse_address
-from parties.sources.mapping import ColumnRule
 from parties.sources.needed import needing
-from parties.sources.settings import TableSettings
-from parties.sources.source import Source
+from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from parties.sources.opened import Rows
 
 LOCAL = "spark://local"
 CONNECT_SECONDS = 10.0
@@ -38,8 +37,8 @@ ALONE: dict[str, bool | float | int | str | None] = {  # for Spark in this proce
 _starting = threading.Lock()
 
 
-def open_session(settings: TableSettings, rules: Sequence[ColumnRule]) -> Source:
-    """The source for a Spark URL, see `opening.open_table`."""
+def open_session(settings: PlaceSettings) -> Rows:
+    """The rows of a table at a Spark URL, see `opening.open_rows`."""
     with needing("spark", settings.label):
         import ibis
         import sqlglot.expressions as exp
@@ -48,6 +47,7 @@ def open_session(settings: TableSettings, rules: Sequence[ColumnRule]) -> Source
 
         from parties.sources.databases import Spark
         from parties.sources.named import find_table
+        from parties.sources.opened import Rows
     if settings.table is None:
         raise InputError(f"{settings.label}: say which `table` it is: one of the catalog, or the path of Parquet files")
     session = _application(settings).newSession()  # views and settings of its own
@@ -68,10 +68,10 @@ def open_session(settings: TableSettings, rules: Sequence[ColumnRule]) -> Source
             find_table(settings.table, settings.label, look, lambda: [t.name for t in session.catalog.listTables()])
         table = engine.backend.table(VIEW)
         query = engine.backend.compiler.to_sqlglot(table)
-    return Source(engine, query, table.schema(), rules, settings.max_rows)
+    return Rows(engine, query, table.schema())
 
 
-def _application(settings: TableSettings) -> SparkSession:
+def _application(settings: PlaceSettings) -> SparkSession:
     """The process's Spark application, started if there is none. `InputError` if it cannot be."""
     from pyspark.sql import SparkSession
 
@@ -96,7 +96,7 @@ def _application(settings: TableSettings) -> SparkSession:
     return session
 
 
-def _require_reachable(settings: TableSettings) -> None:
+def _require_reachable(settings: PlaceSettings) -> None:
     """Refuse a master that nobody listens at: Spark itself would try for minutes."""
     for master in settings.source.removeprefix("spark://").split(","):
         host, port = parse_address(master)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,7 +11,8 @@ import ibis
 import numpy as np
 import pytest
 
-from parties.sources import TableSettings, from_frame, open_table
+from parties.publish import reading
+from parties.sources import PlaceSettings, TableSettings, databases, from_frame, open_rows, open_table
 from parties.sources.source import Source
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -190,3 +192,14 @@ def test_a_connection_that_breaks(server: Server) -> None:
             admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'reader'")
         with pytest.raises(InputError, match=r"terminat|closed|lost"):
             source.level(Open(), attributes=True)
+
+
+def test_rows_come_in_batches(server: Server, rows: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distinct texts and how often each occurs, as they are read for publishing; few lines at a time."""
+    monkeypatch.setattr(databases, "BATCH", 2)
+    place = {"source": server.url("reader", ENCODED), "table": 'my.schema.vis."its'}
+    found = open_rows(PlaceSettings.model_validate(place))
+    texts = reading.texts(found, [TARGET])
+    counted = Counter(cell.strip() or "?" for cell in rows.columns[TARGET])
+    assert dict(zip(map(texts.values[0].__getitem__, texts.codes[0]), texts.counts.tolist(), strict=True)) == counted
+    found.engine.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from parties.sources import TableSettings, from_frame, open_table
+from parties.publish import reading
+from parties.sources import PlaceSettings, TableSettings, from_frame, open_rows, open_table
 from parties.sources.source import Source
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -89,3 +91,13 @@ def test_what_is_wrong_is_one_line(spark: Any, parquet: Path) -> None:
     wrong = Schema({**SCHEMA.attributes, "n": ("a", "A")}, TARGET)
     with opened(parquet, wrong) as source, pytest.raises(InputError, match="column 'n': 'b c' is not in the schema"):
         source.check()
+
+
+def test_rows_come_in_batches(spark: Any, rows: Sample, parquet: Path) -> None:
+    """Distinct texts and how often each occurs, as they are read for publishing."""
+    found = open_rows(PlaceSettings.model_validate({"source": "spark://local", "table": str(parquet)}))
+    name = TARGET
+    texts = reading.texts(found, [name])
+    counted = Counter(cell.strip() or "?" for cell in rows.columns[name])
+    assert dict(zip(map(texts.values[0].__getitem__, texts.codes[0]), texts.counts.tolist(), strict=True)) == counted
+    found.engine.close()

@@ -1,0 +1,167 @@
+"""`smc publish`: plan, check, anonymise a table of one's own, and recode later rows in the same way."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE, json_option
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.publish.settings import PublishPlan
+
+PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+REPORT = click.option("--report", "report_file", type=FILE, help="Write the report as JSON.")
+
+
+@click.group("publish")
+def group() -> None:
+    """Publish rows of one's own so that nobody is found in them."""
+
+
+@group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
+@click.argument("source")
+@click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+@click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
+def plan_command(source: str, table: str | None, out: Path) -> None:
+    """Propose a plan for a table, to be completed by who knows it; name the columns that single people out."""
+    from parties.publish.planning import propose
+    from parties.settings import validated
+    from parties.sources import PlaceSettings, open_rows
+
+    files.check_outputs({"--out": out}, _paths(source))
+    settings = validated(PlaceSettings, {"source": source, "table": table})
+    rows = open_rows(settings)
+    try:
+        proposal = propose(rows, _from(out, source), table)
+    finally:
+        rows.engine.close()
+    files.write_text(out, proposal.text)
+    for line in proposal.notes:
+        console.out.print(line)
+    console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
+
+
+@group.command("check", epilog="Example:  smc publish check --plan publish.toml --data published.csv")
+@PLAN
+@click.option("--data", metavar="SOURCE", help="A published table  [the plan's own source]")
+@REPORT
+@json_option
+def check_command(plan_file: Path, data: str | None, report_file: Path | None, as_json: bool) -> None:
+    """Does a table satisfy the plan's models, and what could be done with it? Exit code 2 if a model fails."""
+    from parties.publish.checking import check
+    from parties.publish.settings import load
+
+    plan = load(plan_file)
+    files.check_outputs({"--report": report_file}, [plan_file, *_paths(data or plan.source)])
+    report = check(plan, data)
+    _tell(report, report_file, as_json)
+    failed = [model["model"] for model in report["models"] if not model["holds"]]
+    if failed:
+        raise InputError(f"the table does not satisfy {', '.join(failed)}")
+
+
+@group.command("anonymise", epilog="Example:  smc publish anonymise --plan publish.toml --out published.csv")
+@PLAN
+@click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
+@click.option("--recoding", "recoding_file", type=FILE, help="Write the recoding, for smc publish apply.")
+@click.option("--algorithm", help="flash, samarati, incognito, mondrian, mondrian-relaxed, top-down  [as in the plan]")
+@click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
+@click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
+@REPORT
+@json_option
+def anonymise_command(
+    plan_file: Path,
+    out: Path,
+    recoding_file: Path | None,
+    algorithm: str | None,
+    utility: str | None,
+    max_suppressed: float | None,
+    report_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Recode a table so that every class satisfies the plan's models, and write it."""
+    from parties.publish.anonymising import anonymised, cells_of, order_of
+    from parties.publish.settings import load
+    from parties.publish.writing import write
+    from parties.settings import merge
+
+    flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
+    plan = merge(load(plan_file), flags)
+    outputs = {"--out": out, "--recoding": recoding_file, "--report": report_file}
+    files.check_outputs(outputs, [plan_file, *_inputs(plan)])
+    with ExitStack() as opened:
+        rows, cells = cells_of(plan, opened)
+        outcome = anonymised(cells, plan, plan.check())
+        write(rows, out, order_of(plan, rows), cells, outcome.partition)
+        if recoding_file is not None:
+            files.write_text(recoding_file, outcome.recoding(plan).text())
+    _tell(outcome.report, report_file, as_json)
+    console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
+
+
+@group.command(
+    "apply", epilog="Example:  smc publish apply --recoding recoding.json --data june.csv --out june-public.csv"
+)
+@click.option("--recoding", "recoding_file", type=FILE, required=True, help="What smc publish anonymise wrote.")
+@click.option("--data", metavar="SOURCE", required=True, help="Later rows, with the same columns.")
+@click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+@click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
+@click.option("--max-suppressed", type=click.FloatRange(0, 1), help="The share that may be left out  [as recoded]")
+@REPORT
+@json_option
+def apply_command(
+    recoding_file: Path,
+    data: str,
+    table: str | None,
+    out: Path,
+    max_suppressed: float | None,
+    report_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Recode later rows as earlier ones, and check them again: what does not fit is left out, up to the bound."""
+    from parties.publish.applying import apply
+    from parties.publish.recoding import load
+
+    files.check_outputs({"--out": out, "--report": report_file}, [recoding_file, *_paths(data)])
+    report = apply(load(recoding_file), data, table, out, max_suppressed)
+    _tell(report, report_file, as_json)
+    console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))
+
+
+def _from(plan: Path, source: str) -> str:
+    """A source as a plan names it: a path goes from the plan's directory."""
+    return source if "://" in source else os.path.relpath(source, plan.parent)
+
+
+def _paths(source: str) -> list[Path]:
+    return [] if "://" in source else [Path(source)]
+
+
+def _inputs(plan: PublishPlan) -> Iterable[Path]:
+    yield from _paths(plan.source)
+    if plan.public is not None:
+        yield from _paths(plan.public.source)
+    for column in plan.columns.values():
+        if column.tree is not None:
+            yield column.tree
+
+
+def _tell(report: dict[str, Any], report_file: Path | None, as_json: bool) -> None:
+    """The report on standard output, and in its file."""
+    from parties.publish.report import to_text
+
+    if report_file is not None:
+        files.write_text(report_file, json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+    if as_json:
+        console.print_json(report)
+    else:
+        console.out.print(to_text(report), end="")

@@ -1,0 +1,190 @@
+"""An anonymiser as scikit-learn knows transformers: a data frame goes in, the same frame comes out with rows recoded.
+
+Anonymiser(models=[KAnonymity(5), LDiversity("disease", 2)], quasi=["age", "zip"],
+           rules={"zip": Rule(prefixes=(4, 3))}).fit_transform(frame)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+try:
+    from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.utils.validation import check_is_fitted
+except ImportError:
+    raise ImportError("parties.notebook needs scikit-learn: pip install 'smc[notebook]'") from None
+
+from parties.publish.anonymising import Outcome, anonymised
+from parties.publish.cells import Cells, reduced
+from parties.publish.models import Model
+from parties.publish.partition import SUPPRESSED, Partition
+from parties.publish.reading import in_order
+from parties.publish.recoding import Recoding
+from parties.publish.rules import Rule
+from parties.publish.settings import ColumnPlan, ModelPlan, PublishPlan
+from parties.settings import validated
+from parties.tables import categories
+from parties.tables.categories import Column
+from parties.text import quoted
+from smc.errors import InputError
+
+
+class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Recodes the quasi-identifiers of a frame so that every class of its rows satisfies all models.
+
+    Parameters. `models`: from `parties.publish`. `quasi`: the columns to recode; None means all but the sensitive
+    ones, which are those that the models name, and `keep`. `rules`: how columns are generalised, a `Rule` by column;
+    without one a value becomes `*`. `numeric`: columns that mondrian and top-down cut as numbers. `algorithm`,
+    `utility`, `max_suppressed`, `local`: as in publish.toml. `drop`: identifiers, which do not come out. `keep`:
+    columns that come out as they are.
+
+    After `fit`: `recoding_`, which `transform` applies to any rows, and whose `text()` smc publish apply reads;
+    `report_`, what was lost and what is left to fear.
+    """
+
+    recoding_: Recoding
+    report_: dict[str, Any]
+
+    def __init__(
+        self,
+        models: Sequence[Model] = (),
+        *,
+        quasi: Sequence[str] | None = None,
+        rules: Mapping[str, Rule] | None = None,
+        numeric: Sequence[str] = (),
+        algorithm: str = "flash",
+        utility: str = "discernibility",
+        max_suppressed: float = 0.0,
+        local: bool = False,
+        drop: Sequence[str] = (),
+        keep: Sequence[str] = (),
+    ) -> None:
+        self.models = models
+        self.quasi = quasi
+        self.rules = rules
+        self.numeric = numeric
+        self.algorithm = algorithm
+        self.utility = utility
+        self.max_suppressed = max_suppressed
+        self.local = local
+        self.drop = drop
+        self.keep = keep
+
+    def fit(self, X: Any, y: Any = None) -> Anonymiser:
+        """Find the recoding of a frame (pandas, Polars, Arrow). `InputError` if the models cannot be reached."""
+        self._fit(_frame(X))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """The frame recoded, a frame of the same kind; suppressed rows are not in it."""
+        frame = _frame(X)
+        cells, places, outcome = self._fit(frame)
+        return self._recoded(frame, cells, places, outcome.partition)
+
+    def transform(self, X: Any) -> Any:
+        """Other rows by the same recoding; what is in no class, or in one that does not fit, is not in the result.
+
+        `InputError` if that is a larger share of the rows than `max_suppressed`.
+        """
+        check_is_fitted(self)
+        frame = _frame(X)
+        recoding = self.recoding_
+        names = [*recoding.named("quasi-identifier"), *recoding.named("sensitive")]
+        cells, places = _cells(frame, names, len(recoding.named("quasi-identifier")), recoding)
+        partition = recoding.partition(cells, recoding.made())
+        if partition.suppressed > recoding.max_suppressed * cells.rows + 1e-9:
+            raise InputError(
+                f"{partition.suppressed} of {cells.rows} rows do not fit the recoding and its models, "
+                f"and a share of at most {recoding.max_suppressed:g} may be left out"
+            )
+        return self._recoded(frame, cells, places, partition)
+
+    def _fit(self, frame: categories.Frame) -> tuple[Cells, Any, Outcome]:
+        plan = self._plan(list(frame.columns))
+        names = [*plan.named("quasi-identifier"), *plan.named("sensitive")]
+        categories.select(frame, names)
+        number = len(plan.named("quasi-identifier"))
+        cells, places = _cells(frame, names, number, Recoding.of(plan, None, []))
+        outcome = anonymised(cells, plan, plan.check())
+        self.recoding_, self.report_ = outcome.recoding(plan), outcome.report
+        return cells, places, outcome
+
+    def _plan(self, columns: Sequence[str]) -> PublishPlan:
+        """The parameters as a plan."""
+        sensitive = list(dict.fromkeys(model.column for model in self.models if model.column is not None))
+        apart = {*sensitive, *self.drop, *self.keep}
+        quasi = [name for name in columns if name not in apart] if self.quasi is None else list(self.quasi)
+        for name in quasi:
+            if name in apart:
+                raise InputError(
+                    f"column {quoted(name)} is a quasi-identifier, and cannot be sensitive, dropped or kept"
+                )
+        rules = dict(self.rules or {})
+        plans = {name: ColumnPlan(role="sensitive", **_given(rules.get(name))) for name in sensitive}
+        for name in quasi:
+            plans[name] = ColumnPlan(role="quasi-identifier", numeric=name in self.numeric, **_given(rules.get(name)))
+        models = [{"model": model.name, **vars(model)} for model in self.models]
+        fields = {
+            "source": "the frame",
+            "columns": {name: plan.model_dump(exclude_defaults=True) for name, plan in plans.items()},
+            "models": [validated(ModelPlan, model).model_dump(exclude_none=True) for model in models],
+        }
+        names = ("algorithm", "utility", "max_suppressed", "local")
+        return validated(PublishPlan, fields | {name: getattr(self, name) for name in names})
+
+    def _recoded(self, frame: categories.Frame, cells: Cells, places: Any, partition: Partition) -> Any:
+        """The frame with labels for values, without suppressed rows, dropped columns and the index, also a name."""
+        classes = _spread(places, partition)
+        kept = np.flatnonzero(classes != SUPPRESSED)
+        names = [name for name in frame.columns if name not in self.drop and self._comes_out(name)]
+        found = nw.maybe_reset_index(frame[kept.tolist(), names])
+        columns = []
+        for i, h in enumerate(cells.hierarchies):
+            labels = [partition.boxes[place][i].label for place in classes[kept].tolist()]
+            columns.append(nw.new_series(h.column, labels, nw.String(), backend=frame.implementation))
+        return found.with_columns(*columns).to_native()
+
+    def _comes_out(self, name: str) -> bool:
+        return name in self.recoding_.columns or name in self.keep
+
+
+def _given(rule: Rule | None) -> dict[str, Any]:
+    return {} if rule is None else rule.model_dump(exclude_none=True)
+
+
+def _frame(X: Any) -> categories.Frame:
+    found = categories.frame(X)
+    if found is None:
+        raise InputError(f"a {type(X).__name__} is no data frame: columns need names")
+    return found
+
+
+def _cells(frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding) -> tuple[Cells, Any]:
+    """The cells of a frame, and of each row its cell, int64[rows]."""
+    columns: dict[str, Column] = {
+        column.name: column for column in categories.frame_columns(categories.select(frame, names), names, names)
+    }
+    codes, made = [], []
+    for name in names:
+        spelled = [categories.spell(cell) for cell in columns[name].cells]
+        found = recoding.hierarchy(name, in_order(spelled))
+        made.append(found)
+        codes.append(np.array([found.index[value] for value in spelled], dtype=np.int32))
+    coded = np.stack(codes)
+    distinct, counts = reduced(coded)
+    order = np.lexsort(coded[::-1])
+    places = np.empty(coded.shape[1], dtype=np.int64)
+    places[order] = np.repeat(np.arange(len(counts)), counts)
+    return Cells(tuple(made[:quasi]), tuple(made[quasi:]), distinct[:quasi], distinct[quasi:], counts), places
+
+
+def _spread(places: Any, partition: Partition) -> Any:
+    """The class of each row, int64[rows]: of equal rows the first go to a cell's first class."""
+    order = np.argsort(places, kind="stable")
+    classes = np.empty(len(places), dtype=np.int64)
+    classes[order] = np.repeat(partition.classes, partition.counts)
+    return classes

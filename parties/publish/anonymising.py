@@ -1,0 +1,146 @@
+"""From a plan to a partition of the rows, the recoding that it is, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlglot.expressions as exp
+
+from parties.publish.cells import Cells
+from parties.publish.classes import Classes, layout_of
+from parties.publish.fulldomain import Search
+from parties.publish.models import Model, fitting
+from parties.publish.mondrian import mondrian
+from parties.publish.partition import Partition, at_node, certainty, tightened
+from parties.publish.reading import read, text_of
+from parties.publish.recoding import Recoding
+from parties.publish.risks import risks
+from parties.publish.settings import PublishPlan
+from parties.publish.topdown import topdown
+from parties.sources import open_rows
+from parties.sources.opened import Rows
+from parties.text import quoted
+from smc.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What is published: cells, partition, the levels of full-domain generalisation (None for boxes), the report."""
+
+    cells: Cells
+    partition: Partition
+    levels: tuple[int, ...] | None
+    report: dict[str, Any]
+
+    def recoding(self, plan: PublishPlan) -> Recoding:
+        """The recoding as it can be kept."""
+        boxes = None if self.levels is not None else self.partition.boxes
+        return Recoding.of(plan, self.levels, boxes)
+
+
+def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[Model]) -> Outcome:
+    """The table recoded by the plan's algorithm. `InputError` if the models cannot be reached."""
+    most = int(plan.max_suppressed * cells.rows + 1e-9)
+    about: dict[str, Any] = {"algorithm": plan.algorithm}
+    levels: tuple[int, ...] | None = None
+    if plan.algorithm == "mondrian" or plan.algorithm == "mondrian-relaxed" or plan.algorithm == "top-down":
+        numeric = [
+            plan.columns[h.column].numeric or plan.columns[h.column].ranges is not None for h in cells.hierarchies
+        ]
+        if plan.algorithm == "top-down":
+            partition = topdown(cells, models, numeric)
+        else:
+            partition = mondrian(cells, models, numeric, plan.algorithm == "mondrian-relaxed")
+    else:
+        search = Search(cells, models, most)
+        found = search.best(plan.algorithm, plan.utility)
+        partition = at_node(cells, search.rollup, found.node, fitting(search.rollup.classes(found.node), models))
+        about |= {
+            "lattice": search.lattice.size,
+            "counted": found.counted,
+            "minimal": [list(node) for node in found.minimal],
+            "levels": {h.column: level for h, level in zip(cells.hierarchies, found.node, strict=True)},
+            plan.utility: found.loss,
+        }
+        levels = found.node
+        if plan.local:
+            partition, levels = tightened(cells, partition), None
+    return Outcome(cells, partition, levels, about | report(cells, partition, models))
+
+
+def report(cells: Cells, partition: Partition, models: Sequence[Model]) -> dict[str, Any]:
+    """What was lost and what is left to fear, ready for JSON."""
+    classes = partition.count(cells, layout_of(cells))
+    sizes = classes.sizes[classes.sizes > 0]
+    return {
+        "rows": cells.rows,
+        "suppressed": partition.suppressed,
+        "classes": len(sizes),
+        "smallest_class": int(sizes.min()) if len(sizes) else None,
+        "average_class": float(sizes.mean()) if len(sizes) else None,
+        "lost": certainty(cells, partition),
+    } | checked(classes, models)
+
+
+def checked(classes: Classes, models: Sequence[Model]) -> dict[str, Any]:
+    """Whether classes satisfy the models, what they reach, and what could be done with them."""
+    found = []
+    for model in models:
+        if model.name == "presence" and not classes.layout.public:
+            continue
+        holds = bool(model.fits(classes).all())
+        found.append({"model": model.words, "holds": holds, "reached": model.reached(classes)})
+    return {"models": found, "risks": risks(classes) if len(classes) and classes.sizes.sum() else {}}
+
+
+def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[Rows, Cells]:
+    """The plan's table, open until `opened` ends, and its cells.
+
+    `InputError` as `read`, and if a column that identifies rows is left in.
+    """
+    rows = open_rows(plan)
+    opened.callback(rows.engine.close)
+    public = None
+    if plan.public is not None:
+        public = open_rows(plan.public)
+        opened.callback(public.engine.close)
+    kept = _kept(rows)
+    cells = read(kept, plan.named("quasi-identifier"), plan.named("sensitive"), dict(plan.columns), public)
+    _refuse_identifiers(kept, plan.named("other"), cells.rows)
+    return kept, cells
+
+
+def _kept(rows: Rows) -> Rows:
+    """The same rows, read once if they are in a file."""
+    every = exp.Select().select("*").from_(rows.query.subquery("t"))
+    return Rows(rows.engine, rows.engine.keep(every), rows.types)
+
+
+def _refuse_identifiers(rows: Rows, others: Sequence[str], number: int) -> None:
+    """`InputError` if a column that is published as it is has another value in each row."""
+    if not others or number < 2:
+        return
+    distinct = [exp.Count(this=exp.Distinct(expressions=[text_of(rows, name)])) for name in others]
+    columns = [count.as_(f"n{i}") for i, count in enumerate(distinct)]
+    counts = rows.engine.counts(exp.Select().select(*columns).from_(rows.query.subquery("t")))[0]
+    for name, count in zip(others, counts, strict=True):
+        if count == number:
+            raise InputError(
+                f"column {quoted(name)} has another value in each of the {number} rows, so it identifies them: "
+                "give it the role identifier, or quasi-identifier"
+            )
+
+
+def order_of(plan: PublishPlan, rows: Rows) -> list[str]:
+    """The columns that are published, in the order of the table."""
+    kept = {name for name, column in plan.columns.items() if column.role != "identifier"}
+    return [*(name for name in rows.types if name in kept), *(name for name in kept if name not in rows.types)]
+
+
+def suppressed_share(partition: Partition) -> float:
+    """The share of rows that are left out."""
+    return partition.suppressed / max(1, int(np.sum(partition.counts)))

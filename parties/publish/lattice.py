@@ -1,0 +1,80 @@
+"""The lattice of generalisation: a node says the level of every quasi-identifier, from (0, ..., 0) to the top.
+
+What is known of nodes is an array with an axis a quasi-identifier, so that all above a node are one slice of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Node: TypeAlias = tuple[int, ...]
+Test: TypeAlias = Callable[[Node], bool]
+Solutions: TypeAlias = NDArray[np.bool_]  # an axis a quasi-identifier
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """`heights` are the top levels."""
+
+    heights: Node
+
+    @property
+    def shape(self) -> Node:
+        """The levels of each quasi-identifier."""
+        return tuple(height + 1 for height in self.heights)
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return int(np.prod(self.shape, dtype=object))
+
+    @property
+    def top(self) -> Node:
+        """The node where everything is one value."""
+        return self.heights
+
+    def by_height(self) -> list[list[Node]]:
+        """The nodes by the sum of their levels; in lexical order."""
+        found: list[list[Node]] = [[] for _ in range(sum(self.heights) + 1)]
+        for node in np.ndindex(*self.shape):
+            found[sum(node)].append(node)
+        return found
+
+    def successors(self, node: Node) -> Iterator[Node]:
+        """The nodes one step above."""
+        for i, (level, height) in enumerate(zip(node, self.heights, strict=True)):
+            if level < height:
+                yield (*node[:i], level + 1, *node[i + 1 :])
+
+
+def above(node: Node) -> tuple[slice, ...]:
+    """Where a node and all that generalise it stand."""
+    return tuple(slice(level, None) for level in node)
+
+
+def below(node: Node) -> tuple[slice, ...]:
+    """Where a node and all that it generalises stand."""
+    return tuple(slice(0, level + 1) for level in node)
+
+
+def minimal(solutions: Solutions) -> list[Node]:
+    """The solutions of which nothing below is one."""
+    reached = solutions  # a solution, or above one
+    for axis in range(solutions.ndim):
+        reached = np.logical_or.accumulate(reached, axis=axis)
+    covered = np.zeros_like(solutions)
+    for axis in range(solutions.ndim):
+        lower, upper = [slice(None)] * solutions.ndim, [slice(None)] * solutions.ndim
+        lower[axis], upper[axis] = slice(None, -1), slice(1, None)
+        covered[tuple(upper)] |= reached[tuple(lower)]
+    return nodes_of(solutions & ~covered)
+
+
+def nodes_of(solutions: Solutions) -> list[Node]:
+    """The nodes that are marked, in lexical order."""
+    return [tuple(map(int, node)) for node in np.argwhere(solutions)]

@@ -1,0 +1,131 @@
+"""A table's distinct cells, counted where the rows live: one GROUP BY, and only what differs comes over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import sqlglot.expressions as exp
+
+from parties.publish.cells import Cells, Counts
+from parties.publish.hierarchy import Codes, Hierarchy
+from parties.publish.rules import Rule, hierarchy, number
+from parties.sources.expressions import Cell
+from parties.sources.mapping import ColumnRule
+from parties.sources.opened import Rows
+from parties.tables.delimited import MISSING
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Distinct rows of text: `codes[i]` int32[rows] are places in `values[i]`; `counts` int64[rows]."""
+
+    values: list[list[str]]
+    codes: list[Codes]
+    counts: Counts
+
+
+def texts(rows: Rows, names: Sequence[str]) -> Texts:
+    """The distinct rows of some columns. `InputError` if one is not there, or holds no categories."""
+    columns = [text_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
+    cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
+    number = "n" + "_" * max(map(len, names))  # no column's name
+    counted = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_(number)).from_(rows.query.subquery("t"))
+    # Equal cells are counted before they are spelled, which takes longer.
+    inner = exp.Select().select(*columns, exp.column(number)).from_(counted.group_by(*cells).subquery("d"))
+    aliases = [exp.column(f"c{i}") for i in range(len(names))]
+    total = exp.cast(exp.Sum(this=exp.column(number)), "BIGINT").as_("n")
+    query = exp.Select().select(*aliases, total).from_(inner.subquery("r"))
+    found = list(rows.engine.batches(query.group_by(*aliases)))
+    if not found:
+        return Texts([[] for _ in names], [np.zeros(0, np.int32) for _ in names], np.zeros(0, np.int64))
+    table = pa.concat_tables(found)
+    values, codes = [], []
+    for i in range(len(names)):
+        encoded = encode(table.column(i))
+        values.append(encoded[0])
+        codes.append(encoded[1])
+    return Texts(values, codes, table.column("n").combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64))
+
+
+def encode(column: pa.ChunkedArray) -> tuple[list[Any], Codes]:
+    """A column of text as its distinct values, None for no text, and their places, int32[rows]."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+
+
+def text_of(rows: Rows, name: str) -> exp.Expr:
+    """A column's text, `?` if there is none."""
+    if name not in rows.types:
+        hint = did_you_mean(name, rows.types) or f"; there are {listed(rows.types)}"
+        raise InputError(f"{rows.engine.place}: there is no column {quoted(name)}{hint}")
+    try:
+        cell = Cell(ColumnRule(name, name, (), {}, None, (), None), rows.types[name], rows.engine.lists)
+    except InputError as error:
+        raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
+    empty = exp.Nullif(this=cell.text, expression=exp.Literal.string(""))
+    return exp.Coalesce(this=empty, expressions=[exp.Literal.string(MISSING)])
+
+
+def hierarchies(names: Sequence[str], rules: Mapping[str, Rule], found: Sequence[Sequence[str]]) -> list[Hierarchy]:
+    """The hierarchies of columns whose values these are."""
+    return [hierarchy(name, rules[name], in_order(values)) for name, values in zip(names, found, strict=True)]
+
+
+def in_order(values: Sequence[str]) -> list[str]:
+    """Distinct values: numbers by size, then text by its letters, a missing value last."""
+
+    def key(value: str) -> tuple[bool, bool, float, str]:
+        x = number(value)
+        return value == MISSING, x is None, x or 0.0, value
+
+    return sorted(set(values), key=key)
+
+
+def recode(found: Texts, made: Sequence[Hierarchy]) -> Codes:
+    """The codes of the columns in their hierarchies, int32[columns, rows]."""
+    columns = [
+        np.array([h.code(value) for value in values], dtype=np.int32)[codes]
+        for values, codes, h in zip(found.values, found.codes, made, strict=True)
+    ]
+    return np.stack(columns) if columns else np.zeros((0, len(found.counts)), dtype=np.int32)
+
+
+def read(
+    rows: Rows, quasi: Sequence[str], sensitive: Sequence[str], rules: Mapping[str, Rule], public: Rows | None = None
+) -> Cells:
+    """The cells of a table. `public` has the same quasi-identifiers, in columns of the same names.
+
+    `InputError` if a value is in no hierarchy, or if a row's quasi-identifiers are not those of any public row.
+    """
+    names = [*quasi, *sensitive]
+    found = texts(rows, names)
+    others = None if public is None else texts(public, quasi)
+    values = [list(column) for column in found.values]
+    if others is not None:
+        values = [[*a, *b] for a, b in zip(values, [*others.values, *([] for _ in sensitive)], strict=True)]
+    made = hierarchies(names, rules, values)
+    codes = recode(found, made)
+    cells = Cells(
+        tuple(made[: len(quasi)]), tuple(made[len(quasi) :]), codes[: len(quasi)], codes[len(quasi) :], found.counts
+    )
+    if others is None or public is None:
+        return cells
+    known = recode(others, made[: len(quasi)])
+    if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, known.T.tolist())):
+        raise InputError(
+            f"{public.engine.place}: {len(missing)} of the table's combinations are not in this public table"
+        )
+    return Cells(
+        cells.hierarchies,
+        cells.sensitive_hierarchies,
+        cells.quasi,
+        cells.sensitive,
+        cells.counts,
+        (known, others.counts),
+    )

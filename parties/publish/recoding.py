@@ -1,0 +1,146 @@
+"""A recoding as a file: all that it takes to recode later rows as these, and to check them again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parties import files
+from parties.publish.cells import Cells
+from parties.publish.classes import layout_of
+from parties.publish.hierarchy import Hierarchy, build
+from parties.publish.models import Model, fitting
+from parties.publish.partition import SUPPRESSED, Box, Partition, Span
+from parties.publish.rules import Rule, hierarchy, read_tree
+from parties.publish.settings import ColumnPlan, ModelPlan, PublishPlan
+from parties.settings import validated
+from smc.errors import InputError
+
+FORMAT = 1
+CHUNK = 1 << 22  # pairs of a box and a cell that are compared at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """The columns in order, trees as their paths; the models; and levels for all rows, or boxes for classes."""
+
+    columns: dict[str, dict[str, Any]]
+    models: list[dict[str, Any]]
+    max_suppressed: float
+    levels: list[int] | None
+    boxes: list[Box] | None
+
+    @classmethod
+    def of(cls, plan: PublishPlan, levels: Sequence[int] | None, boxes: list[Box] | None) -> Recoding:
+        """What a plan has led to."""
+        columns = {}
+        for name, column in plan.columns.items():
+            kept = column.model_dump(mode="json", exclude_defaults=True, exclude={"tree"})
+            if column.tree is not None:
+                kept["paths"] = read_tree(column.tree)
+            columns[name] = kept
+        models = [model.model_dump(exclude_none=True) for model in plan.models]
+        return cls(columns, models, plan.max_suppressed, None if levels is None else list(levels), boxes)
+
+    def named(self, role: str) -> list[str]:
+        """The columns that have a role."""
+        return [name for name, column in self.columns.items() if column["role"] == role]
+
+    def made(self) -> list[Model]:
+        """The models."""
+        return [validated(ModelPlan, model).made() for model in self.models]
+
+    def hierarchy(self, name: str, values: Sequence[str]) -> Hierarchy:
+        """A column's hierarchy for these values. `InputError` if one is not in the tree, or does not fit the rule."""
+        column = dict(self.columns[name])
+        paths = column.pop("paths", None)
+        if paths is None:
+            return hierarchy(
+                name, Rule(**validated(ColumnPlan, column).model_dump(exclude={"role", "numeric"})), values
+            )
+        found = build(name, paths)
+        for value in values:
+            found.code(value)
+        return found
+
+    def partition(self, cells: Cells, models: Sequence[Model]) -> Partition:
+        """The classes of other rows: those in no box, or in a class that does not fit, are suppressed."""
+        boxes, classes = self._by_level(cells) if self.levels is not None else self._by_box(cells)
+        places = np.arange(len(cells.counts), dtype=np.int64)
+        found = Partition(places, classes, cells.counts, boxes)
+        fits = fitting(found.count(cells, layout_of(cells)), models)
+        return Partition(
+            places, np.where((classes >= 0) & np.append(fits, False)[classes], classes, -1), cells.counts, boxes
+        )
+
+    def _by_level(self, cells: Cells) -> tuple[list[Box], Any]:
+        assert self.levels is not None
+        pairs = list(zip(cells.hierarchies, self.levels, strict=True))
+        coded = np.stack([h.groups[n][codes] for (h, n), codes in zip(pairs, cells.quasi, strict=True)])
+        groups, classes = np.unique(coded, axis=1, return_inverse=True)
+        boxes = [tuple(Span(h.labels[n][g], n) for (h, n), g in zip(pairs, group, strict=True)) for group in groups.T]
+        return boxes, classes.reshape(-1).astype(np.int64)
+
+    def _by_box(self, cells: Cells) -> tuple[list[Box], Any]:
+        """The first box that holds each cell."""
+        boxes = self.boxes or []
+        holds = [
+            np.array([[box[i].holds(h, value) for value in h.values] for box in boxes]).reshape(len(boxes), -1)
+            for i, h in enumerate(cells.hierarchies)
+        ]
+        classes = np.full(len(cells.counts), SUPPRESSED, dtype=np.int64)
+        step = max(1, CHUNK // max(1, len(boxes)))
+        for start in range(0, len(classes) if boxes else 0, step):
+            part = slice(start, start + step)
+            inside = np.logical_and.reduce([h[:, codes[part]] for h, codes in zip(holds, cells.quasi, strict=True)])
+            classes[part] = np.where(inside.any(axis=0), inside.argmax(axis=0), SUPPRESSED)
+        return boxes, classes
+
+    def text(self) -> str:
+        """The file's content."""
+        boxes = None if self.boxes is None else [[_plain(span) for span in box] for box in self.boxes]
+        content = {
+            "smc_recoding": FORMAT,
+            "columns": self.columns,
+            "models": self.models,
+            "max_suppressed": self.max_suppressed,
+            "levels": self.levels,
+            "boxes": boxes,
+        }
+        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def load(path: Path) -> Recoding:
+    """Read a recoding. `InputError` if the file is none."""
+    try:
+        content = json.loads(files.read_text(path))
+        if content["smc_recoding"] != FORMAT:
+            raise InputError(f"{path}: format {content['smc_recoding']} of a recoding, and this program knows {FORMAT}")
+        boxes = content["boxes"]
+        found = Recoding(
+            content["columns"],
+            content["models"],
+            float(content["max_suppressed"]),
+            content["levels"],
+            None if boxes is None else [tuple(Span(**span) for span in box) for box in boxes],
+        )
+        number = len(found.named("quasi-identifier"))
+        sizes = [len(found.levels)] if found.levels is not None else [len(box) for box in found.boxes or []]
+        if any(size != number for size in sizes) or (found.levels is None) == (found.boxes is None):
+            raise ValueError
+        found.made()
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{path}: not a recoding that smc publish anonymise wrote") from None
+    return found
+
+
+def _plain(span: Span) -> dict[str, Any]:
+    found = asdict(span)
+    return found if span.numeric else {"label": span.label, "level": span.level}

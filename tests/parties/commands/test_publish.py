@@ -1,0 +1,291 @@
+"""smc publish: from a file to published rows, read without the program; later rows; what is refused, in one line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import re
+import textwrap
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from parties import cli
+from tests.support.places import ROOT
+
+PLAN = """
+source = "patients.csv"
+max_suppressed = 0.1
+{more}
+[columns]
+name = {{ role = "identifier" }}
+zip = {{ role = "quasi-identifier", prefixes = [4, 3, 2] }}
+age = {{ role = "quasi-identifier", ranges = [5, 10, 20] }}
+sex = {{ role = "quasi-identifier" }}
+disease = {{ role = "sensitive", tree = "disease.csv" }}
+visit = {{ role = "other" }}
+{columns}
+[[models]]
+model = "k-anonymity"
+k = 4
+[[models]]
+model = "l-diversity"
+column = "disease"
+l = 2
+{models}
+"""
+DISEASES = {"flu": "lung", "asthma": "lung", "ulcer": "stomach", "gastritis": "stomach"}
+
+
+def patients(path: Path, rows: int, seed: int) -> list[dict[str, str]]:
+    """Random patients in a file; a visit tells two of them apart, and most others."""
+    draw = random.Random(seed)
+    found = []
+    for i in range(rows):
+        found.append(
+            {
+                "name": f"name {i}",
+                "visit": f"v{i // 2}",
+                "zip": f"53{draw.choice([7, 8])}{draw.randrange(3)}{draw.randrange(4)}",
+                "age": str(draw.randrange(18, 60)),
+                "sex": draw.choice("mf"),
+                "disease": draw.choice(list(DISEASES)),
+            }
+        )
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(found[0]))
+        writer.writeheader()
+        writer.writerows(found)
+    return found
+
+
+def written(path: Path) -> list[dict[str, str]]:
+    if path.suffix == ".parquet":
+        return pyarrow.parquet.read_table(path).to_pylist()
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.fixture(autouse=True)
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "disease.csv").write_text("".join(f"{name};{part};*\n" for name, part in DISEASES.items()))
+    plan()
+    return patients(tmp_path / "patients.csv", 300, 1)
+
+
+def plan(more: str = "", columns: str = "", models: str = "") -> None:
+    Path("publish.toml").write_text(PLAN.format(more=more, columns=columns, models=models))
+
+
+def smc(*arguments: str) -> int:
+    return cli.run(["publish", *arguments])
+
+
+def stands_for(label: str, value: str) -> bool:
+    """Whether a published cell may be the original one."""
+    if label.startswith("["):
+        low, high = (float(x) for x in label.strip("[]").split(","))
+        return low <= float(value) < high + label.endswith("]") * 1e-9
+    return label in ("*", value) or (
+        len(label) == len(value) and all(a in ("*", b) for a, b in zip(label, value, strict=True))
+    )
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize(
+    "algorithm", ["flash", "samarati", "incognito", "mondrian", "mondrian-relaxed", "top-down", "local"]
+)
+def test_published_rows(table: list[dict[str, str]], algorithm: str, out: str, capsys: Any) -> None:
+    plan(f'algorithm = "{algorithm}"' if algorithm != "local" else "local = true")
+    files = ["--recoding", "recoding.json", "--report", "report.json"]
+    assert smc("anonymise", "--plan", "publish.toml", "--out", out, *files) == 0
+    rows = written(Path(out))
+    report = json.loads(Path("report.json").read_text())
+    assert list(rows[0]) == ["visit", "zip", "age", "sex", "disease"]
+    assert len(rows) == len(table) - report["suppressed"]
+    assert report["suppressed"] <= 30
+    classes = defaultdict(list)
+    for row in rows:
+        classes[row["zip"], row["age"], row["sex"]].append(row["disease"])
+    assert min(map(len, classes.values())) == report["smallest_class"] >= 4
+    assert len(classes) == report["classes"]
+    assert all(len(set(diseases)) >= 2 for diseases in classes.values())
+    origins = defaultdict(list)
+    for origin in table:
+        origins[origin["visit"], origin["disease"]].append(origin)
+    for row in rows:
+        candidates = origins[row["visit"], row["disease"]]
+        assert any(all(stands_for(row[name], one[name]) for name in ("zip", "age", "sex")) for one in candidates)
+    capsys.readouterr()
+    assert smc("check", "--plan", "publish.toml", "--data", out, "--json") == 0
+    checked = json.loads(capsys.readouterr().out)
+    for name in ("classes", "smallest_class", "risks"):
+        assert checked[name] == pytest.approx(report[name]) if name != "risks" else checked[name].keys()
+    assert checked["risks"]["linkage"] == report["risks"]["linkage"]
+
+
+@pytest.mark.parametrize("algorithm", ["flash", "mondrian"])
+def test_later_rows(algorithm: str, capsys: Any) -> None:
+    plan(f'algorithm = "{algorithm}"')
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--recoding", "recoding.json") == 0
+    labels = {(row["zip"], row["age"], row["sex"]) for row in written(Path("out.csv"))}
+    later = patients(Path("later.csv"), 60, 2)
+    arguments = ["apply", "--recoding", "recoding.json", "--data", "later.csv", "--out", "later-out.csv"]
+    capsys.readouterr()
+    assert smc(*arguments, "--max-suppressed", "0.9", "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    rows = written(Path("later-out.csv"))
+    assert len(rows) == 60 - report["suppressed"]
+    classes = defaultdict(list)
+    for row in rows:
+        classes[row["zip"], row["age"], row["sex"]].append(row["disease"])
+    assert 0 < len(rows) < len(later)
+    assert all(len(own) >= 4 and len(set(own)) >= 2 for own in classes.values())
+    if algorithm == "mondrian":
+        assert classes.keys() <= labels
+    Path("later-out.csv").unlink()
+    assert smc(*arguments, "--max-suppressed", "0.0001") == 2
+    assert "rows would have to be left out" in capsys.readouterr().err
+    assert not Path("later-out.csv").exists()
+
+
+@pytest.mark.parametrize("source", ["patients.csv", "patients.parquet"])
+def test_space_around_cells_and_missing_ones(source: str) -> None:
+    """A cell is its text without space around it, and no text is `?`, in numbers too."""
+    cells = [("53710", 20), (" 53710", 21), ("53710 ", None), ("", None), (None, 22), ("  ", 23)] * 8
+    columns = {
+        "zip": [cell[0] for cell in cells],
+        "age": [cell[1] for cell in cells],
+        "disease": ["flu"] * 24 + ["ulcer"] * 24,
+    }
+    columns |= {"sex": ["m"] * 48, "visit": ["v"] * 48, "name": [str(i) for i in range(48)]}
+    pyarrow.parquet.write_table(pyarrow.table(columns), "patients.parquet")
+    with Path("patients.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerows([columns, *zip(*columns.values(), strict=True)])
+    Path("publish.toml").write_text(Path("publish.toml").read_text().replace("patients.csv", source))
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
+    expected = [("53710", "20"), ("53710", "21"), ("53710", "?"), ("?", "?"), ("?", "22"), ("?", "23")]
+    assert Counter((row["zip"], row["age"]) for row in written(Path("out.csv"))) == Counter(expected * 8)
+
+
+def test_the_order_of_rows_is_not_kept(table: list[dict[str, str]]) -> None:
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
+    visits = [row["visit"] for row in written(Path("out.csv"))]
+    order = [row["visit"] for row in table]
+    assert visits != sorted(visits, key=order.index)
+
+
+def test_a_table_as_it_is_fails_its_plan(capsys: Any) -> None:
+    assert smc("check", "--plan", "publish.toml") == 2
+    printed = capsys.readouterr()
+    assert "FAILS: 4-anonymity (reached: 1)" in printed.out
+    assert printed.err == "smc: the table does not satisfy 4-anonymity, distinct 2-diversity of disease\n"
+
+
+def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -> None:
+    assert smc("plan", "patients.csv", "--out", "proposal.toml") == 0
+    printed = capsys.readouterr().out
+    assert "name: 300 distinct values: an identifier" in printed
+    keys = [(row["visit"], row["zip"], row["age"]) for row in table]
+    alone = sum(keys.count(key) == 1 for key in keys) / len(keys)
+    assert f"visit, age, zip: {alone:.1%} of the rows are alone" in printed or "of the rows are alone" in printed
+    assert smc("anonymise", "--plan", "proposal.toml", "--out", "out.csv") == 0
+    assert "name" not in written(Path("out.csv"))[0]
+
+
+def test_presence(table: list[dict[str, str]], capsys: Any) -> None:
+    """The register has every patient, and as many people again."""
+    others = patients(Path("others.csv"), 300, 3)
+    with Path("register.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, ["zip", "age", "sex"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows([*table, *others])
+    plan(models='[[models]]\nmodel = "presence"\nleast = 0.2\nmost = 0.7\n[public]\nsource = "register.csv"')
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["suppressed"] == 0
+    assert next(m for m in found["models"] if "presence" in m["model"])["holds"]
+    Path("register.csv").write_text("zip,age,sex\n53700,20,m\n")
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 2
+    assert "combinations are not in this public table" in capsys.readouterr().err
+
+
+REFUSED = [
+    (("max_suppressed = 0.1", "max_suppressed = 1.5"), "max_suppressed: must be <= 1, not 1.5"),
+    (("k = 4", "k = 301"), "301-anonymity cannot be reached"),
+    (("l = 2", "l = 5"), "distinct 5-diversity of disease cannot be reached"),
+    (("l = 2", "l = 2.5"), "l must be a whole number, not 2.5"),
+    (("k = 4", "l = 4"), "k-anonymity has no l"),
+    (("k = 4", ""), "k-anonymity needs k"),
+    (('model = "k-anonymity"', 'model = "k"'), "there is no 'k'; there are 'k-anonymity'"),
+    (
+        ('column = "disease"', 'column = "age"'),
+        "the column must be sensitive, and it is a column of the role quasi-identifier",
+    ),
+    (('column = "disease"', 'column = "diseas"'), "the column must be sensitive, and it is not in the plan"),
+    (('visit = { role = "other" }', 'name2 = { role = "other" }'), "there is no column 'name2' (did you mean 'name'?)"),
+    (('name = { role = "identifier" }', 'name = { role = "other" }'), "column 'name' has another value in each of"),
+    (("prefixes = [4, 3, 2]", 'tree = "zip.csv"'), "cannot read zip.csv: there is no such file"),
+    (("prefixes = [4, 3, 2]", 'tree = "disease.csv"'), "is not in its hierarchy"),
+    (("ranges = [5, 10, 20]", "ranges = [5, 12]"), "columns.age.ranges: each width must be a multiple"),
+    (('algorithm = "flash"', 'algorithm = "flesh"'), "algorithm: must be"),
+    (('source = "patients.csv"', 'source = "absent.csv"'), "cannot read absent.csv: there is no such file"),
+]
+
+
+@pytest.mark.parametrize(("change", "problem"), REFUSED, ids=[problem[:40] for _, problem in REFUSED])
+def test_bad_plans(change: tuple[str, str], problem: str, capsys: Any) -> None:
+    plan('algorithm = "flash"')
+    text = Path("publish.toml").read_text()
+    assert change[0] in text
+    Path("publish.toml").write_text(text.replace(*change, 1))
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 2
+    error = capsys.readouterr().err
+    assert problem in error
+    assert error.count("\n") == 1
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize("out", ["patients.csv", "publish.toml", "disease.csv"])
+def test_no_input_is_overwritten(out: str, capsys: Any) -> None:
+    before = Path(out).read_bytes()
+    assert smc("anonymise", "--plan", "publish.toml", "--out", out) == 2
+    assert "would be overwritten" in capsys.readouterr().err
+    assert Path(out).read_bytes() == before
+
+
+def test_a_file_that_is_no_recoding(capsys: Any) -> None:
+    for text in ("{}", "[1]", '{"smc_recoding": 1}', "x"):
+        Path("recoding.json").write_text(text)
+        assert smc("apply", "--recoding", "recoding.json", "--data", "patients.csv", "--out", "out.csv") == 2
+        assert "not a recoding" in capsys.readouterr().err
+
+
+def test_the_page_runs_as_it_stands(capsys: Any) -> None:
+    """The plan and the commands of docs/publish.md."""
+    page = (ROOT / "docs" / "publish.md").read_text()
+    blocks = re.findall(r"\n\n((?:    .*\n|\n(?=    ))+)", page)
+    commands = [line.split()[2:] for line in blocks[0].splitlines() if line.strip()]
+    for name, rows, seed in (("patients.csv", 300, 1), ("june.csv", 250, 2)):
+        draw = random.Random(seed)
+        with Path(name).open("w", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(["name", "zip", "age", "birth", "education", "disease", "visits"])
+            for i in range(rows):
+                age, degree = draw.randrange(20, 60), draw.choice(["Bachelors", "Masters"])
+                row = [i, f"5371{draw.randrange(3)}", age, f"{2020 - age}-01-02", degree]
+                writer.writerow([*row, draw.choice(list(DISEASES)), draw.randrange(9)])
+    Path("education.csv").write_text("Bachelors,Undergraduate,Higher,*\nMasters,Graduate,Higher,*\n")
+    assert [words[0] for words in commands] == ["plan", "anonymise", "check", "apply"]
+    assert smc(*commands[0]) == 0
+    plan = next(block for block in blocks if "[[models]]" in block)
+    Path("publish.toml").write_text(textwrap.dedent(plan))
+    for words in commands[1:]:
+        assert smc(*words) == 0, capsys.readouterr().err
+    assert list(written(Path("june-published.csv"))[0]) == ["zip", "age", "birth", "education", "disease", "visits"]
