@@ -93,7 +93,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
         yield "our table", [job.table if job.peer_table == job.table else f"{job.table} (the peer's: {job.peer_table})"]
     if job.columns:
         yield "columns", [", ".join(job.columns)]
-    yield "parameters", [", ".join(f"{name} {v}" for name, v in job.parameters.items() if v is not None)]
+    yield "parameters", [", ".join(f"{name} {_value(v)}" for name, v in job.parameters.items() if v is not None)]
     yield "reveals", job.reveals
     if job.price is not None:
         yield "spends", [f"{job.price.words}; {job.price.standing}", *job.price.uses]
@@ -151,3 +151,7 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
             style="bold" if job.needs_us else None,
         )
     return found
+
+
+def _value(value: object) -> str:
+    return str(value) if not isinstance(value, bool) else "yes" if value else "no"

@@ -86,7 +86,7 @@ class JobView(View):
     peer_table: str
     target: str  # what it is about: a column, or empty
     columns: list[str]  # all that are read, in schema order, the target among them
-    parameters: dict[str, int | float | str | None]
+    parameters: dict[str, bool | int | float | str | None]
     asked: list[Asked]  # what has to be typed and is not there
     reveals: list[str]  # what is revealed to whom, a sentence each
     cost: PredictedCost | None

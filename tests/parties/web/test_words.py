@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from parties.commands import job_text
+from parties.operator.interface import JobView
 from parties.web import words
+from tests.support.api_fake import job_view
 
 
 @pytest.mark.parametrize(
@@ -20,3 +23,11 @@ def test_moments() -> None:
     assert words.when("2026-03-01T12:00:09") == "1 Mar 2026, 12:00:09 UTC"
     assert words.when("some day") == "some day"
     assert words.ago("some day") == ""
+
+
+def test_what_is_yes_or_no_is_said_so_wherever_a_job_is_shown() -> None:
+    job = job_view("a" * 32, protocol="release-count", parameters={"exact": False, "max_rows": 1, "epsilon": 1.0})
+    seen = JobView.model_validate_json(job.model_dump_json())  # as another process has it
+    assert [value for label, value, _ in words.parameters(seen) if label == "Exact"] == ["no"]
+    assert [value for label, value, _ in words.parameters(seen) if label == "Row bound"] == ["1"]
+    assert any("exact no, max_rows 1, epsilon 1.0" in line for line in job_text.sheet(seen, None))
