@@ -14,6 +14,7 @@ Cost: k h + a - h - 1 ANDs or less, so 130 at a scale of 1 and 227 at a scale of
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -30,8 +31,8 @@ MOST_DIGITS = 48  # of a sample
 
 
 @dataclass(frozen=True)
-class OneSidedGeometric(Law):
-    """Geometric noise from 0 up; `scale` is the sensitivity divided by epsilon, in units of the integers."""
+class DigitLaw(Law):
+    """Noise whose binary digits are coins; `scale` is the sensitivity divided by epsilon, in units of the integers."""
 
     scale: Fraction
     security: int = SECURITY
@@ -41,23 +42,18 @@ class OneSidedGeometric(Law):
 
     @property
     def digits(self) -> int:
-        """k, the binary digits of a sample."""
+        """k, the binary digits of a geometric number."""
         return digits_below(self.scale, self.security)
 
     @property
+    @abstractmethod
     def coins(self) -> Coins:
-        """One for each digit, lowest first."""
-        return digit_coins(self.scale, self.security)
+        """One for each digit, lowest first, and what a sample takes besides."""
 
     @property
     def bits(self) -> int:
         """See `Law.bits`."""
         return self.coins.bits
-
-    @property
-    def least(self) -> int:
-        """See `Law.least`."""
-        return 0
 
     @property
     def greatest(self) -> int:
@@ -66,8 +62,26 @@ class OneSidedGeometric(Law):
 
     @property
     def distance(self) -> Fraction:
-        """See `Law.distance`."""
-        return distance(self.scale, self.digits, self.coins)
+        """See `Law.distance`: what is cut off, what the coins are wrong by, and that they depend."""
+        return (
+            cut(self.scale, self.digits)
+            + Fraction(len(self.coins.thresholds), 2 << self.coins.width)
+            + (self.coins.dependence)
+        )
+
+
+class OneSidedGeometric(DigitLaw):
+    """Geometric noise from 0 up."""
+
+    @property
+    def coins(self) -> Coins:
+        """One for each digit, lowest first."""
+        return digit_coins(self.scale, self.security)
+
+    @property
+    def least(self) -> int:
+        """See `Law.least`."""
+        return 0
 
     def draw(self, random: Integer) -> Integer:
         """See `Law.draw`."""
@@ -116,11 +130,6 @@ def _widths(coins: int, allowed: Fraction) -> tuple[int, int]:
         found.append((min(width, own) if pairs else width, width))
     own, width = min(found, key=lambda choice: coins * choice[0] + choice[1] - choice[0])
     return width, own
-
-
-def distance(scale: Fraction, digits: int, coins: Coins) -> Fraction:
-    """The bound of the module's first lines: what is cut off, what the coins are wrong by, and that they depend."""
-    return cut(scale, digits) + Fraction(len(coins.thresholds), 2 << coins.width) + coins.dependence
 
 
 def threshold(exponent: Fraction, precision: int) -> int:

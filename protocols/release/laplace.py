@@ -16,29 +16,15 @@ Cost: (k + 1) h + a - h - 1 ANDs or less, so 155 at a scale of 1 and 251 at a sc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from protocols.release.coins import Coins
-from protocols.release.geometric import check, digit_coins, digits_below, distance
-from protocols.release.laws import SECURITY, Law
+from protocols.release.geometric import DigitLaw, digit_coins
 from smc.circuit import Integer
 
 
-@dataclass(frozen=True)
-class DiscreteLaplace(Law):
-    """Discrete Laplace noise; `scale` is the sensitivity divided by epsilon, in units of the integers."""
-
-    scale: Fraction
-    security: int = SECURITY
-
-    def __post_init__(self) -> None:
-        check(self.scale, self.security)
-
-    @property
-    def digits(self) -> int:
-        """k, the binary digits of g."""
-        return digits_below(self.scale, self.security)
+class DiscreteLaplace(DigitLaw):
+    """Discrete Laplace noise."""
 
     @property
     def coins(self) -> Coins:
@@ -46,24 +32,9 @@ class DiscreteLaplace(Law):
         return digit_coins(self.scale, self.security, sign=True)
 
     @property
-    def bits(self) -> int:
-        """See `Law.bits`."""
-        return self.coins.bits
-
-    @property
     def least(self) -> int:
         """See `Law.least`."""
         return -1 << self.digits
-
-    @property
-    def greatest(self) -> int:
-        """See `Law.greatest`."""
-        return (1 << self.digits) - 1
-
-    @property
-    def distance(self) -> Fraction:
-        """See `Law.distance`."""
-        return distance(self.scale, self.digits, self.coins)
 
     def draw(self, random: Integer) -> Integer:
         """See `Law.draw`."""
