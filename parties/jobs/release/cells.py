@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
-from parties.jobs.release.kind import Columns, ReleaseSettings
+from parties.jobs.release.kind import Columns, Release, ReleaseSettings
 from parties.jobs.release.reading import Question
 from parties.jobs.settings import public
+from parties.settings import required
 from parties.tables.schema import Schema
 
 
@@ -14,6 +16,38 @@ class GroupSettings(ReleaseSettings):
     """Those of a question that may be answered for each of several groups of rows."""
 
     by: Columns | None = public(None, "By", "A group for each value of these columns", none="all rows are one group")
+
+
+class OfColumn(Release):
+    """A question on the values of one column, `of`, for all rows or for each group."""
+
+    settings: Any
+
+    @classmethod
+    def named(cls, settings: Any) -> tuple[str, ...]:
+        """See `Release.named`."""
+        return (*by_columns(settings), required(settings.of, f"{cls.name}.of"))
+
+    @property
+    def subject(self) -> str:
+        """See `Kind.subject`."""
+        of: str = self.settings.of
+        return of
+
+    @property
+    def target(self) -> str:
+        """See `Release.target`."""
+        return self.subject
+
+    @property
+    def groups(self) -> Question:
+        """The groups of rows."""
+        return Question(self.where, by_columns(self.settings))
+
+    @property
+    def group_labels(self) -> list[dict[str, str]]:
+        """What each group says of its rows."""
+        return labels(self.groups, self.schema)
 
 
 def by_columns(settings: ReleaseSettings) -> tuple[str, ...]:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parties.jobs.kind import Document, Spending, State
-from parties.jobs.release.cells import GroupSettings, by_columns, labels
-from parties.jobs.release.kind import Name, Numbers, Release
+from parties.jobs.release.cells import GroupSettings, OfColumn
+from parties.jobs.release.kind import Name, Numbers
 from parties.jobs.release.reading import Question, cells
 from parties.jobs.settings import public
-from parties.settings import required
 
 if TYPE_CHECKING:
     from protocols.counts import Counts
@@ -24,42 +23,16 @@ class ChoiceSettings(GroupSettings):
     of: Name | None = public(None, "Of", "The column whose values are the candidates")
 
 
-class Choices(Release):
+class Choices(OfColumn):
     """A choice among the values of a column, for all rows or for each group."""
 
     Settings = ChoiceSettings
     settings: ChoiceSettings
 
-    @classmethod
-    def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`."""
-        return (*by_columns(settings), required(settings.of, f"{cls.name}.of"))
-
-    @property
-    def subject(self) -> str:
-        """See `Kind.subject`."""
-        assert self.settings.of is not None
-        return self.settings.of
-
-    @property
-    def target(self) -> str:
-        """See `Release.target`."""
-        return self.subject
-
-    @property
-    def groups(self) -> Question:
-        """The groups of rows."""
-        return Question(self.where, by_columns(self.settings))
-
     @property
     def wanted(self) -> tuple[str, ...]:
         """The values of the column that rows may have."""
         return self.where.values(self.subject, self.schema)
-
-    @property
-    def group_labels(self) -> list[dict[str, str]]:
-        """What each group says of its rows."""
-        return labels(self.groups, self.schema)
 
     @property
     def width(self) -> int:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parties.jobs.kind import Document
-from parties.jobs.release.cells import GroupSettings, by_columns, labels, words
+from parties.jobs.release.cells import GroupSettings, OfColumn, words
 from parties.jobs.release.kind import DrawnSettings, Name, Numbers
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.reading import Question, cells
 from parties.jobs.release.sums import Part, Sums, number, own_vector
 from parties.jobs.release.values import Values, read
 from parties.jobs.settings import public
-from parties.settings import required
 
 if TYPE_CHECKING:
     from protocols.counts import Counts
@@ -28,7 +27,7 @@ class SumSettings(GroupSettings, DrawnSettings):
     of: Name | None = public(None, "Of", "The column of numbers; the schema lists its values, so bounds are public")
 
 
-class Numeric(Sums):
+class Numeric(OfColumn, Sums):
     """A question on the values of a column that are numbers, for all rows or for each group."""
 
     Settings = SumSettings
@@ -36,36 +35,10 @@ class Numeric(Sums):
     settings: SumSettings
     what = "a sum"
 
-    @classmethod
-    def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`."""
-        return (*by_columns(settings), required(settings.of, f"{cls.name}.of"))
-
-    @property
-    def subject(self) -> str:
-        """See `Kind.subject`."""
-        assert self.settings.of is not None
-        return self.settings.of
-
-    @property
-    def target(self) -> str:
-        """See `Release.target`."""
-        return self.subject
-
-    @property
-    def groups(self) -> Question:
-        """The groups of rows."""
-        return Question(self.where, by_columns(self.settings))
-
     @property
     def values(self) -> Values:
         """The numbers that the wanted values are."""
         return read(self.subject, self.where.values(self.subject, self.schema), self.what)
-
-    @property
-    def group_labels(self) -> list[dict[str, str]]:
-        """What each group says of its rows."""
-        return labels(self.groups, self.schema)
 
     def check(self) -> None:
         """See `Release.check`."""
