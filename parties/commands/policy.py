@@ -13,8 +13,9 @@ import click
 from parties import console, files
 from parties.commands.options import FILE, find_party_file, json_option
 from parties.identity import load_certificate
+from parties.policy.decisions import decide
 from parties.policy.request import Request
-from parties.policy.rules import Rule, conditions, decide, remarks
+from parties.policy.rules import Rule, conditions, remarks
 from parties.tables import schema
 from parties.text import quoted
 from smc.errors import InputError

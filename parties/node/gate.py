@@ -12,8 +12,9 @@ from parties.identity import Identity, common_name, fingerprint
 from parties.node.offers import Offers
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
+from parties.policy.decisions import Decision, decide
 from parties.policy.request import Request, request_for
-from parties.policy.rules import Decision, decide, unlimited
+from parties.policy.rules import unlimited
 
 BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
 MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet

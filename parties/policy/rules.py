@@ -1,4 +1,4 @@
-"""The policy: which jobs are permitted or denied without asking the operator. Rules, the request, the decision.
+"""The rules of a policy: which jobs are permitted or denied without asking the operator.
 
     [[policy]]
     name = "coarse trees for research"
@@ -17,142 +17,36 @@ read to the safe side: one that permits does not apply, one that denies does unl
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from ipaddress import IPv6Network, ip_network
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
+from pydantic import Field, create_model, model_validator
 
 from parties.jobs import kinds
 from parties.jobs.settings import public_parameters
-from parties.jobs.spending import EXACT
 from parties.policy.request import Request
+from parties.policy.values import (
+    WEEKDAYS,
+    Bounds,
+    Columns,
+    Name,
+    Names,
+    Networks,
+    Peers,
+    Protocols,
+    Weekdays,
+    Window,
+    Zone,
+)
 from parties.settings import Settings
-from parties.text import did_you_mean, listed, printable, quoted
+from parties.text import did_you_mean, listed, quoted
 
-Effect: TypeAlias = Literal["permit", "deny", "ask"]
-Weekday: TypeAlias = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-WEEKDAYS: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-MAX_NAME = 80  # characters
 NO_LIMIT = "no limit"  # as parameters of jobs say it
-
-_WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24:00)")
-_FINGERPRINT = re.compile(r"(?:[0-9A-F]{2}:?){31}[0-9A-F]{2}", re.IGNORECASE)
-
-
-def _several(value: object) -> object:
-    """One text, or a list that is not empty and has no empty text."""
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list | tuple) or not all(isinstance(item, str) for item in values):
-        raise ValueError("must be text in quotes, or a list of such")
-    if not values or "" in values:
-        raise ValueError("must not be empty: leave the condition out if it does not matter")
-    return tuple(values)
-
-
-def _canonical_peer(value: str) -> str:
-    """A fingerprint as `identity.fingerprint` writes it; a name as it is."""
-    if not _FINGERPRINT.fullmatch(value):
-        return value
-    return bytes.fromhex(value.replace(":", "")).hex(":").upper()
-
-
-def _network(value: str) -> str:
-    try:
-        network = ip_network(value)
-    except ValueError as error:
-        raise ValueError(f"{error}; write it as 192.0.2.0/24 or 2001:db8::/32") from None
-    if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped is not None:
-        raise ValueError(f"{quoted(value)} must be written as the IPv4 network that it stands for")
-    return str(network)
-
-
-def _window(value: str) -> str:
-    start, _, end = value.partition("-")
-    if not _WINDOW.fullmatch(value) or start == end:
-        raise ValueError(f'must be a time from and to, such as "08:00-18:00" or "22:00-06:00", not {quoted(value)}')
-    return value
-
-
-def _zone(value: str) -> str:
-    try:
-        ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # the last: it is a directory of zones
-        hint = did_you_mean(value, available_timezones())
-        raise ValueError(f"this machine knows no time zone {quoted(value)}{hint}") from None
-    return value
-
-
-def _kind(value: str) -> str:
-    if not kinds.is_known(value):
-        raise ValueError(f"there is no kind of job {quoted(value)}{did_you_mean(value, kinds.names())}")
-    return value
-
-
-def _rule_name(value: str) -> str:
-    if not value.strip() or value != printable(value) or len(value) > MAX_NAME:
-        raise ValueError(f"must be a line of 1 to {MAX_NAME} characters")
-    return value
-
-
-Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_several)]
-Networks: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_several)]
-Peers: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_canonical_peer)], ...], BeforeValidator(_several)]
-Protocols: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_kind)], ...], BeforeValidator(_several)]
-Weekdays: TypeAlias = Annotated[tuple[Weekday, ...], BeforeValidator(_several)]
-Number: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-
-
-class Bounds(Settings):
-    """Comparisons of a number; all that are given must hold."""
-
-    at_least: Number | None = None
-    above: Number | None = None
-    at_most: Number | None = None
-    below: Number | None = None
-
-    @model_validator(mode="after")
-    def _something_fits(self) -> Bounds:
-        lowest = max((x for x in (self.at_least, self.above) if x is not None), default=-math.inf)
-        highest = min((x for x in (self.at_most, self.below) if x is not None), default=math.inf)
-        if not self.words():
-            raise ValueError("give at_least, above, at_most or below")
-        if lowest > highest or (lowest == highest and not self.fits(lowest)):
-            raise ValueError(f"no number is {self.words()}")
-        return self
-
-    def fits(self, value: float) -> bool:
-        """Whether all comparisons hold."""
-        return (
-            (self.at_least is None or value >= self.at_least)
-            and (self.above is None or value > self.above)
-            and (self.at_most is None or value <= self.at_most)
-            and (self.below is None or value < self.below)
-        )
-
-    def words(self) -> str:
-        """The comparisons in words; empty if there is none."""
-        given = ((name.replace("_", " "), getattr(self, name)) for name in type(self).model_fields)
-        return " and ".join(f"{name} {value:.10g}" for name, value in given if value is not None)
-
-
-class Columns(Settings):
-    """What the job's columns must be: all of them among these; any of them among those."""
-
-    within: Names = ()
-    any_of: Names = ()
-
-    @model_validator(mode="after")
-    def _given(self) -> Columns:
-        if not (self.within or self.any_of):
-            raise ValueError("give within or any_of")
-        return self
 
 
 class Conditions(Settings):
@@ -162,7 +56,7 @@ class Conditions(Settings):
     first moment and ends just before its last. `time` and `weekdays` are those in `zone`, or of the machine.
     """
 
-    name: Annotated[str, AfterValidator(_rule_name)]
+    name: Name
     effect: Literal["permit", "deny"]
     peer: Peers = ()  # names or whole fingerprints
     role: Names = ()
@@ -173,9 +67,9 @@ class Conditions(Settings):
     runs_today: Bounds = Field(default_factory=Bounds.model_construct)
     exact: Annotated[bool, Field(strict=True)] | None = None
     purpose: Names = ()
-    time: Annotated[str, AfterValidator(_window)] | None = None
+    time: Window | None = None
     weekdays: Weekdays = ()
-    zone: Annotated[str, AfterValidator(_zone)] | None = None
+    zone: Zone | None = None
     network: Networks = ()  # of the peer's address
 
     @model_validator(mode="after")
@@ -186,7 +80,7 @@ class Conditions(Settings):
 
     def words(self) -> str:
         """The rule on one line, without its name."""
-        return f"{self.effect} {_in_words(self)}"
+        return f"{self.effect} {in_words(self)}"
 
     def applies(self, request: Request) -> bool:
         """Whether the rule has a say; what is not known is read to the safe side."""
@@ -316,7 +210,7 @@ def _or(names: Iterable[str]) -> str:
     return " or ".join(quoted(name) for name in names)
 
 
-def _in_words(rule: Rule, request: Request | None = None) -> str:
+def in_words(rule: Rule, request: Request | None = None) -> str:
     """The conditions; those whose attribute the request does not have are marked."""
     said = []
     for condition in conditions(rule):
@@ -340,39 +234,3 @@ def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> lis
         if not list(conditions(rule)):
             found.append(f"rule {quoted(rule.name)} has no condition: it says {rule.effect} to every job")
     return found
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What becomes of a job: `permit` starts it, `deny` refuses it, `ask` leaves it to the operator.
-
-    `rules` are the names of the rules that made it; `reason` is a line for our own operator: it quotes our rules.
-    """
-
-    effect: Effect
-    rules: tuple[str, ...]
-    reason: str
-
-    @property
-    def by(self) -> str:
-        """Who decided, as records and views name it: `rule NAME`; empty if nobody has."""
-        return f"{'rule' if len(self.rules) == 1 else 'rules'} {', '.join(self.rules)}" if self.rules else ""
-
-
-def decide(rules: Iterable[Rule], request: Request) -> Decision:
-    """The decision: deny if a rule denies, else permit if a rule permits, else ask. The order of rules is no matter.
-
-    A job that opens a joint number without noise is denied unless a rule that permits it says `exact = true`.
-    """
-    applying = sorted((rule for rule in rules if rule.applies(request)), key=lambda rule: rule.name)
-    effects: tuple[tuple[Effect, str], ...] = (("deny", "denied"), ("permit", "permitted"))
-    for effect, done in effects:
-        if found := [rule for rule in applying if rule.effect == effect]:
-            because = ", and by ".join(f"rule {quoted(rule.name)}: {_in_words(rule, request)}" for rule in found)
-            if effect == "permit" and request.exact and not any(rule.exact for rule in found):
-                break
-            return Decision(effect, tuple(rule.name for rule in found), f"{done} by {because}")
-    if request.exact:
-        why = f"a joint number would be opened without noise, and {EXACT}"
-        return Decision("deny", (), f"denied: {why}; no rule permits it by exact = true")
-    return Decision("ask", (), "no rule applies: the operator decides")
