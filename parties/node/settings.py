@@ -6,6 +6,7 @@ web = "127.0.0.1:7080"           # the operator's page, on this machine only
 
 [peer]
 roles = ["hospital"]             # what this party says the peer is, for the policy
+attributes.gdpr_compliant = true # and what else it knows of it
 
 [tables.patients]
 source = "patients.parquet"
@@ -28,7 +29,7 @@ from parties.link.settings import Here, link_shape
 from parties.party_file import STATE, CommandTables, read
 from parties.policy.rules import Rule, check_names
 from parties.settings import LocalPath, Seconds, Settings
-from parties.sources.settings import TableSettings
+from parties.sources.settings import Combine, TableSettings
 from parties.text import quoted
 
 WEB = "127.0.0.1:7080"
@@ -66,6 +67,7 @@ class PeerSettings(Settings):
     """What this party's administration knows about the peer."""
 
     roles: tuple[str, ...] = ()
+    attributes: dict[str, Annotated[bool, Field(strict=True)] | str] = Field(default_factory=dict)
 
 
 class NodeFile(CommandTables):
@@ -75,6 +77,11 @@ class NodeFile(CommandTables):
     peer: PeerSettings = Field(default_factory=PeerSettings)
     tables: dict[str, TableSettings] = Field(default_factory=dict)
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
+
+    def combine(self, table: str) -> Combine:
+        """Whose word counts if the rules of a table's owners differ; of no table of ours, the stricter one's."""
+        found = self.tables.get(table)
+        return "deny-overrides" if found is None else found.combine
 
 
 def load(path: Path) -> NodeFile:

@@ -9,7 +9,8 @@
     max_depth.at_most = 4
     runs_today.below = 3
 
-A rule applies if all its conditions hold. Deny overrides permit; where no rule applies, the operator decides.
+A rule applies if all its conditions hold. Deny overrides permit, unless a table with several owners says otherwise;
+where no rule applies, the operator decides.
 
 An attribute may be unknown (the peer's address, say). Then a condition on it neither holds nor fails, and the rule is
 read to the safe side: one that permits does not apply, one that denies does unless another condition fails.
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, create_model, model_validator
@@ -32,19 +33,22 @@ from parties.jobs.settings import public_parameters
 from parties.policy.request import Request
 from parties.policy.values import (
     WEEKDAYS,
+    Attributes,
     Bounds,
     Columns,
+    Flag,
     Name,
     Names,
     Networks,
     Peers,
     Protocols,
+    Rights,
     Weekdays,
     Window,
     Zone,
 )
 from parties.settings import Settings
-from parties.text import did_you_mean, listed, quoted
+from parties.text import did_you_mean, listed, printable, quoted
 
 NO_LIMIT = "no limit"  # as parameters of jobs say it
 
@@ -58,15 +62,18 @@ class Conditions(Settings):
 
     name: Name
     effect: Literal["permit", "deny"]
+    owner: Name | None = None  # who speaks by it, if the table has several owners
     peer: Peers = ()  # names or whole fingerprints
     role: Names = ()
+    attributes: Attributes = Field(default_factory=dict)  # of the peer
     proposed_by: Literal["us", "peer"] | None = None
     table: Names = ()
     columns: Columns = Field(default_factory=Columns.model_construct)
     protocol: Protocols = ()
     runs_today: Bounds = Field(default_factory=Bounds.model_construct)
-    exact: Annotated[bool, Field(strict=True)] | None = None
+    exact: Flag | None = None
     purpose: Names = ()
+    rights: Rights = Field(default_factory=Rights.model_construct)  # of the table
     time: Window | None = None
     weekdays: Weekdays = ()
     zone: Zone | None = None
@@ -80,7 +87,8 @@ class Conditions(Settings):
 
     def words(self) -> str:
         """The rule on one line, without its name."""
-        return f"{self.effect} {in_words(self)}"
+        whose = "" if self.owner is None else f" for the owner {quoted(self.owner)}"
+        return f"{self.effect}{whose} {in_words(self)}"
 
     def applies(self, request: Request) -> bool:
         """Whether the rule has a say; what is not known is read to the safe side."""
@@ -145,6 +153,8 @@ def conditions(rule: Rule) -> Iterator[Condition]:
         )
     if roles := rule.role:
         yield Condition(f"its role is {_or(roles)}", _attribute("roles"), lambda own: not own.isdisjoint(roles))
+    for name, values in rule.attributes.items():
+        yield Condition(f"its {printable(name)} is {_or(values)}", _of_peer(name), values.__contains__)
     if proposer := rule.proposed_by:
         said = "proposed by us" if proposer == "us" else "proposed by the peer"
         yield Condition(said, _attribute("proposed_by"), lambda by: by == proposer)
@@ -166,6 +176,7 @@ def conditions(rule: Rule) -> Iterator[Condition]:
         said = "a joint number is opened without noise" if exact else "no joint number is opened without noise"
         yield Condition(said, _attribute("exact"), lambda opened: opened == exact)
     yield from _one_of("purpose", rule.purpose)
+    yield from _about_rights(rule.rights)
     where = "" if rule.zone is None else f" ({rule.zone})"
     if window := rule.time:
         yield Condition(f"the time is {window}{where}", _moment(rule), lambda at: _inside(window, f"{at:%H:%M}"))
@@ -187,6 +198,40 @@ def _one_of(attribute: str, allowed: Collection[str]) -> Iterator[Condition]:
         yield Condition(f"{attribute} is {_or(allowed)}", _attribute(attribute), lambda value: value in allowed)
 
 
+def _about_rights(asked: Rights) -> Iterator[Condition]:
+    """What is asked of the table's rights; not known if the table does not say it."""
+    for name in ("legal_basis", "access", "erasure", "objection"):
+        if allowed := getattr(asked, name):
+            said = f"the table's {name.replace('_', ' ')} is {_or(allowed)}"
+            yield Condition(said, _of_rights(name), allowed.__contains__)
+    if (special := asked.special) is not None:
+        said = "the table has data of art. 9" if special else "the table has no data of art. 9"
+        yield Condition(said, _special, lambda has: has == special)
+    if (declared := asked.declared) is not None:
+        said = f"the purpose is {'' if declared else 'not '}one that the table declares"
+        yield Condition(said, _declared, lambda is_one: is_one == declared)
+    if said := asked.retention_days.words():
+        yield Condition(f"the table's retention_days {said}", _of_rights("retention_days"), asked.retention_days.fits)
+
+
+def _of_rights(name: str) -> Callable[[Request], Any]:
+    return lambda request: getattr(request.rights, name, None)
+
+
+def _special(request: Request) -> bool | None:
+    return None if request.rights is None else request.rights.special is not None
+
+
+def _declared(request: Request) -> bool | None:
+    if request.rights is None or not request.rights.purposes or request.purpose is None:
+        return None
+    return request.purpose in request.rights.purposes
+
+
+def _of_peer(name: str) -> Callable[[Request], bool | str | None]:
+    return lambda request: request.attributes.get(name)
+
+
 def _attribute(name: str) -> Callable[[Request], Any]:
     return lambda request: getattr(request, name)
 
@@ -206,8 +251,8 @@ def _inside(window: str, time: str) -> bool:
     return start <= time < end if start < end else time >= start or time < end
 
 
-def _or(names: Iterable[str]) -> str:
-    return " or ".join(quoted(name) for name in names)
+def _or(names: Iterable[str | bool]) -> str:
+    return " or ".join(quoted(name) if isinstance(name, str) else str(name).lower() for name in names)
 
 
 def in_words(rule: Rule, request: Request | None = None) -> str:

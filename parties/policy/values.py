@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from parties.jobs import kinds
 from parties.settings import Settings
+from parties.sources.rights import Access, Basis, Erasure, Objection
 from parties.text import did_you_mean, printable, quoted
 
 Weekday: TypeAlias = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
@@ -30,6 +31,11 @@ def _several(value: object) -> object:
     if not values or "" in values:
         raise ValueError("must not be empty: leave the condition out if it does not matter")
     return tuple(values)
+
+
+def _flag_or_several(value: object) -> object:
+    """True or false, or as `_several`."""
+    return (value,) if isinstance(value, bool) else _several(value)
 
 
 def _canonical_peer(value: str) -> str:
@@ -77,6 +83,7 @@ def _rule_name(value: str) -> str:
     return value
 
 
+Flag: TypeAlias = Annotated[bool, Field(strict=True)]
 Name: TypeAlias = Annotated[str, AfterValidator(_rule_name)]
 Window: TypeAlias = Annotated[str, AfterValidator(_window)]
 Zone: TypeAlias = Annotated[str, AfterValidator(_zone)]
@@ -85,6 +92,7 @@ Networks: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_network)], 
 Peers: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_canonical_peer)], ...], BeforeValidator(_several)]
 Protocols: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_kind)], ...], BeforeValidator(_several)]
 Weekdays: TypeAlias = Annotated[tuple[Weekday, ...], BeforeValidator(_several)]
+Attributes: TypeAlias = dict[str, Annotated[tuple[Flag | str, ...], BeforeValidator(_flag_or_several)]]
 Number: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
@@ -119,6 +127,24 @@ class Bounds(Settings):
         """The comparisons in words; empty if there is none."""
         given = ((name.replace("_", " "), getattr(self, name)) for name in type(self).model_fields)
         return " and ".join(f"{name} {value:.10g}" for name, value in given if value is not None)
+
+
+class Rights(Settings):
+    """What the table's `rights` must say; of each list one. `declared`: whether the purpose is one of the table's."""
+
+    legal_basis: Annotated[tuple[Basis, ...], BeforeValidator(_several)] = ()
+    access: Annotated[tuple[Access, ...], BeforeValidator(_several)] = ()
+    erasure: Annotated[tuple[Erasure, ...], BeforeValidator(_several)] = ()
+    objection: Annotated[tuple[Objection, ...], BeforeValidator(_several)] = ()
+    special: Flag | None = None  # whether it has data of art. 9
+    declared: Flag | None = None
+    retention_days: Bounds = Field(default_factory=Bounds.model_construct)
+
+    @model_validator(mode="after")
+    def _given(self) -> Rights:
+        if self == Rights.model_construct():
+            raise ValueError("give legal_basis, access, erasure, objection, special, declared or retention_days")
+        return self
 
 
 class Columns(Settings):
