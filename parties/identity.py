@@ -129,6 +129,14 @@ def load_certificate(path: Path) -> x509.Certificate:
     return certificate
 
 
+def read_certificate(path: Path) -> x509.Certificate:
+    """A certificate of any time: records outlive them, and what it signed when it was valid stays signed."""
+    try:
+        return x509.load_pem_x509_certificate(read_bytes(path))
+    except ValueError:
+        raise InputError(f"{path} holds no readable certificate in PEM form") from None
+
+
 def fingerprint(certificate: x509.Certificate) -> str:
     """SHA-256 of the certificate, as 32 upper-case hexadecimal bytes joined by colons."""
     return certificate.fingerprint(hashes.SHA256()).hex(":").upper()

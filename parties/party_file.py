@@ -50,6 +50,7 @@ class PartyFile(CommandTables):
     """All of `party.toml`, as a command sees it: what is for the node is left to `parties.node.settings`."""
 
     node: Any = None
+    controller: Any = None
     peer: Any = None
     tables: Any = None
     policy: Any = None

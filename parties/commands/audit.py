@@ -11,8 +11,9 @@ import click
 from cryptography import x509
 
 from parties import console, files, party_file
+from parties.commands.audit_processing import processing
 from parties.commands.options import FILE, find_party_file, json_option
-from parties.identity import load_identity, short_fingerprint
+from parties.identity import load_identity, read_certificate, short_fingerprint
 from parties.operator.interface import AuditEntry
 from parties.party_file import files_of, load
 from parties.records import audit, database, export
@@ -43,6 +44,9 @@ def group() -> None:
     """Show, check and export the records of a node."""
 
 
+group.add_command(processing)
+
+
 @group.command("verify", epilog="Example:  smc audit verify --config party.toml")
 @place_options
 @click.option("--export", "export_file", type=FILE, help="Check this exported file instead.")
@@ -66,9 +70,9 @@ def verify_command(
     if export_file is None and certificate is None:  # what an auditor is handed is checked with what comes with it
         config_file = find_party_file(config_file)
     link = load(config_file).link
-    owner = _certificate(required(certificate or link.certificate, "link.certificate"))
+    owner = read_certificate(required(certificate or link.certificate, "link.certificate"))
     peer_file = peer_certificate or link.peer
-    peer = None if peer_file is None else _certificate(peer_file)
+    peer = None if peer_file is None else read_certificate(peer_file)
     if export_file is not None:
         found = check(*export.read_lines(export_file), owner, peer)
     else:
@@ -137,7 +141,7 @@ def renew_command(config_file: Path, former: Path) -> None:
     with database.reading(place):  # it must be there
         pass
     with database.usable(place), closing(database.connect(place)) as connection, connection:
-        renewed = audit.AuditLog(connection, identity).renew(_certificate(former))
+        renewed = audit.AuditLog(connection, identity).renew(read_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
 
 
@@ -149,14 +153,6 @@ def _database(config_file: Path | None, state_directory: Path | None) -> Path:
     if file is None:
         raise InputError("which records? give --config party.toml, or --state DIRECTORY")
     return party_file.state_directory(file) / database.FILE_NAME
-
-
-def _certificate(path: Path) -> x509.Certificate:
-    """A certificate of any time: records outlive them, and what it signed when it was valid stays signed."""
-    try:
-        return x509.load_pem_x509_certificate(files.read_bytes(path))
-    except ValueError:
-        raise InputError(f"{path} holds no readable certificate in PEM form") from None
 
 
 def _tell(found: Checked, owner: x509.Certificate, as_json: bool) -> None:

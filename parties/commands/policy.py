@@ -13,8 +13,10 @@ import click
 from parties import console, files
 from parties.commands.options import FILE, find_party_file, json_option
 from parties.identity import load_certificate
+from parties.policy.decisions import decide
 from parties.policy.request import Request
-from parties.policy.rules import Rule, conditions, decide, remarks
+from parties.policy.rules import Rule, conditions, remarks
+from parties.sources.settings import Combine
 from parties.tables import schema
 from parties.text import quoted
 from smc.errors import InputError
@@ -60,8 +62,9 @@ def policy(
         request = None
     else:
         request = _request(file, files.read_toml(job_file), proposed_by, _moment(at), _checked(address), runs)
+    combine = file.combine(request.table) if request is not None else "deny-overrides"
     if as_json:
-        console.print_json(_document(file.policy, request, notes))
+        console.print_json(_document(file.policy, request, notes, combine))
         return
     for rule in file.policy:
         console.out.print(f"{quoted(rule.name)}: {rule.words()}")
@@ -72,7 +75,7 @@ def policy(
     if not file.policy:
         console.out.print("there is no rule: the operator decides on every job")
     if request is not None:
-        decision = decide(file.policy, request)
+        decision = decide(file.policy, request, combine)
         console.out.print(f"{decision.effect}: {decision.reason}")
     for note in notes:
         console.err.print(note)
@@ -114,7 +117,7 @@ def _checked(address: str | None) -> str | None:
         raise InputError(f"--address: {quoted(address or '')} is not an IP address") from None
 
 
-def _document(rules: Sequence[Rule], request: Request | None, notes: list[str]) -> dict[str, Any]:
+def _document(rules: Sequence[Rule], request: Request | None, notes: list[str], combine: Combine) -> dict[str, Any]:
     """The answer as JSON; what concerns the job is there only if one is given."""
     shown = []
     for rule in rules:
@@ -125,6 +128,6 @@ def _document(rules: Sequence[Rule], request: Request | None, notes: list[str]) 
         shown.append(found)
     document: dict[str, Any] = {"rules": shown, "notes": notes}
     if request is not None:
-        decision = decide(rules, request)
+        decision = decide(rules, request, combine)
         document["decision"] = {"effect": decision.effect, "rules": decision.rules, "reason": decision.reason}
     return document

@@ -12,8 +12,9 @@ from parties.identity import Identity, common_name, fingerprint
 from parties.node.offers import Offers
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
+from parties.policy.decisions import Decision, decide
 from parties.policy.request import Request, request_for
-from parties.policy.rules import Decision, decide, unlimited
+from parties.policy.rules import unlimited
 
 BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
 MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
@@ -65,7 +66,7 @@ class Gate:
         problem = self._unfit(job, proposed_by, around)
         if problem:
             return Judgement("refused", "node", problem, problem)
-        decision = decide(self._file.policy, self._request(job, proposed_by, around))
+        decision = self._decide(job, proposed_by, around)
         if decision.effect == "deny":
             unsaid = "" if job.purpose else "; the job states no purpose"
             by = decision.by or "no rule"
@@ -81,10 +82,11 @@ class Gate:
 
     def allows_now(self, job: Proposal, around: Surroundings) -> Decision:
         """What the rules say of a job that they have permitted before, now that it is to run."""
-        return decide(self._file.policy, self._request(job, "peer", around))
+        return self._decide(job, "peer", around)
 
-    def _request(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> Request:
-        return request(job, self._who.party, proposed_by, self._file, self._who.peer, around)
+    def _decide(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> Decision:
+        asked = request(job, self._who.party, proposed_by, self._file, self._who.peer, around)
+        return decide(self._file.policy, asked, self._file.combine(asked.table))
 
     def _unfit(self, job: Proposal, proposed_by: str, around: Surroundings) -> str | None:
         """Why the job is impossible here, whatever the rules say."""
@@ -110,6 +112,7 @@ def request(
     around: Surroundings,
 ) -> Request:
     """All attributes of a job that a rule of party `party`, whose file this is, may ask about."""
+    table = file.tables.get(job.tables[party])
     return request_for(
         peer=None if peer is None else common_name(peer),
         fingerprint=None if peer is None else fingerprint(peer),
@@ -125,4 +128,6 @@ def request(
         at=around.at,
         address=around.address,
         exact=job.task.exact,
+        attributes=file.peer.attributes,
+        rights=None if table is None else table.rights,
     )

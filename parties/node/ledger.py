@@ -11,30 +11,23 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from parties.budget.account import BudgetError
-from parties.jobs.means import Means
-from parties.node import commitment, limits, outcome, proposal
-from parties.node.accounts import Accounts
-from parties.node.commitment import Commitments
-from parties.node.gate import BUDGET, Gate, Surroundings, Who
+from parties.node import limits, proposal
+from parties.node.gate import Gate, Who
 from parties.node.inputs import Inputs
 from parties.node.limits import Refusals
 from parties.node.offers import Offers
 from parties.node.proposal import Proposal
-from parties.node.register import Register, now
+from parties.node.register import now
+from parties.node.runs import DIFFERENT, Runs
 from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.operator.budget import Simulation
 from parties.operator.interface import ENDED
-from parties.tables.unfit import without_cells
-from smc.errors import InputError, LinkError, ProtocolError
-from smc.meter import Cost
-
-DIFFERENT = "the two parties have signed different results"
+from smc.errors import InputError, ProtocolError
 
 
-class Ledger(Register):
-    """What changes jobs: the operator, the peer, a session. `address` is the peer's, when it is known."""
+class Ledger(Runs):
+    """What changes jobs beside sessions: the operator, the peer."""
 
     def __init__(
         self,
@@ -46,11 +39,8 @@ class Ledger(Register):
         said: Callable[[str], None],
         changed: Callable[[str], None],
     ) -> None:
-        super().__init__(connection, who, said, changed)
-        self._gate, self._offers, self._inputs = gate, offers, inputs
-        self.accounts = Accounts(offers, self)
+        super().__init__(connection, who, gate, offers, inputs, said, changed)
         self._refusals = Refusals()
-        self.address: str | None = None
 
     def statement(self, identifier: str) -> bytes:
         """What we have to say of a job, now; empty if that is nothing."""
@@ -183,180 +173,12 @@ class Ledger(Register):
             self._journal.signed(record)
         return self._put(record)
 
-    # What a session does.
-
-    def begin(self, identifier: str) -> Record | None:
-        """A session of this job is about to start; until `over` no other can. `InputError` if it must not run.
-
-        None if it must not run now: what a rule has approved is put to the rules again, which may know times. So is
-        the budget: a job that does not fit any more is refused, and one that fits beside those under way only if they
-        are not charged has to wait for them.
-        """
-        with self._writing():
-            record = self._get(identifier)
-            if self.state(record) not in ("queued", "interrupted"):
-                raise InputError(f"the job is {self.state(record)}")
-            if record.ours.by not in ("operator", "proposer"):
-                decision = self._gate.allows_now(record.ours.proposal, self._around(record.ours.proposal))
-                if decision.effect != "permit":
-                    self._not_now(record, decision.reason)
-                    return None
-            if missing := self._missing(record):
-                how = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
-                self._not_now(record, f"needs {', '.join(missing)} to be typed: {how}")
-                return None
-            refused = None
-            if record.charged is None:
-                job = record.ours.proposal
-                if why := self.accounts.too_much(job):
-                    refused = self._refuse(record, why)
-                elif why := self.accounts.too_much(job, map(self._get, self._running)):
-                    self._not_now(record, f"another job under way may need what is left: {why}")
-                    return None
-            if refused is None:
-                self._running.add(identifier)
-        if refused is not None:
-            self._tell(refused)
-            return None
-        self._changed(identifier)
-        return record
-
-    def means(self, record: Record) -> Means:
-        """What this party brings to a job. `InputError` if its table is not there any more."""
-        job = record.ours.proposal
-        return self._offers.means(job.tables[self._who.party], self._inputs.of(record.id))
-
-    def met(
-        self, identifier: str, depth: int, profile: str, both: Commitments | None = None, repeats: str = ""
-    ) -> None:
-        """The session has begun: the peer is there, and both go on from this depth, with these commitments to rows.
-
-        Now what the job spends is spent: once, unless it repeats an earlier job. `BudgetError` if it does not fit.
-
-        `ProtocolError` if the peer's is not what it was, or if too many sessions have got no further than those before:
-        what a level opens could be opened with other rows each time.
-        """
-        with self._writing():
-            record = self._get_running(identifier)
-            most = self._offers.tries(record.ours.proposal.tables[self._who.party])
-            if profile and record.tries >= most:
-                raise ProtocolError(f"{most} sessions were cut short and got no further: it does not go on by itself")
-            self._journal.started(record, depth, profile, self.address)
-            changes: dict[str, Any] = {}
-            if both is not None:
-                commitment.check(both, record.peer_rows, record.ours.proposal, self._who.peer)
-                if not record.peer_rows:
-                    self._journal.committed(record, both)
-                changes = {"fingerprint": both.ours.rows, "peer_rows": both.theirs.rows}
-            spent = outcome.added(record.spent, record.current)
-            changes |= {"sessions": record.sessions + 1, "spent": spent, "current": {}, "depth": depth}
-            changes |= {"tries": record.tries + bool(profile), "profile": profile or record.profile}
-            changes |= {"repeats": repeats or record.repeats}
-            if profile and record.charged is None and (uses := record.ours.proposal.task.spends):
-                if refusal := self.accounts.refusal(record.ours.proposal):
-                    raise BudgetError(refusal)
-                changes |= {"charged": self._journal.spent(record, uses)}
-            self._put(record.model_copy(update={"started_at": record.started_at or now(), "note": "", **changes}))
-
-    def reached(self, identifier: str, state: Any, total: Cost) -> None:
-        """The checkpoint, as JSON: all steps in it are decided. `total` is the session's cost so far.
-
-        `ProtocolError` if it is not what sessions before have found: then rows have changed somewhere.
-        """
-        with self._writing():
-            self._checkpoint(self._get_running(identifier), state, total)
-
-    def computed(self, identifier: str, state: Any, total: Cost, report: dict[str, Any]) -> None:
-        """The session has ended well: keep the result, and sign what it says."""
-        with self._writing():
-            record = self._get(identifier)
-            if self.state(record) in ENDED:
-                return
-            record = self._checkpoint(record, state, total).model_copy(update={"cost": report})
-            found = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state), record.repeats)
-            self._journal.finished(record, found)
-            signed = self._journal.sign(found)
-            record = record.model_copy(
-                update={"ours": record.ours.model_copy(update={"end": "computed", "signed": signed})}
-            )
-            if record.theirs is not None and record.theirs.signed is not None:
-                if record.theirs.signed.result == found:
-                    self._journal.signed(record)
-                else:
-                    record = self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
-            record = self._put(record)
-        self._tell(record)
-
-    def broke(self, identifier: str, why: str, total: Cost) -> None:
-        """The session was cut short; the job goes on when the peer is back."""
-        with self._writing():
-            record = self._get(identifier).model_copy(update={"note": why, "current": outcome.traffic(total)})
-            self._journal.interrupted(record, why)
-            self._put(record)
-
-    def remark(self, identifier: str, note: str) -> None:
-        """Why the job does not go on now, for our operator."""
-        with self._writing():
-            self._not_now(self._get(identifier), note)
-
-    def failed(self, identifier: str, error: BaseException, public: str) -> None:
-        """The job cannot go on; the error is for our operator, `public` is what the peer is told."""
-        with self._writing():
-            record = self._get(identifier).model_copy(update={"note": without_cells(error)})
-            if self.state(record) in ENDED:
-                return
-            record = self._end(record, "failed", public, error)
-        self._tell(record)
-
-    def unpaid(self, identifier: str, why: str) -> None:
-        """The session has found that the job is to be computed, and our budget does not allow it."""
-        with self._writing():
-            record = self._get(identifier)
-            if self.state(record) in ENDED:
-                return
-            record = self._refuse(record, why)
-        self._tell(record)
-
-    def over(self, identifier: str) -> None:
-        """No session of this job is under way any more."""
-        with self._lock:
-            self._running.discard(identifier)
-        self._changed(identifier)
-
     # How it is written.
-
-    def _get_running(self, identifier: str) -> Record:
-        """The job of a session. `LinkError` if it was ended meanwhile: then nothing of it may go on."""
-        record = self._get(identifier)
-        if self.state(record) in ENDED:
-            raise LinkError(f"the job was ended: it is {self.state(record)}")
-        return record
 
     def _begin(self, record: Record) -> Record:
         """Write a new job."""
         self._journal.proposed(record, self.address)
         return self._put(record)
-
-    def _checkpoint(self, record: Record, found: Any, total: Cost) -> Record:
-        """Keep the state if it goes further than the one there is, and record what this session has opened of it."""
-        task = record.ours.proposal.task
-        known, state = task.decode(record.tree), task.decode(found)
-        steps = task.steps(state)
-        common = min(task.steps(known), steps)
-        if task.cut(known, common) != task.cut(state, common):
-            raise ProtocolError(f"another {task.noun} than before: a party's rows have changed since the job began")
-        self._journal.opened(record, state, range(record.depth, steps))
-        changes = {"current": outcome.traffic(total), "depth": steps}
-        if steps > task.steps(known):  # this session has got further: of the next level it is the first
-            changes |= {"tree": task.encode(state), "tries": 1}
-        return self._put(record.model_copy(update=changes))
-
-    def _missing(self, record: Record) -> list[str]:
-        """What the operator has still to type."""
-        try:
-            return record.ours.proposal.task.missing(self.means(record))
-        except InputError:  # the table or circuit has gone: the session will say so
-            return []
 
     def _needs(self, record: Record) -> bool:
         return self.state(record) not in ENDED and bool(self._missing(record))
@@ -372,32 +194,6 @@ class Ledger(Register):
         if names:
             with job.task.open(means):
                 pass
-
-    def _not_now(self, record: Record, why: str) -> None:
-        """Why a job must not run now, for our operator."""
-        if record.note != why:
-            self._put(record.model_copy(update={"note": why}))
-
-    def _refuse(self, record: Record, why: str) -> Record:
-        ours = record.ours.model_copy(update={"verdict": "refused", "by": BUDGET, "at": now(), "why": why[:500]})
-        self._journal.verdict(record.id, "us", ours)
-        return self._put(record.model_copy(update={"ours": ours, "reason": why, "note": ""}))
-
-    def _around(self, job: Proposal) -> Surroundings:
-        """What counts beside the job when it is judged."""
-        at = datetime.now().astimezone()
-        own = self._who.party
-        same = [
-            other.ours.at
-            for other in self.all()
-            if other.ours.verdict == "approved"
-            and other.ours.proposal.tables[own] == job.tables[own]
-            and other.id != job.id
-            and other.ours.at
-        ]
-        today = sum(datetime.fromisoformat(moment).astimezone().date() == at.date() for moment in same)
-        waiting = sum(self.state(other) == "waiting" for other in self.all())
-        return Surroundings(today, waiting, at, self.address, self.accounts.too_much(job))
 
     def _described(self, record: Record) -> str:
         found = self.state(record)

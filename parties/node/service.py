@@ -1,29 +1,27 @@
-"""The node: all its parts put together, from its start to its graceful end. It implements `Operator`."""
+"""The node: all its parts put together, from its start to its graceful end."""
 
 from __future__ import annotations
 
 import socket
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Protocol
 
 from prometheus_client import CollectorRegistry
 
 from parties import files, records
-from parties.budget import shown
 from parties.identity import fingerprint, load_certificate, load_identity
-from parties.jobs.means import Means
 from parties.link.address import Address, parse_address
 from parties.link.listening import Port, RefusedError, Take
 from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.settings import require_link
-from parties.node import published, sessions, views
+from parties.node import sessions
 from parties.node.control import LABEL, Control, control_options
+from parties.node.desk import Desk, recorded
 from parties.node.events import Events
 from parties.node.gate import Gate, Who
 from parties.node.health import Health
@@ -32,23 +30,13 @@ from parties.node.ledger import Ledger
 from parties.node.offers import Offers
 from parties.node.register import ClosedError
 from parties.node.settings import NodeFile
-from parties.node.store import Record
-from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.operator.interface import (
     ENDED,
-    AuditEntry,
-    AuditState,
-    JobResult,
-    JobView,
-    NodeView,
-    NotRecordedError,
     Operator,
-    State,
 )
 from parties.policy.rules import remarks
 from parties.records import marker
 from parties.records.database import FILE_NAME, signed_head
-from parties.records.register import registered
 from parties.sources.opening import open_table
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
@@ -89,7 +77,6 @@ class Node:
         offers = self._offers = Offers.of(file, self._who.party)
         self._inputs = Inputs()
         self._predict = str(link.emulate) if link.emulate is not None else file.node.link
-        self._started = _now()
         self._events = Events()
         self._events.watch_process()
         self._connection = records.connect(file.node.state / FILE_NAME)
@@ -120,6 +107,15 @@ class Node:
             self._events,
             self._predict,
         )
+        self._desk = Desk(
+            self._who,
+            self._ledger,
+            self._control,
+            self._sessions,
+            list(offers.tables),
+            lambda: self._address,
+            self._predict,
+        )
         self._health = Health()
         self._port: Port | None = None
         self._began = self._stopping = False
@@ -142,9 +138,9 @@ class Node:
             )
             self._address = self._port.address
         node = self._file.node
-        served = self._front.start(self, self._events.registry)
+        served = self._front.start(self._desk, self._events.registry)
         health = self._health.serve(parse_address(node.health, lowest_port=0))
-        with _recorded():
+        with recorded():
             self._ledger.note(
                 "node started",
                 version=version("smc"),
@@ -192,86 +188,7 @@ class Node:
         if self._began:
             self._events.log("node stopped")
 
-    # What the operator asks.
-
-    def node(self) -> NodeView:
-        """See `Operator`."""
-        return NodeView(
-            name=self._who.identity.name,
-            fingerprint=fingerprint(self._who.identity.certificate),
-            peer=self._who.peer_name,
-            peer_fingerprint=fingerprint(self._who.peer),
-            role="listens" if self._who.party == 0 else "connects",
-            address=str(self._address),
-            connected=self._control.connected,
-            started_at=self._started,
-            version=version("smc"),
-            tables=list(self._offers.tables),
-            trouble="" if self._control.connected else self._control.trouble,
-            tls=self._control.tls if self._control.connected else "",
-        )
-
-    def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
-        """See `Operator`."""
-        return [self._view(record) for record in self._ledger.last(last, before, states)]
-
-    def job(self, identifier: str) -> JobView:
-        """See `Operator`."""
-        return self._view(self._ledger.find(identifier))
-
-    def submit(self, job: dict[str, Any]) -> JobView:
-        """See `Operator`."""
-        with _recorded():
-            record = self._ledger.propose(job)
-        return self._view(record)
-
-    def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:
-        """See `Operator`."""
-        with _recorded():
-            record = self._ledger.decide(identifier, "approved", typed=typed)
-        return self._view(record)
-
-    def refuse(self, identifier: str, why: str) -> JobView:
-        """See `Operator`."""
-        with _recorded():
-            record = self._ledger.decide(identifier, "refused", why or "the operator gave no reason")
-        return self._view(record)
-
-    def cancel(self, identifier: str, why: str = "") -> JobView:
-        """See `Operator`."""
-        with _recorded():
-            record = self._ledger.cancel(identifier, why)
-        return self._view(record)
-
-    def result(self, identifier: str) -> JobResult:
-        """See `Operator`."""
-        record = self._ledger.find(identifier)
-        return views.job_result(record, self._ledger.state(record))
-
-    def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
-        """See `Operator`."""
-        return self._ledger.entries(last, before)
-
-    def verify(self) -> AuditState:
-        """See `Operator`."""
-        return self._ledger.verify()
-
-    def budget(self, group: int = 1) -> list[TableBudget]:
-        """See `Operator`."""
-        if not 1 <= group <= LARGEST_GROUP:
-            raise InputError(f"group: must be from 1 to {LARGEST_GROUP} rows")
-        accounts = self._ledger.accounts
-        return [shown.table_budget(accounts.account(table, group)) for table in accounts.tables()]
-
-    def simulate(self, job: dict[str, Any]) -> Simulation:
-        """See `Operator`."""
-        return self._ledger.simulate(job)
-
-    def register(self) -> Registered:
-        """See `Operator`."""
-        who, jobs = self._who, self._ledger.all()[::-1]
-        entry = published.entry(who.identity.name, f"smc {version('smc')}", who.party, self._ledger.accounts, jobs)
-        return registered(who.identity, entry)
+    # How it begins.
 
     def _refuse_changed_records(self) -> None:
         """A node does not go on with records that somebody has changed: to go on would cover it up."""
@@ -357,26 +274,6 @@ class Node:
         self._states = states
         self._sessions.wake()
 
-    def _view(self, record: Record) -> JobView:
-        progress, state = self._sessions.progress(record.id), self._ledger.state(record)
-        try:
-            means = self._ledger.means(record)
-        except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
-            means = Means(self._who.party)
-        price = self._ledger.accounts.price(record)
-        return views.job_view(record, state, self._who, means, progress, self._predict, price)
-
-
-@contextmanager
-def _recorded() -> Iterator[None]:
-    """What the database complains of while something is written down, for the operator."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise NotRecordedError(
-            f"this node cannot write its records, so nothing has been done: {error}; is the disk full?"
-        ) from None
-
 
 def _resolved(address: Address) -> str | None:
     """The IP address that a name stands for."""
@@ -384,7 +281,3 @@ def _resolved(address: Address) -> str | None:
         return str(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][4][0])
     except OSError:
         return None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -4,8 +4,13 @@
 state = "state"                  # jobs, records, and the key to the node's own interface
 web = "127.0.0.1:7080"           # the operator's page, on this machine only
 
+[controller]                      # for the record of processing
+name = "Clinic A"
+contact = "privacy@clinic-a.example"
+
 [peer]
 roles = ["hospital"]             # what this party says the peer is, for the policy
+attributes.gdpr_compliant = true # and what else it knows of it
 
 [tables.patients]
 source = "patients.parquet"
@@ -28,7 +33,8 @@ from parties.link.settings import Here, link_shape
 from parties.party_file import STATE, CommandTables, read
 from parties.policy.rules import Rule, check_names
 from parties.settings import LocalPath, Seconds, Settings
-from parties.sources.settings import TableSettings
+from parties.sources.rights import Line
+from parties.sources.settings import Combine, TableSettings
 from parties.text import quoted
 
 WEB = "127.0.0.1:7080"
@@ -62,19 +68,40 @@ class NodeSettings(Settings):
     link: Annotated[str, AfterValidator(link_shape)] = "lan"
 
 
+class ControllerSettings(Settings):
+    """Who is responsible for this party's tables, for the record of processing (GDPR art. 30(1)(a))."""
+
+    name: Line
+    contact: Line
+    representative: Line | None = None
+    officer: Line | None = None  # for data protection
+
+
 class PeerSettings(Settings):
-    """What this party's administration knows about the peer."""
+    """What this party's administration knows about the peer.
+
+    `transfer` says on what ground results go to a third country (GDPR art. 30(1)(e)), or that the peer is in none.
+    """
 
     roles: tuple[str, ...] = ()
+    attributes: dict[str, Annotated[bool, Field(strict=True)] | str] = Field(default_factory=dict)
+    contact: Line | None = None
+    transfer: Line | None = None
 
 
 class NodeFile(CommandTables):
     """All of a node's `party.toml`."""
 
     node: NodeSettings = Field(default_factory=NodeSettings)
+    controller: ControllerSettings | None = None
     peer: PeerSettings = Field(default_factory=PeerSettings)
     tables: dict[str, TableSettings] = Field(default_factory=dict)
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
+
+    def combine(self, table: str) -> Combine:
+        """Whose word counts if the rules of a table's owners differ; of no table of ours, the stricter one's."""
+        found = self.tables.get(table)
+        return "deny-overrides" if found is None else found.combine
 
 
 def load(path: Path) -> NodeFile:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal
+
+from parties.sources.rights import RightsSettings
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Request:
 
     `at` is the moment, aware, in the machine's own time zone; `table` is ours; `columns` are all that the job reads;
     `numbers` are the kind's parameters that can be bounded, infinite where there is no limit; `runs_today` counts the
-    runs of the table since midnight.
+    runs of the table since midnight; our file says `attributes` of the peer, and `rights` of the people in the table.
     """
 
     peer: str | None
@@ -36,6 +38,8 @@ class Request:
     at: datetime
     address: IPv4Address | IPv6Address | None
     exact: bool = False  # whether a joint number is opened without noise
+    attributes: Mapping[str, bool | str] = field(default_factory=dict)
+    rights: RightsSettings | None = None
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
@@ -58,6 +62,8 @@ def request_for(
     at: datetime,
     address: str | None,
     exact: bool = False,
+    attributes: Mapping[str, bool | str] | None = None,
+    rights: RightsSettings | None = None,
 ) -> Request:
     """The request from what the node has at hand: the job's parameters as they are, the address as text.
 
@@ -80,6 +86,8 @@ def request_for(
         at=at,
         address=_ip(address),
         exact=exact,
+        attributes=attributes or {},
+        rights=rights,
     )
 
 

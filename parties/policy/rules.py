@@ -1,4 +1,4 @@
-"""The policy: which jobs are permitted or denied without asking the operator. Rules, the request, the decision.
+"""The rules of a policy: which jobs are permitted or denied without asking the operator.
 
     [[policy]]
     name = "coarse trees for research"
@@ -9,7 +9,8 @@
     max_depth.at_most = 4
     runs_today.below = 3
 
-A rule applies if all its conditions hold. Deny overrides permit; where no rule applies, the operator decides.
+A rule applies if all its conditions hold. Deny overrides permit, unless a table with several owners says otherwise;
+where no rule applies, the operator decides.
 
 An attribute may be unknown (the peer's address, say). Then a condition on it neither holds nor fails, and the rule is
 read to the safe side: one that permits does not apply, one that denies does unless another condition fails.
@@ -17,142 +18,39 @@ read to the safe side: one that permits does not apply, one that denies does unl
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from ipaddress import IPv6Network, ip_network
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any, Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
+from pydantic import Field, create_model, model_validator
 
 from parties.jobs import kinds
 from parties.jobs.settings import public_parameters
-from parties.jobs.spending import EXACT
 from parties.policy.request import Request
+from parties.policy.values import (
+    WEEKDAYS,
+    Attributes,
+    Bounds,
+    Columns,
+    Flag,
+    Name,
+    Names,
+    Networks,
+    Peers,
+    Protocols,
+    Rights,
+    Weekdays,
+    Window,
+    Zone,
+)
 from parties.settings import Settings
 from parties.text import did_you_mean, listed, printable, quoted
 
-Effect: TypeAlias = Literal["permit", "deny", "ask"]
-Weekday: TypeAlias = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-WEEKDAYS: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-MAX_NAME = 80  # characters
 NO_LIMIT = "no limit"  # as parameters of jobs say it
-
-_WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24:00)")
-_FINGERPRINT = re.compile(r"(?:[0-9A-F]{2}:?){31}[0-9A-F]{2}", re.IGNORECASE)
-
-
-def _several(value: object) -> object:
-    """One text, or a list that is not empty and has no empty text."""
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list | tuple) or not all(isinstance(item, str) for item in values):
-        raise ValueError("must be text in quotes, or a list of such")
-    if not values or "" in values:
-        raise ValueError("must not be empty: leave the condition out if it does not matter")
-    return tuple(values)
-
-
-def _canonical_peer(value: str) -> str:
-    """A fingerprint as `identity.fingerprint` writes it; a name as it is."""
-    if not _FINGERPRINT.fullmatch(value):
-        return value
-    return bytes.fromhex(value.replace(":", "")).hex(":").upper()
-
-
-def _network(value: str) -> str:
-    try:
-        network = ip_network(value)
-    except ValueError as error:
-        raise ValueError(f"{error}; write it as 192.0.2.0/24 or 2001:db8::/32") from None
-    if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped is not None:
-        raise ValueError(f"{quoted(value)} must be written as the IPv4 network that it stands for")
-    return str(network)
-
-
-def _window(value: str) -> str:
-    start, _, end = value.partition("-")
-    if not _WINDOW.fullmatch(value) or start == end:
-        raise ValueError(f'must be a time from and to, such as "08:00-18:00" or "22:00-06:00", not {quoted(value)}')
-    return value
-
-
-def _zone(value: str) -> str:
-    try:
-        ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # the last: it is a directory of zones
-        hint = did_you_mean(value, available_timezones())
-        raise ValueError(f"this machine knows no time zone {quoted(value)}{hint}") from None
-    return value
-
-
-def _kind(value: str) -> str:
-    if not kinds.is_known(value):
-        raise ValueError(f"there is no kind of job {quoted(value)}{did_you_mean(value, kinds.names())}")
-    return value
-
-
-def _rule_name(value: str) -> str:
-    if not value.strip() or value != printable(value) or len(value) > MAX_NAME:
-        raise ValueError(f"must be a line of 1 to {MAX_NAME} characters")
-    return value
-
-
-Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_several)]
-Networks: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_several)]
-Peers: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_canonical_peer)], ...], BeforeValidator(_several)]
-Protocols: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_kind)], ...], BeforeValidator(_several)]
-Weekdays: TypeAlias = Annotated[tuple[Weekday, ...], BeforeValidator(_several)]
-Number: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-
-
-class Bounds(Settings):
-    """Comparisons of a number; all that are given must hold."""
-
-    at_least: Number | None = None
-    above: Number | None = None
-    at_most: Number | None = None
-    below: Number | None = None
-
-    @model_validator(mode="after")
-    def _something_fits(self) -> Bounds:
-        lowest = max((x for x in (self.at_least, self.above) if x is not None), default=-math.inf)
-        highest = min((x for x in (self.at_most, self.below) if x is not None), default=math.inf)
-        if not self.words():
-            raise ValueError("give at_least, above, at_most or below")
-        if lowest > highest or (lowest == highest and not self.fits(lowest)):
-            raise ValueError(f"no number is {self.words()}")
-        return self
-
-    def fits(self, value: float) -> bool:
-        """Whether all comparisons hold."""
-        return (
-            (self.at_least is None or value >= self.at_least)
-            and (self.above is None or value > self.above)
-            and (self.at_most is None or value <= self.at_most)
-            and (self.below is None or value < self.below)
-        )
-
-    def words(self) -> str:
-        """The comparisons in words; empty if there is none."""
-        given = ((name.replace("_", " "), getattr(self, name)) for name in type(self).model_fields)
-        return " and ".join(f"{name} {value:.10g}" for name, value in given if value is not None)
-
-
-class Columns(Settings):
-    """What the job's columns must be: all of them among these; any of them among those."""
-
-    within: Names = ()
-    any_of: Names = ()
-
-    @model_validator(mode="after")
-    def _given(self) -> Columns:
-        if not (self.within or self.any_of):
-            raise ValueError("give within or any_of")
-        return self
 
 
 class Conditions(Settings):
@@ -162,20 +60,23 @@ class Conditions(Settings):
     first moment and ends just before its last. `time` and `weekdays` are those in `zone`, or of the machine.
     """
 
-    name: Annotated[str, AfterValidator(_rule_name)]
+    name: Name
     effect: Literal["permit", "deny"]
+    owner: Name | None = None  # who speaks by it, if the table has several owners
     peer: Peers = ()  # names or whole fingerprints
     role: Names = ()
+    attributes: Attributes = Field(default_factory=dict)  # of the peer
     proposed_by: Literal["us", "peer"] | None = None
     table: Names = ()
     columns: Columns = Field(default_factory=Columns.model_construct)
     protocol: Protocols = ()
     runs_today: Bounds = Field(default_factory=Bounds.model_construct)
-    exact: Annotated[bool, Field(strict=True)] | None = None
+    exact: Flag | None = None
     purpose: Names = ()
-    time: Annotated[str, AfterValidator(_window)] | None = None
+    rights: Rights = Field(default_factory=Rights.model_construct)  # of the table
+    time: Window | None = None
     weekdays: Weekdays = ()
-    zone: Annotated[str, AfterValidator(_zone)] | None = None
+    zone: Zone | None = None
     network: Networks = ()  # of the peer's address
 
     @model_validator(mode="after")
@@ -186,7 +87,8 @@ class Conditions(Settings):
 
     def words(self) -> str:
         """The rule on one line, without its name."""
-        return f"{self.effect} {_in_words(self)}"
+        whose = "" if self.owner is None else f" for the owner {quoted(self.owner)}"
+        return f"{self.effect}{whose} {in_words(self)}"
 
     def applies(self, request: Request) -> bool:
         """Whether the rule has a say; what is not known is read to the safe side."""
@@ -251,6 +153,8 @@ def conditions(rule: Rule) -> Iterator[Condition]:
         )
     if roles := rule.role:
         yield Condition(f"its role is {_or(roles)}", _attribute("roles"), lambda own: not own.isdisjoint(roles))
+    for name, values in rule.attributes.items():
+        yield Condition(f"its {printable(name)} is {_or(values)}", _of_peer(name), values.__contains__)
     if proposer := rule.proposed_by:
         said = "proposed by us" if proposer == "us" else "proposed by the peer"
         yield Condition(said, _attribute("proposed_by"), lambda by: by == proposer)
@@ -272,6 +176,7 @@ def conditions(rule: Rule) -> Iterator[Condition]:
         said = "a joint number is opened without noise" if exact else "no joint number is opened without noise"
         yield Condition(said, _attribute("exact"), lambda opened: opened == exact)
     yield from _one_of("purpose", rule.purpose)
+    yield from _about_rights(rule.rights)
     where = "" if rule.zone is None else f" ({rule.zone})"
     if window := rule.time:
         yield Condition(f"the time is {window}{where}", _moment(rule), lambda at: _inside(window, f"{at:%H:%M}"))
@@ -293,6 +198,40 @@ def _one_of(attribute: str, allowed: Collection[str]) -> Iterator[Condition]:
         yield Condition(f"{attribute} is {_or(allowed)}", _attribute(attribute), lambda value: value in allowed)
 
 
+def _about_rights(asked: Rights) -> Iterator[Condition]:
+    """What is asked of the table's rights; not known if the table does not say it."""
+    for name in ("legal_basis", "access", "erasure", "objection"):
+        if allowed := getattr(asked, name):
+            said = f"the table's {name.replace('_', ' ')} is {_or(allowed)}"
+            yield Condition(said, _of_rights(name), allowed.__contains__)
+    if (special := asked.special) is not None:
+        said = "the table has data of art. 9" if special else "the table has no data of art. 9"
+        yield Condition(said, _special, lambda has: has == special)
+    if (declared := asked.declared) is not None:
+        said = f"the purpose is {'' if declared else 'not '}one that the table declares"
+        yield Condition(said, _declared, lambda is_one: is_one == declared)
+    if said := asked.retention_days.words():
+        yield Condition(f"the table's retention_days {said}", _of_rights("retention_days"), asked.retention_days.fits)
+
+
+def _of_rights(name: str) -> Callable[[Request], Any]:
+    return lambda request: getattr(request.rights, name, None)
+
+
+def _special(request: Request) -> bool | None:
+    return None if request.rights is None else request.rights.special is not None
+
+
+def _declared(request: Request) -> bool | None:
+    if request.rights is None or not request.rights.purposes or request.purpose is None:
+        return None
+    return request.purpose in request.rights.purposes
+
+
+def _of_peer(name: str) -> Callable[[Request], bool | str | None]:
+    return lambda request: request.attributes.get(name)
+
+
 def _attribute(name: str) -> Callable[[Request], Any]:
     return lambda request: getattr(request, name)
 
@@ -312,11 +251,11 @@ def _inside(window: str, time: str) -> bool:
     return start <= time < end if start < end else time >= start or time < end
 
 
-def _or(names: Iterable[str]) -> str:
-    return " or ".join(quoted(name) for name in names)
+def _or(names: Iterable[str | bool]) -> str:
+    return " or ".join(quoted(name) if isinstance(name, str) else str(name).lower() for name in names)
 
 
-def _in_words(rule: Rule, request: Request | None = None) -> str:
+def in_words(rule: Rule, request: Request | None = None) -> str:
     """The conditions; those whose attribute the request does not have are marked."""
     said = []
     for condition in conditions(rule):
@@ -340,39 +279,3 @@ def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> lis
         if not list(conditions(rule)):
             found.append(f"rule {quoted(rule.name)} has no condition: it says {rule.effect} to every job")
     return found
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What becomes of a job: `permit` starts it, `deny` refuses it, `ask` leaves it to the operator.
-
-    `rules` are the names of the rules that made it; `reason` is a line for our own operator: it quotes our rules.
-    """
-
-    effect: Effect
-    rules: tuple[str, ...]
-    reason: str
-
-    @property
-    def by(self) -> str:
-        """Who decided, as records and views name it: `rule NAME`; empty if nobody has."""
-        return f"{'rule' if len(self.rules) == 1 else 'rules'} {', '.join(self.rules)}" if self.rules else ""
-
-
-def decide(rules: Iterable[Rule], request: Request) -> Decision:
-    """The decision: deny if a rule denies, else permit if a rule permits, else ask. The order of rules is no matter.
-
-    A job that opens a joint number without noise is denied unless a rule that permits it says `exact = true`.
-    """
-    applying = sorted((rule for rule in rules if rule.applies(request)), key=lambda rule: rule.name)
-    effects: tuple[tuple[Effect, str], ...] = (("deny", "denied"), ("permit", "permitted"))
-    for effect, done in effects:
-        if found := [rule for rule in applying if rule.effect == effect]:
-            because = ", and by ".join(f"rule {quoted(rule.name)}: {_in_words(rule, request)}" for rule in found)
-            if effect == "permit" and request.exact and not any(rule.exact for rule in found):
-                break
-            return Decision(effect, tuple(rule.name for rule in found), f"{done} by {because}")
-    if request.exact:
-        why = f"a joint number would be opened without noise, and {EXACT}"
-        return Decision("deny", (), f"denied: {why}; no rule permits it by exact = true")
-    return Decision("ask", (), "no rule applies: the operator decides")

@@ -12,6 +12,9 @@
     per = "year"                     # in any 365 days on end; left out: ever
     adjacency = "add-remove"         # neighbours differ by a row more, or "replace": by another row in a row's place
 
+    [tables.patients.rights]         # see `parties.sources.rights`
+    contact = "privacy@clinic-a.example"
+
     [tables.patients.columns.sex]
     column = "geschlecht"            # the name here, if it is another
     values = { M = "male", F = "female" }
@@ -44,10 +47,12 @@ from pydantic import (
 )
 
 from parties.settings import LocalPath, Settings
+from parties.sources.rights import RightsSettings
 from parties.tables.delimited import MISSING
 from parties.text import quoted
 
 MOST_TRIES = 5  # sessions of a job that get no further: what each opens, other rows could have led to
+Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
 
 
 def _place(value: object, info: ValidationInfo) -> object:
@@ -143,13 +148,15 @@ class PlaceSettings(Settings):
 
 
 class TableSettings(PlaceSettings):
-    """A table of this party that jobs may be about."""
+    """A table of this party that jobs may be about. `combine` says whose word counts if its owners' rules differ."""
 
     schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
     tries: Annotated[int, Field(strict=True, ge=1, le=1000)] = MOST_TRIES
     columns: dict[str, ColumnSettings] = Field(default_factory=dict)
     budget: BudgetSettings | None = None
+    rights: RightsSettings | None = None
+    combine: Combine = "deny-overrides"
 
     @model_validator(mode="after")
     def _delta_is_small(self) -> TableSettings:

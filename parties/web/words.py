@@ -77,6 +77,13 @@ def parameters(job: JobView) -> list[tuple[str, str, str]]:
     return rows
 
 
+def ruled(job: JobView) -> bool:
+    """Whether a job has rules for the rows of a leaf or class, which hold against somebody."""
+    given = job.parameters
+    weak = given.get("k", 1) in (None, 1) and given.get("l", 1) in (None, 1) and given.get("t", 1) in (None, 1)
+    return "against" in given and not weak
+
+
 def when(at: str) -> str:
     """A moment for people: `21 Nov 2026, 17:03:09 UTC`. What is no ISO 8601 time is shown as it stands."""
     moment = _moment(at)
@@ -130,6 +137,7 @@ FILTERS: dict[str, Any] = {
     "state": state,
     "title_of": title,
     "features": features,
+    "ruled": ruled,
     "parameters": parameters,
     "when": when,
     "ago": ago,

@@ -96,3 +96,33 @@ def test_a_budget_refuses_after_the_rules_and_before_the_operator(identities: di
         assert found == Judgement("refused", "budget", why, why)
     no = Rule(name="no", effect="deny")
     assert judged(identities, job_of(1), rules=(no,), budget=why).by == "rule no"
+
+
+def test_what_our_file_says_of_peer_and_table_is_put_to_the_rules(identities: dict[str, Identity]) -> None:
+    """Attributes, rights and whose word counts: all three are taken from the file, of the table that is ours."""
+    table: dict[str, Any] = {"source": "days.csv", "schema": "schema.toml", "max_rows": 100}
+    rights = {"contact": "privacy@clinic-a.example", "legal_basis": "public task", "purposes": ["DrugEffect"]}
+    rules = [
+        {
+            "name": "told",
+            "owner": "institute",
+            "effect": "permit",
+            "attributes": {"gdpr_compliant": True},
+            "rights": {"declared": True},
+        },
+        {"name": "not by law", "owner": "patients", "effect": "deny", "rights": {"legal_basis": "public task"}},
+    ]
+    who = Who(identities["alice"], identities["bob"].certificate, 0)
+    job = job_of(1, purpose="DrugEffect")
+
+    def verdict(of_table: dict[str, Any], of_peer: dict[str, Any]) -> Judgement:
+        file = NodeFile.model_validate(
+            {"tables": {"days": table | of_table}, "peer": {"attributes": of_peer}, "policy": rules}
+        )
+        return Gate(who, file, Offers(0, {"days": Offer(file.tables["days"], SCHEMA)}, {})).judge(job, "peer", AROUND)
+
+    complies = {"gdpr_compliant": True}
+    assert verdict({"rights": rights, "combine": "permit-overrides"}, complies).verdict == "approved"
+    assert verdict({"rights": rights}, complies).by == "rule not by law"
+    assert verdict({"rights": rights, "combine": "permit-overrides"}, {}).verdict == "refused"
+    assert verdict({"combine": "permit-overrides"}, complies).verdict == "refused"  # rights are not known

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parties.policy.decisions import Decision, decide
 from parties.policy.request import Request
-from parties.policy.rules import Decision, Rule, conditions, decide
+from parties.policy.rules import Rule, conditions
 from tests.support.policies import CET, HOME, NUMBERS, PRINT, request, rule
 
 

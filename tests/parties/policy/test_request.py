@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from parties.policy.decisions import decide
 from parties.policy.request import request_for
-from parties.policy.rules import decide
 from tests.support.policies import HOME, PRINT, request, rule
 
 JOB: dict[str, Any] = {

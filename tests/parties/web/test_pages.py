@@ -71,7 +71,7 @@ def test_what_others_wrote_is_text(node: FakeNode, browser: Browser, text: str) 
         for tag, attributes in elements.tags:
             assert not any(name.startswith("on") or name == "style" for name in attributes)
             assert tag != "script" or (attributes["src"] or "").startswith("/static/")
-            assert tag != "img" or (attributes["src"] or "").startswith("/jobs/")
+            assert tag != "img" or (attributes["src"] or "").startswith(("/jobs/", "/static/"))
             assert tag != "svg" or set(attributes) == {"width", "height", "aria-hidden"}
         if path != f"/propose?like={waiting.id}":  # fields must hold what was written
             assert not re.search("[\u200f\u202e\u2066\0\x1b]", answer.text)
@@ -382,3 +382,25 @@ def test_the_price_of_a_job(node: FakeNode, browser: Browser) -> None:
     assert f"it returns the result of job {spent.id[:8]}" in browser.get(f"/jobs/{again.id}").text
     rows = re.findall(r'<td data-label="epsilon">(.*?)</td>', browser.get("/").text)
     assert rows == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "shown"),
+    [
+        ({"k": 5, "l": 1.0, "t": 1.0, "against": "peer"}, True),
+        ({"k": 1, "l": 2.0, "t": 1.0, "against": "public"}, True),
+        ({"k": 1, "l": 1.0, "t": 0.3, "against": "public"}, True),
+        ({"k": 1, "l": 1.0, "t": 1.0, "against": "peer"}, False),  # there is no rule
+        ({"k": 5}, False),
+    ],
+)
+def test_rules_come_with_a_picture_of_whom_they_are_against(
+    node: FakeNode, parameters: dict[str, Any], shown: bool
+) -> None:
+    job = node.add(parameters=parameters)
+    browser = Browser(node)
+    pictures = [tag for tag in Elements(browser.get(f"/jobs/{job.id}").text).tags if tag[0] == "img"]
+    assert [tag[1]["src"] for tag in pictures] == (["/static/against.svg"] if shown else [])
+    assert "against.svg" in browser.get("/propose").text
+    answer = browser.get("/static/against.svg")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml")

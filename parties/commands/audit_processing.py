@@ -1,0 +1,93 @@
+"""`smc audit processing`: the record of processing, and a draft of the impact assessment. The node may be running."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE, find_party_file
+from parties.identity import read_certificate
+from parties.party_file import files_of
+from parties.records import audit, database
+from parties.settings import required
+from parties.tables import schema
+from parties.text import printable
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.governance.processing import Evidence
+
+
+@click.command("processing", epilog="Example:  smc audit processing --config party.toml --dpia --report report.json")
+@click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
+@click.option("--format", "form", type=click.Choice(["md", "json"]), default="md", help="Markdown, or JSON  [md]")
+@click.option("--dpia", is_flag=True, help="Add a draft of the impact assessment, with the risks that were measured.")
+@click.option("--report", "reports", type=FILE, multiple=True, help="With --dpia: a report of smc publish; repeatable.")
+@click.option("--out", type=FILE, help="Where to  [standard output]")
+def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[Path, ...], out: Path | None) -> None:
+    """Write the record of processing (GDPR art. 30): purposes, categories, recipients, terms, measures.
+
+    It is made from party.toml and the audit log. What neither says is listed as missing.
+    """
+    from parties.governance import assessment, processing
+    from parties.governance.markdown import to_markdown
+
+    path = find_party_file(config_file)
+    if path is None:
+        raise InputError("whose record? give --config party.toml: there is none here")
+    if reports and not dpia:
+        raise InputError("--report: the risks of a publication are for the assessment: give --dpia too")
+    files.check_outputs({"--out": out}, [*files_of(path), *reports])
+    found = _evidence(path)
+    document: dict[str, Any] = {"record": processing.record(found)}
+    if dpia:
+        document["assessment"] = assessment.assess(found, {str(one): _json(one) for one in reports})
+    if out is not None:
+        written = to_markdown(document) if form == "md" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        files.write_text(out, written)
+    elif form == "md":
+        print(to_markdown(document), end="")
+    else:
+        console.print_json(document)
+    if found.state is not None and not found.state.ok:
+        console.err.print(printable(f"the audit log is not whole: {found.state.problems[0]}"))
+
+
+def _evidence(path: Path) -> Evidence:
+    """All that there is: the file, its schemas, the log if there is one."""
+    from parties.governance.activities import Log, read
+    from parties.governance.processing import Evidence
+    from parties.node import settings
+
+    file = settings.load(path)
+    log, state, place = Log(), None, file.node.state / database.FILE_NAME
+    if place.exists():
+        owner = read_certificate(required(file.link.certificate, "link.certificate"))
+        with database.reading(place) as connection:
+            state = audit.state(audit.verify(connection, owner))
+            log = read(map(audit.entry, database.rows(connection)))
+    return Evidence(
+        file=file,
+        schemas={name: schema.load(table.schema_file) for name, table in file.tables.items()},
+        peer=None if file.link.peer is None else read_certificate(file.link.peer),
+        log=log,
+        state=state,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        software=f"smc {version('smc')}",
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(files.read_text(path))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(f"--report: {path} is no report of smc publish")
+    return found

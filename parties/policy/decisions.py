@@ -1,0 +1,67 @@
+"""The decision: what the rules, taken together, say of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from parties.jobs.spending import EXACT
+from parties.policy.request import Request
+from parties.policy.rules import Rule, in_words
+from parties.sources.settings import Combine
+from parties.text import quoted
+
+Effect: TypeAlias = Literal["permit", "deny", "ask"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of a job: `permit` starts it, `deny` refuses it, `ask` leaves it to the operator.
+
+    `rules` are the names of the rules that made it; `reason` is a line for our own operator: it quotes our rules.
+    """
+
+    effect: Effect
+    rules: tuple[str, ...]
+    reason: str
+
+    @property
+    def by(self) -> str:
+        """Who decided, as records and views name it: `rule NAME`; empty if nobody has."""
+        return f"{'rule' if len(self.rules) == 1 else 'rules'} {', '.join(self.rules)}" if self.rules else ""
+
+
+def decide(rules: Iterable[Rule], request: Request, combine: Combine = "deny-overrides") -> Decision:
+    """The decision: deny if a rule denies, else permit if a rule permits, else ask. The order of rules is no matter.
+
+    So each owner decides by its own rules; then all of them by `combine`, as XACML 3.0 names it. With permit-overrides
+    one that permits is enough, but for what the rules without owner, the party's own, deny.
+
+    A job that opens a joint number without noise is denied unless a rule that permits it says `exact = true`.
+    """
+    applying = sorted((rule for rule in rules if rule.applies(request)), key=lambda rule: rule.name)
+    denying = [rule for rule in applying if rule.effect == "deny"]
+    refusing = {rule.owner for rule in denying}
+    permitting = [rule for rule in applying if rule.effect == "permit" and rule.owner not in refusing]
+    names = tuple(rule.name for rule in permitting)
+    overridden = ""
+    if combine == "permit-overrides" and permitting and None not in refusing and denying:
+        overridden = f", which overrides {_listed(denying)} ({combine})"
+        denying = []
+    if denying:
+        return Decision("deny", tuple(rule.name for rule in denying), f"denied by {_because(denying, request)}")
+    if request.exact and not any(rule.exact for rule in permitting):
+        why = f"a joint number would be opened without noise, and {EXACT}"
+        return Decision("deny", (), f"denied: {why}; no rule permits it by exact = true")
+    if permitting:
+        return Decision("permit", names, f"permitted by {_because(permitting, request)}{overridden}")
+    return Decision("ask", (), "no rule applies: the operator decides")
+
+
+def _because(rules: Iterable[Rule], request: Request) -> str:
+    return ", and by ".join(f"rule {quoted(rule.name)}: {in_words(rule, request)}" for rule in rules)
+
+
+def _listed(rules: Iterable[Rule]) -> str:
+    return ", ".join(f"rule {quoted(rule.name)} of {quoted(rule.owner or '')}" for rule in rules)
