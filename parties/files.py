@@ -28,9 +28,18 @@ def read_bytes(path: Path) -> bytes:
 def read_private(path: Path) -> bytes:
     """The content of a file that nobody but its owner may read, such as a key. `InputError` if others may."""
     data = read_bytes(path)
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
+    ensure_private(path)
     return data
+
+
+def ensure_private(path: Path) -> None:
+    """`InputError` if a file is not there, or if others than its owner may read it."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {_reason(error)}") from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
 
 
 def decode(path: Path, data: bytes) -> str:

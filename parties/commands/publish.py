@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties import console, files
+from parties.commands import publish_pseudonyms
 from parties.commands.options import FILE, json_option
 from smc.errors import InputError
 
@@ -25,6 +26,9 @@ REPORT = click.option("--report", "report_file", type=FILE, help="Write the repo
 @click.group("publish")
 def group() -> None:
     """Publish rows of one's own so that nobody is found in them."""
+
+
+publish_pseudonyms.add_to(group)
 
 
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
