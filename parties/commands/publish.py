@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties import console, files
-from parties.commands import publish_pseudonyms
+from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, json_option
 from smc.errors import InputError
 
@@ -29,6 +29,7 @@ def group() -> None:
 
 
 publish_pseudonyms.add_to(group)
+publish_masks.add_to(group)
 
 
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
@@ -93,7 +94,7 @@ def anonymise_command(
     as_json: bool,
 ) -> None:
     """Recode a table so that every class satisfies the plan's models, and write it."""
-    from parties.publish.anonymising import anonymised, cells_of, order_of
+    from parties.publish.anonymising import anonymised, cells_of, masks_of, order_of
     from parties.publish.settings import load
     from parties.publish.writing import write
     from parties.settings import merge
@@ -105,7 +106,7 @@ def anonymise_command(
     with ExitStack() as opened:
         rows, cells = cells_of(plan, opened)
         outcome = anonymised(cells, plan, plan.check())
-        write(rows, out, order_of(plan, rows), cells, outcome.partition)
+        write(rows, out, order_of(plan.columns, rows), cells, outcome.partition, masks_of(plan.columns))
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
     _tell(outcome.report, report_file, as_json)

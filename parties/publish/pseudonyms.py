@@ -14,6 +14,7 @@ import sqlglot.expressions as exp
 from parties import files
 from parties.publish.ciphers import pad, read, spell, unpad
 from parties.publish.keyring import HANDLE_BYTES, ColumnKey, Keyring, Subject
+from parties.publish.masks import cell
 from parties.publish.reading import encode, require, text_of
 from parties.publish.settings import PublishPlan
 from parties.publish.writing import writer_of
@@ -137,17 +138,23 @@ class Written:
     forgotten: int = 0
 
 
-def write(rows: Rows, plan: PublishPlan, ring: Keyring, out: Path) -> Written:
-    """Write the plan's columns: identifiers as pseudonyms, or dropped, all others as they are.
+def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path) -> Written:
+    """Write the plan's columns: as pseudonyms, through masks, or as they are; other identifiers are dropped.
 
-    Rows are mixed within each batch. New keys are kept before the file is in its place. `InputError`, and neither file
-    nor keys, if something fails.
+    Without keys what would become a pseudonym is dropped. Rows are mixed within each batch. New keys are kept before
+    the file is in its place. `InputError`, and neither file nor keys, if something fails.
     """
-    pseudonyms = Pseudonyms(plan, ring)
-    require(rows, [*plan.columns, *pseudonyms.needed])
-    order = [name for name in rows.types if _is_kept(plan, name)]
-    texts = {name: text_of(rows, name) for name in dict.fromkeys(pseudonyms.needed)}
-    shown = {name: exp.column(name, quoted=True) for name in order if name not in pseudonyms.names}
+    pseudonyms = None if ring is None else Pseudonyms(plan, ring)
+    needed = [] if pseudonyms is None else pseudonyms.needed
+    made_of_keys = set() if pseudonyms is None else set(pseudonyms.names)
+    require(rows, [*plan.columns, *needed])
+    texts = {name: text_of(rows, name) for name in dict.fromkeys(needed)}
+    masks = {name: column.mask for name, column in plan.columns.items()}
+    open_ones = [
+        name for name, column in plan.columns.items() if column.role != "identifier" or column.mask is not None
+    ]
+    shown = {name: cell(rows, name, masks[name]) for name in rows.types if name in open_ones}
+    order = [name for name in rows.types if name in shown or name in made_of_keys]
     selected = [text.as_(f"c{i}") for i, text in enumerate(texts.values())]
     selected += [column.as_(f"o{i}") for i, column in enumerate(shown.values())]
     query = exp.Select().select(*selected).from_(rows.query.subquery("t"))
@@ -155,18 +162,16 @@ def write(rows: Rows, plan: PublishPlan, ring: Keyring, out: Path) -> Written:
     mixed, written = np.random.default_rng(), 0
     with files.replacing(out) as stream, writer_of(out, stream, order) as writer:
         for batch in rows.engine.batches(query):
-            made = pseudonyms.of([batch.column(places[name]) for name in pseudonyms.needed], rows.engine.place)
+            made = {}
+            if pseudonyms is not None:
+                made = pseudonyms.of([batch.column(places[name]) for name in needed], rows.engine.place)
             made |= {name: batch.column(len(texts) + i) for i, name in enumerate(shown)}
             permutation = pa.array(mixed.permutation(batch.num_rows))
             writer.write(pa.table([made[name] for name in order], names=order).take(permutation))
             written += batch.num_rows
-        ring.commit()
+        if ring is not None:
+            ring.commit()
     return Written(written)
-
-
-def _is_kept(plan: PublishPlan, name: str) -> bool:
-    column = plan.columns.get(name)
-    return column is not None and (column.role != "identifier" or column.pseudonym is not None)
 
 
 def restore(rows: Rows, columns: Mapping[str, str], ring: Keyring, out: Path, purpose: str, by: str) -> Written:

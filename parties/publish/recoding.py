@@ -55,6 +55,13 @@ class Recoding:
         """The models."""
         return [validated(ModelPlan, model).made() for model in self.models]
 
+    def plans(self) -> dict[str, ColumnPlan]:
+        """What each column is."""
+        return {
+            name: validated(ColumnPlan, {key: value for key, value in column.items() if key != "paths"})
+            for name, column in self.columns.items()
+        }
+
     def hierarchy(self, name: str, values: Sequence[str]) -> Hierarchy:
         """A column's hierarchy for these values. `InputError` if one is not in the tree, or does not fit the rule."""
         column = dict(self.columns[name])

@@ -13,6 +13,10 @@ role = "identifier"              # dropped
 role = "identifier"
 pseudonym = "deterministic"      # or randomised: encrypted by `smc publish pseudonyms` and `anonymise`
 key = "patient"                  # columns of one key can be joined; left out: the column's name
+[columns.card]
+role = "identifier"              # not dropped by `smc publish mask` and in views, but masked (see `masks`)
+mask = { kind = "custom", padding = "xxxx-xxxx-xxxx-x", last = 3 }
+unmask = ["cashier"]             # the roles whose views show it in clear
 [columns.zip]
 role = "quasi-identifier"        # generalised, by a rule (see `rules`)
 prefixes = [4, 3]
@@ -51,6 +55,7 @@ from parties.publish.ciphers import Mode
 from parties.publish.closeness import TCloseness
 from parties.publish.disclosure import NegativeDisclosure, PositiveDisclosure
 from parties.publish.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
+from parties.publish.masks import Mask
 from parties.publish.models import KAnonymity, Model
 from parties.publish.presence import Presence
 from parties.publish.rules import Rule
@@ -86,13 +91,19 @@ class ColumnPlan(Rule):
     numeric: bool = False
     pseudonym: Mode | None = None
     key: Name | None = None
+    mask: Mask | None = None
+    unmask: tuple[Name, ...] = ()
 
     @model_validator(mode="after")
-    def _pseudonyms_are_of_identifiers(self) -> ColumnPlan:
+    def _pseudonyms_and_masks_fit(self) -> ColumnPlan:
         if self.pseudonym is not None and self.role != "identifier":
             raise ValueError(f"a pseudonym is for an identifier, and the role is {self.role}")
         if self.key is not None and self.pseudonym is None:
             raise ValueError("a key is for a pseudonym: say whether it is deterministic or randomised")
+        if self.mask is not None and self.pseudonym is not None:
+            raise ValueError("a column has a mask or a pseudonym, not both")
+        if self.unmask and self.mask is None:
+            raise ValueError("unmask is for a column that has a mask")
         return self
 
 
@@ -152,6 +163,9 @@ class PublishPlan(PlaceSettings):
             raise InputError("models: give at least one, such as k-anonymity")
         if not self.named("quasi-identifier"):
             raise InputError("columns: none is a quasi-identifier, so there is nothing to generalise")
+        for name, column in self.columns.items():
+            if column.mask is not None and column.role in ("quasi-identifier", "sensitive"):
+                raise InputError(f"column {quoted(name)}: it is {column.role}, and what models see cannot be masked")
         for model in models:
             if model.column is not None and model.column not in self.named("sensitive"):
                 known = self.columns.get(model.column)

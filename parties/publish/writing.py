@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +18,7 @@ import sqlglot.expressions as exp
 from parties import files
 from parties.publish.cells import Cells, Counts
 from parties.publish.hierarchy import Codes
+from parties.publish.masks import MaskPlan, cell
 from parties.publish.partition import SUPPRESSED, Partition
 from parties.publish.reading import encode, require, text_of
 from parties.sources.opened import Rows
@@ -27,8 +28,15 @@ from smc.errors import InputError
 PARQUET = ".parquet"
 
 
-def write(rows: Rows, path: Path, order: Sequence[str], cells: Cells, partition: Partition) -> int:
-    """Write the columns in `order`: quasi-identifiers recoded, others as they are; returns how many rows there are.
+def write(
+    rows: Rows,
+    path: Path,
+    order: Sequence[str],
+    cells: Cells,
+    partition: Partition,
+    masks: Mapping[str, MaskPlan | None],
+) -> int:
+    """Write the columns in `order`: quasi-identifiers recoded, others as they are or masked; returns the rows written.
 
     Rows come in a random order, within each batch: their places in the table would tell who they are. `InputError` if
     the rows are not those that were counted, and if the file cannot be written.
@@ -38,7 +46,7 @@ def write(rows: Rows, path: Path, order: Sequence[str], cells: Cells, partition:
     require(rows, order)
     kept = [name for name in order if name not in quasi]
     texts = [_cell(rows, name).as_(f"c{i}") for i, name in enumerate([*quasi, *sensitive])]
-    others = [exp.column(name, quoted=True).as_(f"o{i}") for i, name in enumerate(kept)]
+    others = [cell(rows, name, masks.get(name)).as_(f"o{i}") for i, name in enumerate(kept)]
     query = exp.Select().select(*texts, *others).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(kept)}
     labels = [pa.array([box[i].label for box in partition.boxes], pa.string()) for i in range(len(quasi))]
