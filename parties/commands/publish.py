@@ -14,6 +14,7 @@ import click
 from parties import console, files
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, json_option
+from parties.text import listed
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ def anonymise_command(
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
     _tell(outcome.report, report_file, as_json)
+    if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
+        console.err.print(f"dropped: {listed(dropped)}; pseudonyms are made by smc publish pseudonyms")
     console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
 
 

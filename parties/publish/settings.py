@@ -11,7 +11,7 @@ local = false                    # each class as specific as its own rows allow,
 role = "identifier"              # dropped
 [columns.patient]
 role = "identifier"
-pseudonym = "deterministic"      # or randomised: encrypted by `smc publish pseudonyms` and `anonymise`
+pseudonym = "deterministic"      # or randomised: encrypted by `smc publish pseudonyms`, dropped elsewhere
 key = "patient"                  # columns of one key can be joined; left out: the column's name
 [columns.card]
 role = "identifier"              # not dropped by `smc publish mask` and in views, but masked (see `masks`)

@@ -12,6 +12,7 @@ import sqlglot.expressions as exp
 from parties.publish.masks import masked
 from parties.publish.reading import require
 from parties.publish.settings import PublishPlan
+from parties.sources.local import ATTACHED
 from parties.sources.opened import Rows
 from parties.text import did_you_mean, listed, quoted
 from smc.errors import InputError
@@ -58,7 +59,7 @@ def view(rows: Rows, plan: PublishPlan, name: str, role: str | None) -> str:
 def _table(rows: Rows) -> exp.Table:
     """The table as its own database calls it."""
     tables = list(rows.query.find_all(exp.Table))
-    if len(tables) != 1 or not tables[0].name or (rows.engine.backend.name == "duckdb" and not tables[0].catalog):
+    if len(tables) != 1 or (rows.engine.backend.name == "duckdb" and tables[0].catalog != ATTACHED):
         raise InputError(
             f"{rows.engine.place}: a view belongs to a database, and this is a file; mask its rows instead"
         )

@@ -204,9 +204,11 @@ def test_views_that_are_refused(capsys: Any) -> None:
     for path in ("cards.duckdb", "publish.toml"):
         refused(f"--out: {path} is an input", *view, "--out", path)
         refused(f"--out: {path} is an input", "mask", "--plan", "publish.toml", "--out", path)
-    Path("publish.toml").write_text('source = "cards.csv"\n[columns.mail]\nrole = "identifier"\nmask = "email"\n')
     Path("cards.csv").write_text("mail\na@b\n")
-    refused("a view belongs to a database, and this is a file", *view)
+    duckdb.sql("COPY (SELECT 'a@b' AS mail) TO 'cards.parquet'")
+    for path in ("cards.csv", "cards.parquet"):
+        Path("publish.toml").write_text(f'source = "{path}"\n[columns.mail]\nrole = "identifier"\nmask = "email"\n')
+        refused("a view belongs to a database, and this is a file", *view)
     Path("publish.toml").write_text(
         'source = "cards.csv"\nmodels = [{ model = "k-anonymity", k = 2 }]\n'
         '[columns.mail]\nrole = "quasi-identifier"\nmask = "email"\n'
