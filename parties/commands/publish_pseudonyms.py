@@ -28,9 +28,10 @@ def add_to(group: click.Group) -> None:
 @KEYS
 def keys(master: Path, keys: Path) -> None:
     """Make a file of keys, and the master key that wraps them if it is not there yet; keep them apart."""
-    from parties.publish.keyring import make_keyring, make_master, read_master
+    from parties.publish.keyring import make_keyring, make_master, read_master, refuse_existing
 
     files.check_outputs({"--keys": keys}, [master])
+    refuse_existing(keys)
     make_keyring(keys, read_master(master) if master.exists() else make_master(master))
     console.err.print(f"written: {keys}; who has {master} too can restore all pseudonyms")
 

@@ -218,10 +218,15 @@ class Keyring:
         return self._connection.execute(query, values).fetchall()
 
 
-def make_master(path: Path) -> bytes:
-    """Draw a master key and write it, in hexadecimal, for its owner only. `InputError` rather than overwrite a file."""
+def refuse_existing(path: Path) -> None:
+    """`InputError` if there is a file of this name: it may be of keys that nothing can bring back."""
     if os.path.lexists(path):
         raise InputError(f"{path} exists already; choose another name, or remove it first")
+
+
+def make_master(path: Path) -> bytes:
+    """Draw a master key and write it, in hexadecimal, for its owner only. `InputError` rather than overwrite a file."""
+    refuse_existing(path)
     master = secrets.token_bytes(MASTER_BYTES)
     files.create_private(path, master.hex().encode() + b"\n")
     return master
@@ -237,8 +242,7 @@ def read_master(path: Path) -> bytes:
 
 def make_keyring(path: Path, master: bytes) -> None:
     """Make a file without any column's key. `InputError` rather than overwrite a file."""
-    if os.path.lexists(path):
-        raise InputError(f"{path} exists already; choose another name, or remove it first")
+    refuse_existing(path)
     files.create_private(path, b"")
     try:
         with _usable(path), closing(_connect(path)) as connection:

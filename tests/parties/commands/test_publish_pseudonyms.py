@@ -259,6 +259,8 @@ def test_what_is_refused(capsys: Any) -> None:
     for path in ("visits.csv", "publish.toml", "keys.db", "master.key"):
         refused(f"--out: {path} is an input of this command and would be overwritten", *plain, path)
     refused("keys.db exists already", "keys", *KEYS)
+    refused("keys.db exists already", "keys", "--master", "other.key", "--keys", "keys.db")
+    refused("cannot write nowhere/keys.db", "keys", "--master", "other.key", "--keys", "nowhere/keys.db")
     refused("there is no key of this subject", "forget", *KEYS, "--subject", "ann")
     refused("give --column, --new-master, or both", "rotate", *KEYS)
     refused("there is no key 'patien' (did you mean 'patient'?)", "rotate", *KEYS, "--column", "patien")
