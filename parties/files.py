@@ -25,6 +25,23 @@ def read_bytes(path: Path) -> bytes:
         raise InputError(f"cannot read {path}: {_reason(error)}") from None
 
 
+def read_private(path: Path) -> bytes:
+    """The content of a file that nobody but its owner may read, such as a key. `InputError` if others may."""
+    data = read_bytes(path)
+    ensure_private(path)
+    return data
+
+
+def ensure_private(path: Path) -> None:
+    """`InputError` if a file is not there, or if others than its owner may read it."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {_reason(error)}") from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
+
+
 def decode(path: Path, data: bytes) -> str:
     """The UTF-8 text of `data`, without a byte order mark. `InputError` names the first bad line."""
     try:
@@ -69,6 +86,23 @@ def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
     """Replace the file at `path` by `data` in one step, see `replacing`."""
     with replacing(path, private) as stream:
         stream.write(data)
+
+
+def create_private(path: Path, data: bytes) -> None:
+    """Write a key that nobody but its owner can read, not even for a moment, and never overwrite a file."""
+    temporary = path.with_name(f".smc-{secrets.token_hex(8)}.tmp")
+    try:
+        try:
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.link(temporary, path)  # unlike a rename, it fails if the name is taken
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or 'the system refused'}") from None
 
 
 @contextmanager

@@ -10,7 +10,6 @@ import ipaddress
 import os
 import re
 import secrets
-import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from parties.files import read_bytes, write_bytes
+from parties.files import create_private, read_bytes, read_private, write_bytes
 from parties.text import quoted
 from smc.errors import InputError
 
@@ -74,7 +73,7 @@ def create(name: str, hosts: Sequence[str], directory: Path, days: int = VALID_D
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = _self_issue(key, name, alternatives, days)
     key_pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    _write_key(key_path, key_pem)
+    create_private(key_path, key_pem)
     try:
         write_bytes(certificate_path, certificate.public_bytes(Encoding.PEM))
     except InputError:
@@ -90,9 +89,7 @@ def load_identity(key_path: Path, certificate_path: Path) -> Identity:
     belong together, or if the certificate is not valid now.
     """
     certificate = load_certificate(certificate_path)
-    key_pem = read_bytes(key_path)
-    if stat.S_IMODE(key_path.stat().st_mode) & 0o077:
-        raise InputError(f"{key_path} can be read by other users; run: chmod 600 {key_path}")
+    key_pem = read_private(key_path)
     try:
         key = load_pem_private_key(key_pem, password=None)
     except TypeError:
@@ -235,20 +232,3 @@ def _check_validity(path: Path, certificate: x509.Certificate) -> None:
     if now > certificate.not_valid_after_utc:
         end = certificate.not_valid_after_utc.isoformat(" ", "seconds")
         raise InputError(f"{path}: the certificate expired on {end}; make a new one with `smc identity create`")
-
-
-def _write_key(path: Path, pem: bytes) -> None:
-    """Write a private key that nobody but its owner can read, not even for a moment, and never overwrite one."""
-    temporary = path.with_name(f".smc-{secrets.token_hex(8)}.tmp")
-    try:
-        try:
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(handle, "wb") as stream:
-                stream.write(pem)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.link(temporary, path)  # unlike a rename, it fails if the name is taken
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or 'the system refused'}") from None

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties import console, files
+from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, json_option
+from parties.text import listed
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ REPORT = click.option("--report", "report_file", type=FILE, help="Write the repo
 @click.group("publish")
 def group() -> None:
     """Publish rows of one's own so that nobody is found in them."""
+
+
+publish_pseudonyms.add_to(group)
+publish_masks.add_to(group)
 
 
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
@@ -89,7 +95,7 @@ def anonymise_command(
     as_json: bool,
 ) -> None:
     """Recode a table so that every class satisfies the plan's models, and write it."""
-    from parties.publish.anonymising import anonymised, cells_of, order_of
+    from parties.publish.anonymising import anonymised, cells_of, masks_of, order_of
     from parties.publish.settings import load
     from parties.publish.writing import write
     from parties.settings import merge
@@ -101,10 +107,12 @@ def anonymise_command(
     with ExitStack() as opened:
         rows, cells = cells_of(plan, opened)
         outcome = anonymised(cells, plan, plan.check())
-        write(rows, out, order_of(plan, rows), cells, outcome.partition)
+        write(rows, out, order_of(plan.columns, rows), cells, outcome.partition, masks_of(plan.columns))
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
     _tell(outcome.report, report_file, as_json)
+    if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
+        console.err.print(f"dropped: {listed(dropped)}; pseudonyms are made by smc publish pseudonyms")
     console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
 
 

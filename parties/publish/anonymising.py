@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +13,14 @@ import sqlglot.expressions as exp
 from parties.publish.cells import Cells
 from parties.publish.classes import Classes, layout_of
 from parties.publish.fulldomain import Search
+from parties.publish.masks import MaskPlan
 from parties.publish.models import Model, fitting
 from parties.publish.mondrian import mondrian
 from parties.publish.partition import Partition, at_node, certainty, tightened
 from parties.publish.reading import read, text_of
 from parties.publish.recoding import Recoding
 from parties.publish.risks import risks
-from parties.publish.settings import PublishPlan
+from parties.publish.settings import ColumnPlan, PublishPlan
 from parties.publish.topdown import topdown
 from parties.sources import open_rows
 from parties.sources.opened import Rows
@@ -110,7 +111,8 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[Rows, Cells]:
         opened.callback(public.engine.close)
     kept = _kept(rows)
     cells = read(kept, plan.named("quasi-identifier"), plan.named("sensitive"), dict(plan.columns), public)
-    _refuse_identifiers(kept, plan.named("other"), cells.rows)
+    others = [name for name in plan.named("other") if plan.columns[name].mask is None]
+    _refuse_identifiers(kept, others, cells.rows)
     return kept, cells
 
 
@@ -135,10 +137,15 @@ def _refuse_identifiers(rows: Rows, others: Sequence[str], number: int) -> None:
             )
 
 
-def order_of(plan: PublishPlan, rows: Rows) -> list[str]:
-    """The columns that are published, in the order of the table."""
-    kept = {name for name, column in plan.columns.items() if column.role != "identifier"}
+def order_of(columns: Mapping[str, ColumnPlan], rows: Rows) -> list[str]:
+    """The columns that are published, in the order of the table: identifiers only if they are masked."""
+    kept = {name for name, column in columns.items() if column.role != "identifier" or column.mask is not None}
     return [*(name for name in rows.types if name in kept), *(name for name in kept if name not in rows.types)]
+
+
+def masks_of(columns: Mapping[str, ColumnPlan]) -> dict[str, MaskPlan | None]:
+    """The columns' masks."""
+    return {name: column.mask for name, column in columns.items()}
 
 
 def suppressed_share(partition: Partition) -> float:

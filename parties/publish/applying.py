@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from parties.publish.anonymising import report, suppressed_share
+from parties.publish.anonymising import masks_of, order_of, report, suppressed_share
 from parties.publish.cells import Cells
 from parties.publish.classes import layout_of
 from parties.publish.models import fitting
@@ -47,9 +47,8 @@ def apply(recoding: Recoding, source: str, table: str | None, out: Path, most: f
                 f"{rows.engine.place}: {partition.suppressed} of {cells.rows} rows would have to be left out ({why}), "
                 f"and at most a share of {most:.4g} may be; nothing was written"
             )
-        kept = {name for name, column in recoding.columns.items() if column["role"] != "identifier"}
-        order = [*(name for name in rows.types if name in kept), *(name for name in kept if name not in rows.types)]
-        write(rows, out, order, cells, partition)
+        plans = recoding.plans()
+        write(rows, out, order_of(plans, rows), cells, partition, masks_of(plans))
     finally:
         rows.engine.close()
     return report(cells, partition, models)

@@ -61,15 +61,21 @@ def encode(column: pa.ChunkedArray) -> tuple[list[Any], Codes]:
 
 def text_of(rows: Rows, name: str) -> exp.Expr:
     """A column's text, `?` if there is none."""
-    if name not in rows.types:
-        hint = did_you_mean(name, rows.types) or f"; there are {listed(rows.types)}"
-        raise InputError(f"{rows.engine.place}: there is no column {quoted(name)}{hint}")
+    require(rows, [name])
     try:
         cell = Cell(ColumnRule(name, name, (), {}, None, (), None), rows.types[name], rows.engine.lists)
     except InputError as error:
         raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
     empty = exp.Nullif(this=cell.text, expression=exp.Literal.string(""))
     return exp.Coalesce(this=empty, expressions=[exp.Literal.string(MISSING)])
+
+
+def require(rows: Rows, names: Sequence[str]) -> None:
+    """`InputError` if one of the columns is not there."""
+    for name in names:
+        if name not in rows.types:
+            hint = did_you_mean(name, rows.types) or f"; there are {listed(rows.types)}"
+            raise InputError(f"{rows.engine.place}: there is no column {quoted(name)}{hint}")
 
 
 def hierarchies(names: Sequence[str], rules: Mapping[str, Rule], found: Sequence[Sequence[str]]) -> list[Hierarchy]:

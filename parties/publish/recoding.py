@@ -16,7 +16,7 @@ from parties.publish.classes import layout_of
 from parties.publish.hierarchy import Hierarchy, build
 from parties.publish.models import Model, fitting
 from parties.publish.partition import SUPPRESSED, Box, Partition, Span
-from parties.publish.rules import Rule, hierarchy, read_tree
+from parties.publish.rules import hierarchy, read_tree
 from parties.publish.settings import ColumnPlan, ModelPlan, PublishPlan
 from parties.settings import validated
 from smc.errors import InputError
@@ -55,14 +55,19 @@ class Recoding:
         """The models."""
         return [validated(ModelPlan, model).made() for model in self.models]
 
+    def plans(self) -> dict[str, ColumnPlan]:
+        """What each column is."""
+        return {
+            name: validated(ColumnPlan, {key: value for key, value in column.items() if key != "paths"})
+            for name, column in self.columns.items()
+        }
+
     def hierarchy(self, name: str, values: Sequence[str]) -> Hierarchy:
         """A column's hierarchy for these values. `InputError` if one is not in the tree, or does not fit the rule."""
         column = dict(self.columns[name])
         paths = column.pop("paths", None)
         if paths is None:
-            return hierarchy(
-                name, Rule(**validated(ColumnPlan, column).model_dump(exclude={"role", "numeric"})), values
-            )
+            return hierarchy(name, validated(ColumnPlan, column), values)
         found = build(name, paths)
         for value in values:
             found.code(value)

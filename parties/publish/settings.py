@@ -4,10 +4,19 @@ source = "patients.csv"          # or Parquet, a DuckDB file, postgresql://, spa
 max_suppressed = 0.02            # at most this share of the rows may be left out
 algorithm = "flash"              # or samarati, incognito, mondrian, mondrian-relaxed, top-down
 utility = "discernibility"       # or ncp, class-size, entropy: what flash, samarati and incognito choose by
+subject = "patient"              # whom a row is about: pseudonyms are under a key of theirs, to be destroyed
 local = false                    # each class as specific as its own rows allow, instead of one level for all
 
 [columns.name]
 role = "identifier"              # dropped
+[columns.patient]
+role = "identifier"
+pseudonym = "deterministic"      # or randomised: encrypted by `smc publish pseudonyms`, dropped elsewhere
+key = "patient"                  # columns of one key can be joined; left out: the column's name
+[columns.card]
+role = "identifier"              # not dropped by `smc publish mask` and in views, but masked (see `masks`)
+mask = { kind = "custom", padding = "xxxx-xxxx-xxxx-x", last = 3 }
+unmask = ["cashier"]             # the roles whose views show it in clear
 [columns.zip]
 role = "quasi-identifier"        # generalised, by a rule (see `rules`)
 prefixes = [4, 3]
@@ -39,17 +48,20 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from parties import files
+from parties.publish.ciphers import Mode
 from parties.publish.closeness import TCloseness
 from parties.publish.disclosure import NegativeDisclosure, PositiveDisclosure
 from parties.publish.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
+from parties.publish.masks import Mask
 from parties.publish.models import KAnonymity, Model
 from parties.publish.presence import Presence
 from parties.publish.rules import Rule
 from parties.settings import Settings, explained
 from parties.sources import PlaceSettings
+from parties.sources.settings import Name
 from parties.text import listed, quoted
 from smc.errors import InputError
 
@@ -77,6 +89,22 @@ class ColumnPlan(Rule):
 
     role: Role
     numeric: bool = False
+    pseudonym: Mode | None = None
+    key: Name | None = None
+    mask: Mask | None = None
+    unmask: tuple[Name, ...] = ()
+
+    @model_validator(mode="after")
+    def _pseudonyms_and_masks_fit(self) -> ColumnPlan:
+        if self.pseudonym is not None and self.role != "identifier":
+            raise ValueError(f"a pseudonym is for an identifier, and the role is {self.role}")
+        if self.key is not None and self.pseudonym is None:
+            raise ValueError("a key is for a pseudonym: say whether it is deterministic or randomised")
+        if self.mask is not None and self.pseudonym is not None:
+            raise ValueError("a column has a mask or a pseudonym, not both")
+        if self.unmask and self.mask is None:
+            raise ValueError("unmask is for a column that has a mask")
+        return self
 
 
 class ModelPlan(Settings):
@@ -120,7 +148,8 @@ class PublishPlan(PlaceSettings):
     utility: UtilityName = "discernibility"
     local: bool = False
     columns: dict[str, ColumnPlan]
-    models: tuple[ModelPlan, ...]
+    models: tuple[ModelPlan, ...] = ()
+    subject: Name | None = None
     public: PlaceSettings | None = None
 
     def named(self, role: Role) -> list[str]:
@@ -134,6 +163,9 @@ class PublishPlan(PlaceSettings):
             raise InputError("models: give at least one, such as k-anonymity")
         if not self.named("quasi-identifier"):
             raise InputError("columns: none is a quasi-identifier, so there is nothing to generalise")
+        for name, column in self.columns.items():
+            if column.mask is not None and column.role in ("quasi-identifier", "sensitive"):
+                raise InputError(f"column {quoted(name)}: it is {column.role}, and what models see cannot be masked")
         for model in models:
             if model.column is not None and model.column not in self.named("sensitive"):
                 known = self.columns.get(model.column)
@@ -145,13 +177,19 @@ class PublishPlan(PlaceSettings):
 
 
 def load(path: Path) -> PublishPlan:
-    """Read and check a plan. `InputError` names the file and the key."""
-    content = files.read_toml(path)
+    """Read a plan and check that it can be anonymised by. `InputError` names the file and the key."""
+    plan = read(path)
     try:
-        plan = PublishPlan.model_validate(content, context={"directory": path.parent})
         plan.check()
-    except ValidationError as error:
-        raise InputError(f"{path}: {explained(error, PublishPlan)}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return plan
+
+
+def read(path: Path) -> PublishPlan:
+    """Read a plan, which need not generalise anything. `InputError` names the file and the key."""
+    content = files.read_toml(path)
+    try:
+        return PublishPlan.model_validate(content, context={"directory": path.parent})
+    except ValidationError as error:
+        raise InputError(f"{path}: {explained(error, PublishPlan)}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -18,38 +18,42 @@ import sqlglot.expressions as exp
 from parties import files
 from parties.publish.cells import Cells, Counts
 from parties.publish.hierarchy import Codes
+from parties.publish.masks import MaskPlan, cell
 from parties.publish.partition import SUPPRESSED, Partition
-from parties.publish.reading import encode, text_of
+from parties.publish.reading import encode, require, text_of
 from parties.sources.opened import Rows
 from parties.tables.delimited import MISSING
-from parties.text import did_you_mean, listed, quoted
 from smc.errors import InputError
 
 PARQUET = ".parquet"
 
 
-def write(rows: Rows, path: Path, order: Sequence[str], cells: Cells, partition: Partition) -> int:
-    """Write the columns in `order`: quasi-identifiers recoded, others as they are; returns how many rows there are.
+def write(
+    rows: Rows,
+    path: Path,
+    order: Sequence[str],
+    cells: Cells,
+    partition: Partition,
+    masks: Mapping[str, MaskPlan | None],
+) -> int:
+    """Write the columns in `order`: quasi-identifiers recoded, others as they are or masked; returns the rows written.
 
     Rows come in a random order, within each batch: their places in the table would tell who they are. `InputError` if
     the rows are not those that were counted, and if the file cannot be written.
     """
     quasi = [h.column for h in cells.hierarchies]
     sensitive = [h.column for h in cells.sensitive_hierarchies]
-    for name in order:
-        if name not in rows.types:
-            hint = did_you_mean(name, rows.types) or f"; there are {listed(rows.types)}"
-            raise InputError(f"{rows.engine.place}: there is no column {quoted(name)}{hint}")
+    require(rows, order)
     kept = [name for name in order if name not in quasi]
     texts = [_cell(rows, name).as_(f"c{i}") for i, name in enumerate([*quasi, *sensitive])]
-    others = [exp.column(name, quoted=True).as_(f"o{i}") for i, name in enumerate(kept)]
+    others = [cell(rows, name, masks.get(name)).as_(f"o{i}") for i, name in enumerate(kept)]
     query = exp.Select().select(*texts, *others).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(kept)}
     labels = [pa.array([box[i].label for box in partition.boxes], pa.string()) for i in range(len(quasi))]
     assigned = _Assigned(cells, partition)
     written = 0
     mixed = np.random.default_rng()
-    with files.replacing(path) as stream, _writer(path, stream, order) as writer:
+    with files.replacing(path) as stream, writer_of(path, stream, order) as writer:
         for batch in rows.engine.batches(query):
             classes = assigned.next([batch.column(i) for i in range(len(texts))], rows.engine.place)
             keep = mixed.permutation(np.flatnonzero(classes != SUPPRESSED))
@@ -150,7 +154,7 @@ def _changed(place: str) -> InputError:
     return InputError(f"{place}: the rows changed while they were published; nothing was written")
 
 
-class _CsvWriter:
+class CsvWriter:
     """Tables as CSV, with a header once."""
 
     def __init__(self, stream: IO[bytes], names: Sequence[str]) -> None:
@@ -165,7 +169,7 @@ class _CsvWriter:
         pyarrow.csv.write_csv(table, self._stream, options)
 
 
-class _ParquetWriter:
+class ParquetWriter:
     """Tables as Parquet, all of the first one's types."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -185,11 +189,11 @@ class _ParquetWriter:
 
 
 @contextmanager
-def _writer(path: Path, stream: IO[bytes], names: Sequence[str]) -> Iterator[_CsvWriter | _ParquetWriter]:
+def writer_of(path: Path, stream: IO[bytes], names: Sequence[str]) -> Iterator[CsvWriter | ParquetWriter]:
     """What writes tables to a stream, by the file's name."""
     if path.suffix != PARQUET:
-        yield _CsvWriter(stream, names)
+        yield CsvWriter(stream, names)
         return
-    writer = _ParquetWriter(stream)
+    writer = ParquetWriter(stream)
     yield writer
     writer.close()

@@ -289,3 +289,25 @@ def test_the_page_runs_as_it_stands(capsys: Any) -> None:
     for words in commands[1:]:
         assert smc(*words) == 0, capsys.readouterr().err
     assert list(written(Path("june-published.csv"))[0]) == ["zip", "age", "birth", "education", "disease", "visits"]
+
+
+def test_pseudonyms_are_not_for_anonymised_rows(capsys: Any) -> None:
+    text = Path("publish.toml").read_text()
+    Path("publish.toml").write_text(text.replace('"identifier" }', '"identifier", pseudonym = "deterministic" }'))
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
+    assert "dropped: 'name'; pseudonyms are made by smc publish pseudonyms" in capsys.readouterr().err
+    assert "name" not in written(Path("out.csv"))[0]
+
+
+def test_masked_columns_stay_masked_in_later_rows() -> None:
+    text = Path("publish.toml").read_text()
+    text = text.replace('name = { role = "identifier" }', 'name = { role = "identifier", mask = "default" }')
+    masked = '{ role = "other", mask = { kind = "custom", first = 1, padding = "-" } }'
+    Path("publish.toml").write_text(text.replace('visit = { role = "other" }', f"visit = {masked}"))
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--recoding", "recoding.json") == 0
+    patients(Path("later.csv"), 200, 2)
+    later = ["--data", "later.csv", "--out", "later-out.csv", "--max-suppressed", "0.9"]
+    assert smc("apply", "--recoding", "recoding.json", *later) == 0
+    for path in ("out.csv", "later-out.csv"):
+        rows = written(Path(path))
+        assert {(row["name"], row["visit"]) for row in rows} == {("xxxx", "v-")}

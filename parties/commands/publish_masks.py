@@ -1,0 +1,61 @@
+"""`smc publish mask` and `view`: columns that are shown through masks, in a file or in the owner's database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE
+
+PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+
+
+def add_to(group: click.Group) -> None:
+    """Make these commands part of a group."""
+    for command in (mask, view):
+        group.add_command(command)
+
+
+@click.command("mask", epilog="Example:  smc publish mask --plan publish.toml --out masked.csv")
+@PLAN
+@click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
+def mask(plan_file: Path, out: Path) -> None:
+    """Write a table through the plan's masks; identifiers without one are dropped, other columns stay as they are."""
+    from parties.publish.pseudonyms import write
+    from parties.publish.settings import read
+    from parties.sources import open_rows
+
+    plan = read(plan_file)
+    files.check_outputs({"--out": out}, [plan_file, *([] if "://" in plan.source else [Path(plan.source)])])
+    rows = open_rows(plan)
+    try:
+        written = write(rows, plan, None, out)
+    finally:
+        rows.engine.close()
+    console.err.print(f"written: {out} ({written.rows} rows)")
+
+
+@click.command("view", epilog="Example:  smc publish view --plan publish.toml --name cards --role cashier")
+@PLAN
+@click.option("--name", required=True, help="What the view is called.")
+@click.option("--role", help="Whose view it is: columns that the plan unmasks for this role stand in clear.")
+@click.option("--out", type=FILE, help="Write the statement here  [standard output]")
+def view(plan_file: Path, name: str, role: str | None, out: Path | None) -> None:
+    """The SQL statement of a view that shows a table through its masks, to be run by who owns the table."""
+    from parties.publish.settings import read
+    from parties.publish.views import view as statement
+    from parties.sources import open_rows
+
+    plan = read(plan_file)
+    files.check_outputs({"--out": out}, [plan_file, *([] if "://" in plan.source else [Path(plan.source)])])
+    rows = open_rows(plan)
+    try:
+        text = statement(rows, plan, name, role)
+    finally:
+        rows.engine.close()
+    if out is None:
+        console.out.print(text, end="")
+    else:
+        files.write_text(out, text)

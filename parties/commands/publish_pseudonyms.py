@@ -1,0 +1,168 @@
+"""`smc publish keys`, `pseudonyms`, `restore`, `rotate`, `forget`, `records`: columns that only a key opens."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE, json_option
+from smc.errors import InputError
+
+MASTER = click.option("--master", type=FILE, required=True, help="The master key, that none but you can read.")
+KEYS = click.option("--keys", type=FILE, required=True, help="The file of keys, wrapped by the master key.")
+TABLE = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+
+
+def add_to(group: click.Group) -> None:
+    """Make these commands part of a group."""
+    for command in (keys, pseudonyms, restore, rotate, forget, records):
+        group.add_command(command)
+
+
+@click.command("keys", epilog="Example:  smc publish keys --master master.key --keys keys.db")
+@MASTER
+@KEYS
+def keys(master: Path, keys: Path) -> None:
+    """Make a file of keys, and the master key that wraps them if it is not there yet; keep them apart."""
+    from parties.publish.keyring import make_keyring, make_master, read_master, refuse_existing
+
+    files.check_outputs({"--keys": keys}, [master])
+    refuse_existing(keys)
+    make_keyring(keys, read_master(master) if master.exists() else make_master(master))
+    console.err.print(f"written: {keys}; who has {master} too can restore all pseudonyms")
+
+
+@click.command(
+    "pseudonyms",
+    epilog="Example:  smc publish pseudonyms --plan publish.toml --master master.key --keys keys.db --out rows.csv",
+)
+@click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+@MASTER
+@KEYS
+@click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
+def pseudonyms(plan_file: Path, master: Path, keys: Path, out: Path) -> None:
+    """Write a table with pseudonyms for identifiers, as the plan says; other columns stay as they are."""
+    from parties.publish.keyring import opened, read_master
+    from parties.publish.pseudonyms import Pseudonyms, write
+    from parties.publish.settings import read
+    from parties.sources import open_rows
+
+    plan = read(plan_file)
+    files.check_outputs({"--out": out}, [plan_file, master, keys, *_paths(plan.source)])
+    if not any(column.pseudonym for column in plan.columns.values()):
+        raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
+    with opened(keys, read_master(master)) as ring:
+        rows = open_rows(plan)
+        try:
+            for warning in Pseudonyms(plan, ring).guessable(rows):
+                console.err.print(f"warning: {warning}")
+            written = write(rows, plan, ring, out)
+        finally:
+            rows.engine.close()
+    console.err.print(f"written: {out} ({written.rows} rows); they are still about people: whom, the keys tell")
+
+
+@click.command(
+    "restore",
+    epilog="Example:  smc publish restore --data rows.csv --column patient --master master.key --keys keys.db"
+    ' --purpose "recall of a drug" --out restored.csv',
+)
+@click.option("--data", metavar="SOURCE", required=True, help="A table with pseudonyms.")
+@TABLE
+@click.option(
+    "--column", "columns", metavar="NAME[=KEY]", multiple=True, required=True, help="A column of them, and its key."
+)
+@MASTER
+@KEYS
+@click.option("--purpose", required=True, help="Why, for the record.")
+@click.option("--out", type=FILE, required=True, help="The restored rows: CSV, or Parquet if named so.")
+def restore(
+    data: str, table: str | None, columns: tuple[str, ...], master: Path, keys: Path, purpose: str, out: Path
+) -> None:
+    """Put values back in the place of pseudonyms; that it was done is on record with the keys."""
+    from parties.publish import pseudonyms as made
+    from parties.publish.keyring import opened, read_master, user
+    from parties.settings import validated
+    from parties.sources import PlaceSettings, open_rows
+
+    files.check_outputs({"--out": out}, [master, keys, *_paths(data)])
+    if not purpose.strip():
+        raise InputError("--purpose: say why; it is put on record")
+    wanted = {name: key or name for name, _, key in (column.partition("=") for column in columns)}
+    with opened(keys, read_master(master)) as ring:
+        rows = open_rows(validated(PlaceSettings, {"source": data, "table": table}))
+        try:
+            written = made.restore(rows, wanted, ring, out, purpose, user())
+        finally:
+            rows.engine.close()
+    lost = f"; {written.forgotten} cells of forgotten subjects are empty" if written.forgotten else ""
+    console.err.print(f"written: {out} ({written.rows} rows){lost}; this is on record")
+
+
+@click.command("rotate", epilog="Example:  smc publish rotate --master master.key --keys keys.db --column patient")
+@MASTER
+@KEYS
+@click.option("--column", "columns", metavar="KEY", multiple=True, help="A column's key to make anew.")
+@click.option("--new-master", type=FILE, help="Wrap all keys by a new master key, written here.")
+def rotate(master: Path, keys: Path, columns: tuple[str, ...], new_master: Path | None) -> None:
+    """Make columns' keys anew, or the master key: older pseudonyms stay restorable, and do not join with later ones."""
+    from parties.publish.keyring import make_master, opened, read_master
+
+    if not columns and new_master is None:
+        raise InputError("give --column, --new-master, or both")
+    with opened(keys, read_master(master)) as ring:
+        for name in dict.fromkeys(columns):
+            console.out.print(f"{name}: version {ring.rotate(name)}")
+        if new_master is not None:
+            ring.rewrap(make_master(new_master))
+        ring.commit()
+    if new_master is not None:
+        console.err.print(f"written: {new_master}; destroy {master} to make older copies of {keys} useless")
+
+
+@click.command("forget", epilog="Example:  smc publish forget --master master.key --keys keys.db --subject -")
+@MASTER
+@KEYS
+@click.option(
+    "--subject", required=True, help="Who: the value in the plan's subject column; - reads it from standard input."
+)
+def forget(master: Path, keys: Path, subject: str) -> None:
+    """Destroy a subject's key: none of their pseudonyms can be restored. It is on record that one was, not whose."""
+    from parties.publish.keyring import opened, read_master
+
+    if subject == "-":
+        subject = sys.stdin.readline()
+    with opened(keys, read_master(master)) as ring:
+        if not ring.forget(subject.strip()):
+            raise InputError(f"{keys}: there is no key of this subject: it was never made, or is destroyed already")
+        ring.commit()
+    console.err.print(
+        "the key is destroyed here; older copies of the file still hold it: destroy them, or rotate --new-master"
+    )
+
+
+@click.command("records", epilog="Example:  smc publish records --master master.key --keys keys.db --json")
+@MASTER
+@KEYS
+@json_option
+def records(master: Path, keys: Path, as_json: bool) -> None:
+    """What was done with the keys: every restore, rotation and erasure; checked for changes."""
+    from parties.publish.keyring import opened, read_master
+    from parties.text import visible
+
+    with opened(keys, read_master(master)) as ring:
+        found = ring.records()
+    if as_json:
+        console.print_json(found)
+        return
+    for one in found:
+        fields = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in one["fields"].items())
+        console.out.print(visible(f"{one['number']}  {one['at']}  {one['what']}" + (f": {fields}" if fields else "")))
+
+
+def _paths(source: str) -> list[Path]:
+    return [] if "://" in source else [Path(source)]

@@ -1,0 +1,125 @@
+"""Encryption of single cells: deterministic by AES-SIV (RFC 5297), randomised by AES-GCM-SIV (RFC 8452).
+
+Deterministic: equal values have equal pseudonyms, so joins and groups survive; that two are equal is all that is seen.
+Randomised: nothing is seen, and a value that stands twice has two pseudonyms. Neither can be changed unnoticed, and a
+repeated nonce of the latter tells no more than that two cells are equal. Keys are wrapped by RFC 3394.
+
+A value is padded to a multiple of 16 bytes before: its length shows in steps of 16 only.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import secrets
+from abc import ABC, abstractmethod
+from typing import Literal, TypeAlias
+
+from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV, AESSIV
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from smc.errors import InputError
+
+Mode: TypeAlias = Literal["deterministic", "randomised"]
+
+KEY_BYTES: dict[Mode, int] = {"deterministic": 64, "randomised": 32}  # AES-256; SIV takes two keys
+NONCE_BYTES = 12
+BLOCK = 16
+VERSION_BYTES = 2
+CHANGED = "the cell was changed, or another key sealed it"
+
+
+class CellCipher(ABC):
+    """A key in use. `associated` is what every cell is bound to besides."""
+
+    @abstractmethod
+    def seal(self, plain: bytes, associated: bytes) -> bytes:
+        """Encrypt and authenticate."""
+
+    @abstractmethod
+    def open(self, sealed: bytes, associated: bytes) -> bytes:
+        """What was sealed. ValueError if it is not what this key sealed."""
+
+
+class Deterministic(CellCipher):
+    """AES-SIV with a key of 32, 48 or 64 bytes."""
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = AESSIV(key)
+
+    def seal(self, plain: bytes, associated: bytes) -> bytes:
+        """The synthetic initialisation vector, 16 bytes, and as many bytes as `plain` has."""
+        return self._cipher.encrypt(plain, [associated])
+
+    def open(self, sealed: bytes, associated: bytes) -> bytes:
+        """See `CellCipher.open`."""
+        try:
+            return self._cipher.decrypt(sealed, [associated])
+        except InvalidTag:
+            raise ValueError(CHANGED) from None
+
+
+class Randomised(CellCipher):
+    """AES-GCM-SIV with a key of 16 or 32 bytes."""
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = AESGCMSIV(key)
+
+    def seal(self, plain: bytes, associated: bytes, nonce: bytes | None = None) -> bytes:
+        """The nonce, fresh unless it is given, 12 bytes; as many bytes as `plain` has; the tag, 16 bytes."""
+        nonce = secrets.token_bytes(NONCE_BYTES) if nonce is None else nonce
+        return nonce + self._cipher.encrypt(nonce, plain, associated)
+
+    def open(self, sealed: bytes, associated: bytes) -> bytes:
+        """See `CellCipher.open`."""
+        try:
+            return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
+        except InvalidTag:
+            raise ValueError(CHANGED) from None
+
+
+def cell_cipher(mode: Mode, key: bytes) -> CellCipher:
+    """A key in the mode that it is for. `InputError` if this machine's OpenSSL does not know the mode."""
+    try:
+        return Deterministic(key) if mode == "deterministic" else Randomised(key)
+    except UnsupportedAlgorithm:
+        raise InputError(
+            f"{mode} pseudonyms need OpenSSL 3.2 or newer, and cryptography here has an older one"
+        ) from None
+
+
+def derived(key: bytes, mode: Mode, purpose: bytes) -> CellCipher:
+    """A cipher whose key follows from another one and from what it is for (HKDF-SHA256, RFC 5869)."""
+    return cell_cipher(mode, HKDF(SHA256(), KEY_BYTES[mode], None, purpose).derive(key))
+
+
+def pad(value: str) -> bytes:
+    """The text in UTF-8, a byte 0x80, and zeros up to a multiple of 16 (ISO/IEC 7816-4)."""
+    data = value.encode() + b"\x80"
+    return data + bytes(-len(data) % BLOCK)
+
+
+def unpad(padded: bytes) -> str:
+    """The text that was padded. ValueError if it is none."""
+    data, mark, rest = padded.rpartition(b"\x80")
+    if not mark or rest.strip(b"\0"):
+        raise ValueError("not padded")
+    return data.decode()
+
+
+def spell(version: int, sealed: bytes) -> str:
+    """A pseudonym as text: the version of its key and what was sealed, in base64 for URLs."""
+    return base64.urlsafe_b64encode(version.to_bytes(VERSION_BYTES) + sealed).decode().rstrip("=")
+
+
+def read(pseudonym: str) -> tuple[int, bytes]:
+    """Version and sealed cell. ValueError if the text is no pseudonym."""
+    try:
+        data = base64.b64decode(pseudonym + "=" * (-len(pseudonym) % 4), b"-_", validate=True)
+    except binascii.Error:
+        raise ValueError("no pseudonym") from None
+    if spell(int.from_bytes(data[:VERSION_BYTES]), data[VERSION_BYTES:]) != pseudonym:
+        raise ValueError("no pseudonym")
+    return int.from_bytes(data[:VERSION_BYTES]), data[VERSION_BYTES:]
