@@ -5,9 +5,9 @@ values, as the cuts that make them; each box is a class, whose rows all say the 
 own. It begins with the box of all values. A box is cut into two in the attribute of which it has the largest share, at
 the edge between two values that divides the rows of both parties most evenly (of equally even ones, the one nearest the
 middle in the order of values; below it rather than above), as long as both sides keep the rule; else in the next
-widest, and so on; and it stays if there is no such edge. Rules (`protocols.publish.problem`): `public` or `peer`. A run can
-start from the cuts of some levels, which one that was cut short has left: it ends with the same cuts, and opens nothing
-of those levels.
+widest, and so on; and it stays if there is no such edge. Rules (`protocols.publish.problem`): `public` or `peer`. A
+run can start from the cuts of some levels, which one that was cut short has left: it ends with the same cuts, and opens
+nothing of those levels.
 
 Before all that it is decided whether the rows may be published (`protocols.publish.admission`); if not, both parties
 get an `InputError` that says why.
