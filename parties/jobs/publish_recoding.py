@@ -60,12 +60,14 @@ def cuts_in(path: Path, schema: Schema, recode: Sequence[str]) -> Cuts:
     from protocols.publish.cuts import decode, open_boxes
 
     try:
-        joint = json.loads(files.read_text(path))["joint"]
-        fits = joint["schema"] == schema.digest()
+        content = json.loads(files.read_text(path))
+        joint, columns = content["joint"], content["columns"]
+        recoded = [name for name, about in columns.items() if about["role"] == "quasi-identifier"]
+        fits = (joint["schema"], recoded) == (schema.digest(), list(recode))
         cuts = decode(joint["cuts"])
-        finished = not open_boxes([len(schema.attributes[name]) for name in recode], cuts)
+        finished = fits and not open_boxes([len(schema.attributes[name]) for name in recode], cuts)
     except (ValueError, KeyError, TypeError, IndexError):
         raise InputError(f"{path}: not a recoding that smc publish joint wrote") from None
-    if not fits or not finished:
+    if not finished:
         raise InputError(f"{path}: the recoding is for other columns than these, or for another schema")
     return cuts
