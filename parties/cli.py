@@ -60,14 +60,19 @@ YOUNG_OBJECTS = 50_000  # before a collection: to load modules makes many object
 
 
 class _Lazy(click.Group):
-    """A group that loads a command's module only when it is run: each start stays quick, that of --help too."""
+    """A group that loads a command's module only when it is run: each start stays quick, that of --help too.
+
+    One that is a module's group as well has that one's commands, too.
+    """
 
     within: str | None = None  # the group of kinds whose commands stand here
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*self._others(), *self._kinds()]
+        return [*self.commands, *self._others(), *self._kinds()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
         if cmd_name in self._others():
             module, name = self._others()[cmd_name][0].split(":")
             command: click.Command = getattr(importlib.import_module(module), name)
@@ -81,9 +86,11 @@ class _Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("What two parties can learn together"):
             formatter.write_dl([(command, kinds.line(name)) for command, name in self._kinds().items()])
-        if self._others():
+        others = [(name, line) for name, (_, line) in self._others().items()]
+        others += [(name, command.get_short_help_str(100)) for name, command in self.commands.items()]
+        if others:
             with formatter.section("Commands"):
-                formatter.write_dl([(name, line) for name, (_, line) in self._others().items()])
+                formatter.write_dl(others)
 
     def _kinds(self) -> dict[str, str]:
         """The kinds of jobs that have their command here, by its name."""
@@ -105,19 +112,23 @@ class _Whole(_Lazy):
             raise _EndedError from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *kinds.GROUPS]
+        return list(dict.fromkeys([*super().list_commands(ctx), *kinds.GROUPS]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in kinds.GROUPS:
             return super().get_command(ctx, cmd_name)
         group = _Lazy(cmd_name, help=kinds.GROUPS[cmd_name])
         group.within = cmd_name
+        if cmd_name in COMMANDS:
+            whole = super().get_command(ctx, cmd_name)
+            assert isinstance(whole, click.Group)
+            group.commands = dict(whole.commands)
         return group
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("What two parties can learn together"):
             lines = [(name, kinds.line(name)) for name in self._kinds().values()]
-            formatter.write_dl([*lines, *kinds.GROUPS.items()])
+            formatter.write_dl([*lines, *((name, line) for name, line in kinds.GROUPS.items() if name not in COMMANDS)])
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 

@@ -43,8 +43,12 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.release.naive_bayes:NaiveBayes",
         "Learn a naive Bayes classifier, with noise.",
     ),
+    "publish-joint": ("parties.jobs.publish_joint:PublishJoint", "Find one recoding for the rows of both parties."),
 }
-GROUPS = {"release": "Ask for numbers and models with noise: differential privacy."}  # a kind GROUP-X is `smc GROUP X`
+GROUPS = {  # a kind GROUP-X is `smc GROUP X`
+    "release": "Ask for numbers and models with noise: differential privacy.",
+    "publish": "Publish rows of one's own so that nobody is found in them.",
+}
 
 
 @cache

@@ -22,19 +22,22 @@ SUPPRESSED = -1
 
 @dataclass(frozen=True)
 class Span:
-    """What a class may say in a column: a group of a hierarchy, or the numbers from `low` to `high`."""
+    """What a class may say in a column: a group of a hierarchy, the numbers from `low` to `high`, a set of values."""
 
     label: str
     level: int = 0
     low: float = 0.0
     high: float = 0.0
     numeric: bool = False
+    values: tuple[str, ...] = ()
 
     def holds(self, hierarchy: Hierarchy, value: str) -> bool:
         """Whether a value is one of those that it stands for."""
         if self.numeric:
             x = number(value)
             return x is not None and self.low <= x <= self.high
+        if self.values:
+            return value in self.values
         code = hierarchy.index[value]
         return hierarchy.labels[self.level][hierarchy.groups[self.level][code]] == self.label
 
@@ -42,6 +45,9 @@ class Span:
         """Its normalised certainty penalty: the share of the column that it stands for. All numbers span `width`."""
         if self.numeric:
             return (self.high - self.low) / width if width else 0.0
+        if self.values:
+            inside = sum(value in self.values for value in hierarchy.values)
+            return inside / len(hierarchy.values) if len(self.values) > 1 else 0.0
         place = hierarchy.labels[self.level].index(self.label)
         return float(hierarchy.penalties[self.level][place])
 

@@ -132,7 +132,7 @@ def load(path: Path) -> Recoding:
             content["models"],
             float(content["max_suppressed"]),
             content["levels"],
-            None if boxes is None else [tuple(Span(**span) for span in box) for box in boxes],
+            None if boxes is None else [tuple(_span(span) for span in box) for box in boxes],
         )
         number = len(found.named("quasi-identifier"))
         sizes = [len(found.levels)] if found.levels is not None else [len(box) for box in found.boxes or []]
@@ -142,10 +142,18 @@ def load(path: Path) -> Recoding:
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{path}: not a recoding that smc publish anonymise wrote") from None
+        raise InputError(f"{path}: not a recoding that smc publish anonymise or joint wrote") from None
     return found
 
 
 def _plain(span: Span) -> dict[str, Any]:
     found = asdict(span)
-    return found if span.numeric else {"label": span.label, "level": span.level}
+    if span.numeric:
+        return {name: found[name] for name in ("label", "level", "low", "high", "numeric")}
+    if span.values:
+        return {"label": span.label, "values": list(span.values)}
+    return {"label": span.label, "level": span.level}
+
+
+def _span(plain: dict[str, Any]) -> Span:
+    return Span(**{**plain, "values": tuple(plain.get("values", ()))})

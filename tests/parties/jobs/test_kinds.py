@@ -193,6 +193,16 @@ PUBLIC = {
             "delta": st.sampled_from([1e-9, 1e-7]),
         }
     ),
+    "publish-joint": fields(
+        {
+            "keep": st.sampled_from([("play",), ("hours", "play")]),
+            "against": st.sampled_from(["peer", "public"]),
+            "max_rows": st.integers(10, 100_000),
+        },
+        table="days",
+        recode=("wind", "rain"),
+        k=5,
+    ),
 }
 JOBS = st.sampled_from(sorted(PUBLIC)).flatmap(
     lambda name: st.tuples(
@@ -253,7 +263,7 @@ def meaning(name: str, key: str, value: Any) -> Any:
         return {
             "wind = weak and hours in ['1', 4] and play = yes": "wind = weak and hours in [1, 4] and play = yes"
         }.get(value, value.replace("'1'", "1"))
-    several = {"classes": ["majority"], "by": kinds.names(), "columns": kinds.names()}
+    several = {"classes": ["majority"], **dict.fromkeys(["by", "columns", "recode", "keep"], kinds.names())}
     return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
 
 
@@ -281,7 +291,7 @@ PRIVATE: dict[str, dict[str, Any]] = {
     "equality": {"value": NUMBER},
     "majority": {"classes": ["p", "q"], "counts": f"{NUMBER},7"},
     "circuit": {"circuit": "adder", "input": "0xdeadbeef"},
-    **{name: {} for name in kinds.BUILT_IN if name.startswith("release-")},
+    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-"))},
 }
 
 
@@ -349,6 +359,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "release-median": {"table": "days", "of": "hours", "epsilon": 1},
     "release-top": {"table": "days", "of": "rain", "epsilon": 1},
     "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
+    "publish-joint": {"table": "days", "recode": ["wind", "rain"], "k": 5},
 }
 NOISY = [name for name in GOOD if name.startswith("release-") and "epsilon" in GOOD[name]]
 WRONG_NUMBERS = (-1, 10**100, 1.0, True, "1", [1], {})
@@ -407,6 +418,12 @@ WRONG = [
         ("release-naive-bayes", {"columns": value}, "columns")
         for value in ([], ["wind", "play"], ["rain", "wind"], "wind")
     ),
+    *(("publish-joint", {"recode": value}, "recode") for value in ([], ["hail"], ["wind", "wind"], "wind", None)),
+    *(("publish-joint", {"keep": value}, "keep") for value in ([], ["hail"], ["wind"], "play")),
+    *(("publish-joint", {"k": value}, "k") for value in (0, 101, *WRONG_NUMBERS)),
+    *(("publish-joint", {"against": value}, "against") for value in ("nobody", 1, None)),
+    *(("publish-joint", {"max_rows": value}, "max-rows") for value in (0, 2**31 + 1, *WRONG_NUMBERS)),
+    *(("publish-joint", {"schema": value}, "schema") for value in ([], {"attributes": []}, SCHEMA.public(), None)),
     ("majority", {"counts": "1,2"}, "counts"),
     ("circuit", {"input": "0x1"}, "input"),
 ]

@@ -1,0 +1,1 @@
+"""What two parties decide together before each publishes its own rows."""

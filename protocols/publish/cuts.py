@@ -1,0 +1,85 @@
+"""Boxes of a table's public values, and the cuts that make them: what joint Mondrian opens, level by level.
+
+A box is a range of values of every attribute, in the public order. A level says of every open box, in order, by which
+cut it falls into two, or None if it stays; the two parts of each cut box are the open boxes of the next level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeAlias
+
+Box: TypeAlias = tuple[tuple[int, int], ...]  # of every attribute: the first value, and the first one behind
+
+
+class Cut(NamedTuple):
+    """The values of an attribute from `value` on come to the second part."""
+
+    attribute: int
+    value: int
+
+
+Level: TypeAlias = tuple[Cut | None, ...]
+Cuts: TypeAlias = tuple[Level, ...]
+
+
+def halves(box: Box, cut: Cut) -> tuple[Box, Box]:
+    """The two parts of a cut box. ValueError if nothing is left of one."""
+    low, high = box[cut.attribute]
+    if not low < cut.value < high:
+        raise ValueError(f"a cut at {cut.value} is not inside {low}..{high - 1}")
+    before, after = box[: cut.attribute], box[cut.attribute + 1 :]
+    return (*before, (low, cut.value), *after), (*before, (cut.value, high), *after)
+
+
+def next_boxes(boxes: Sequence[Box], level: Level) -> list[Box]:
+    """The open boxes after a level. ValueError if the level is not one of these boxes."""
+    if len(boxes) != len(level):
+        raise ValueError(f"{len(level)} decisions for {len(boxes)} boxes")
+    return [part for box, cut in zip(boxes, level, strict=True) if cut is not None for part in halves(box, cut)]
+
+
+def whole(domains: Sequence[int]) -> Box:
+    """The box of all values."""
+    return tuple((0, size) for size in domains)
+
+
+def open_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
+    """The boxes that are not decided yet."""
+    boxes = [whole(domains)]
+    for level in cuts:
+        boxes = next_boxes(boxes, level)
+    return boxes
+
+
+def final_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
+    """The boxes that stay, level by level: they have no value combination in common, and together all of them."""
+    boxes, found = [whole(domains)], []
+    for level in cuts:
+        found += [box for box, cut in zip(boxes, level, strict=True) if cut is None]
+        boxes = next_boxes(boxes, level)
+    return found
+
+
+def widest_first(domains: Sequence[int], box: Box) -> tuple[int, ...]:
+    """The attributes by which a box can be cut, the one of which it has the largest share first.
+
+    n of m values in order are a share of (n - 1) / (m - 1); of equal shares the first attribute's comes first.
+    """
+    shares = {
+        attribute: Fraction(high - low - 1, size - 1)
+        for attribute, (size, (low, high)) in enumerate(zip(domains, box, strict=True))
+        if high - low > 1
+    }
+    return tuple(sorted(shares, key=lambda attribute: (-shares[attribute], attribute)))
+
+
+def encode(cuts: Cuts) -> Any:
+    """The cuts as JSON: null for a box that stays, [attribute, value] for a cut."""
+    return [[None if cut is None else list(cut) for cut in level] for level in cuts]
+
+
+def decode(value: Any) -> Cuts:
+    """The inverse of `encode`."""
+    return tuple(tuple(None if cut is None else Cut(*cut) for cut in level) for level in value)

@@ -1,0 +1,203 @@
+"""Joint Mondrian: one recoding for the rows of two parties, who show each other no count.
+
+Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: boxes of
+values, as the cuts that make them; each box is a class, whose rows all say the same once each party has recoded its
+own. It begins with the box of all values. A box is cut into two in the attribute of which it has the largest share, at
+the edge between two values that divides the rows of both parties most evenly (of equally even ones, the one nearest the
+middle in the order of values; below it rather than above), as long as both sides keep the rule; else in the next
+widest, and so on; and it stays if there is no such edge. Rules (`protocols.publish.problem`): `public` or `peer`. A
+run can start from the cuts of some levels, which one that was cut short has left: it ends with the same cuts, and opens
+nothing of those levels.
+
+Before all that it is decided whether the rows may be published (`protocols.publish.admission`); if not, both parties
+get an `InputError` that says why.
+
+Leakage: the cuts, which are published, and nothing else. That a box is asked for its other attributes only after its
+widest could not be cut follows from where it is cut in the end, or from its not being cut at all. With the rule
+`public`, who has rows in a class can subtract them, and is left with perhaps fewer than k of the peer's.
+
+Paper: K. LeFevre, D. DeWitt, R. Ramakrishnan, "Mondrian Multidimensional K-Anonymity" (ICDE 2006). Widths are public
+ones: those of the boxes, not of the rows inside, which nobody is shown. One level is one batch.
+
+Cost of e edges of rows counted with N bits: e (N + 2) input bits from each party, about 3 N + log2 e ANDs an edge: a
+sum, a comparison and a choice. An inner box costs the edges of its widest attribute, a class that stays those of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from protocols.counts import Indices
+from protocols.inputs import both_inputs
+from protocols.publish.admission import admitted
+from protocols.publish.balance import (
+    first_netlist,
+    longer,
+    masked_netlist,
+    nearest_netlist,
+    sides_netlist,
+    stacked,
+    sum_netlist,
+    tournament,
+)
+from protocols.publish.cuts import Cut, Cuts, Level, open_boxes
+from protocols.publish.openings import Asked, first_question, second_question
+from protocols.publish.problem import Problem
+from smc.engines import Bits, Engine
+from smc.errors import InputError
+from smc.primitives import bits as bitpack
+
+Columns = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is: about to decide so many boxes, after these cuts."""
+
+    boxes: int
+    cuts: Cuts
+
+
+def mondrian(
+    engine: Engine,
+    problem: Problem,
+    rows: Indices,
+    progress: Callable[[Progress], None] | None = None,
+    start: Cuts = (),
+    names: Columns = (),
+) -> Cuts:
+    """The cuts, level by level, the last of which cuts nothing; both parties pass the same `start`.
+
+    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
+    `progress` is told of every level before it begins. `names` are those of the columns, for messages. `InputError` if
+    this party has more rows than agreed, or if the rows cannot be published: see the module's first lines.
+    """
+    own = _Own(problem, rows)
+    if not start:
+        _admit(engine, problem, own, names)
+    cuts = start
+    for level in cuts:
+        own.descend(level)
+    while boxes := open_boxes(problem.domains, cuts):
+        if progress is not None:
+            progress(Progress(len(boxes), cuts))
+        with engine.session.phase(f"level {len(cuts)}"):
+            own.count(len(boxes))
+            found: list[Cut | None] = [None] * len(boxes)
+            for question in (first_question, second_question):
+                asked, places = question(problem.domains, boxes, found)
+                for place, cut in zip(places, _ask(engine, problem, own, asked, places), strict=True):
+                    found[place] = cut
+        own.descend(tuple(found))
+        cuts = (*cuts, tuple(found))
+    return cuts
+
+
+class _Own:
+    """A party's rows as cells: in which open box each is, and how many each box has by every value."""
+
+    def __init__(self, problem: Problem, rows: Indices) -> None:
+        if rows.ndim != 2 or rows.shape[1] != len(problem.columns) + 1:
+            raise InputError(f"rows have shape {rows.shape}, expected {len(problem.columns)} columns and their numbers")
+        for column, size in zip(rows.T[:-1], problem.columns, strict=True):
+            if len(column) and not (column.min() >= 0 and column.max() < size):
+                raise InputError(f"a category index is outside 0..{size - 1}")
+        self.values, self.numbers = rows[:, :-1], rows[:, -1]
+        self.rows = int(self.numbers.sum())
+        if self.rows > problem.max_rows:
+            raise InputError(f"{self.rows} rows are more than the agreed maximum of {problem.max_rows}")
+        self._domains = problem.domains
+        self._place: Indices = np.zeros(len(rows), dtype=np.int64)  # the number of the open box, -1 in a closed one
+        self.tables: list[Indices] = []
+
+    def occurring(self, columns: Sequence[int]) -> np.ndarray:
+        """Which values of every column there are, uint8[values of all columns, 1]."""
+        found = [np.bincount(column, minlength=size) > 0 for column, size in zip(self.values.T, columns, strict=True)]
+        return np.concatenate(found).astype(np.uint8)[:, None]
+
+    def count(self, boxes: int) -> None:
+        """Set `tables`: of each attribute, how many rows of each open box have at most each value: [boxes, values]."""
+        inside = self._place >= 0
+        place, numbers = self._place[inside], self.numbers[inside]
+        self.tables = []
+        for attribute, size in enumerate(self._domains):
+            cell = place * size + self.values[inside, attribute]
+            counts = np.bincount(cell, weights=numbers, minlength=boxes * size)  # exact below 2^53
+            self.tables.append(counts.astype(np.int64).reshape(boxes, size).cumsum(axis=1))
+
+    def descend(self, level: Level) -> None:
+        """Move on to the open boxes of the next level."""
+        attribute = np.array([0 if cut is None else cut.attribute for cut in level])
+        value = np.array([0 if cut is None else cut.value for cut in level])
+        is_cut = np.array([cut is not None for cut in level])
+        first = np.where(is_cut, 2 * (np.cumsum(is_cut) - 1), -1)
+        moving = np.flatnonzero(self._place >= 0)
+        at = self._place[moving]
+        upper = self.values[moving, attribute[at]] >= value[at]
+        self._place[moving] = np.where(is_cut[at], first[at] + upper, -1)
+
+
+def _admit(engine: Engine, problem: Problem, own: _Own, names: Columns) -> None:
+    kept, provenance = admitted(engine, problem, own.rows, own.occurring(problem.columns))
+    if provenance:
+        which = names[provenance[0]] if names else f"number {provenance[0] + 1}"
+        raise InputError(f"column {which} tells whose each row is: the parties have no value of it in common")
+    if not kept:
+        who = "both parties together have" if problem.against == "public" else "both parties, or one of them, have"
+        raise InputError(f"{who} fewer than k = {problem.k:,} rows: nothing can be published under this rule")
+
+
+def _ask(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Sequence[int]) -> list[Cut | None]:
+    """The answers to a question, for boxes of these numbers among the open ones."""
+    if not places:
+        return []
+    edges = np.array([sum(box[a][1] - box[a][0] - 1 for a in order) for box, order in _pairs(asked)])
+    width = problem.count_width + 1
+    parts = (np.cumsum(edges) - 1) // max(1, engine.comfortable // (4 * width))
+    starts = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(places)]
+    found = []
+    for low, high in pairwise(starts):
+        part = Asked(asked.domains, asked.boxes[low:high], asked.orders[low:high])
+        found.append(_best(engine, problem, own, part, places[low:high]))
+    with engine.session.phase("cuts"):
+        (opened,) = engine.reveal(Bits.join(found))
+    return asked.read(opened)
+
+
+def _pairs(asked: Asked) -> zip[tuple[tuple[tuple[int, int], ...], tuple[int, ...]]]:
+    return zip(asked.boxes, asked.orders, strict=True)
+
+
+def _best(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Sequence[int]) -> Bits:
+    """The cut of each box, as `Asked.bits`."""
+    width, lengths = problem.count_width + 1, asked.lengths
+    ranks, digits = asked.widths
+    lower = np.concatenate(
+        [
+            own.tables[a][place, box[a][0] : box[a][1] - 1]
+            for place, (box, order) in zip(places, _pairs(asked), strict=True)
+            for a in order
+        ]
+    )
+    attributes = np.array([len(order) for order in asked.orders])
+    totals = own.tables[0][np.repeat(places, attributes), -1]  # of each box, once an attribute
+    rows = np.repeat(totals, lengths)
+    allowed = problem.keeps(lower) & problem.keeps(rows - lower)
+    with engine.session.phase("sums"):
+        balances = engine.both(bitpack.from_integers((2 * lower - rows) & ((1 << width) - 1), width))
+        bits = engine.both(allowed.astype(np.uint8)[None])
+        players = engine.run(sum_netlist(width, engine.form), *balances, *bits)
+    with engine.session.phase("edges"):
+        may, balance, edge = tournament(engine, nearest_netlist, players, lengths, digits)
+    with engine.session.phase("sides"):
+        sides = both_inputs(engine, totals.astype(np.uint64), problem.count_width)
+        netlist = sides_netlist(width, problem.count_width, problem.least, engine.form)
+        (may,) = engine.run(netlist, may, balance, *sides)
+    with engine.session.phase("attributes"):
+        may, edge, rank = tournament(engine, first_netlist, [may, edge], attributes, ranks)
+        masked = masked_netlist(ranks + digits, engine.form)
+        return engine.run(masked, may, stacked(longer(engine, rank, ranks), edge))[0]

@@ -1,0 +1,114 @@
+"""What a joint Mondrian opens, said once: the run reads it from opened bits, counting plays it, records count it.
+
+At first whether there is anything to publish (`protocols.publish.admission`). Then of every level first whether each
+open box is cut in its widest attribute and where; then, of those that are not, whether in another, in which and where.
+All of it follows from the cuts: of several attributes the widest is taken in which a box can be cut at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from protocols.opened import index_below
+from protocols.publish.cuts import Box, Cut, Cuts, next_boxes, whole, widest_first
+from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
+
+KINDS = ("whether the rows may be published", "whether a class is cut", "attribute and value of a cut")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about some boxes: by which of these attributes, in order of preference, and where, each is cut."""
+
+    domains: tuple[int, ...]
+    boxes: tuple[Box, ...]
+    orders: tuple[tuple[int, ...], ...]
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Bits of a place among attributes, and of one among the edges between an attribute's values."""
+        return (len(self.domains) - 1).bit_length(), max(0, max(self.domains) - 2).bit_length()
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The edges inside each box, for each of its attributes: int64[pairs]."""
+        pairs = zip(self.boxes, self.orders, strict=True)
+        return np.array([box[a][1] - box[a][0] - 1 for box, order in pairs for a in order], dtype=np.int64)
+
+    def bits(self, level: Sequence[Cut | None]) -> BitMatrix:
+        """As opened: found or not, the attribute's place, the edge's; 0 where nothing is found."""
+        ranks, edges = self.widths
+        rank = [0 if cut is None else order.index(cut.attribute) for cut, order in zip(level, self.orders, strict=True)]
+        edge = [
+            0 if cut is None else cut.value - 1 - box[cut.attribute][0]
+            for cut, box in zip(level, self.boxes, strict=True)
+        ]
+        found = np.array([[cut is not None for cut in level]], dtype=np.uint8)
+        return np.vstack([found, bitpack.from_integers(rank, ranks), bitpack.from_integers(edge, edges)])
+
+    def read(self, bits: BitMatrix) -> list[Cut | None]:
+        """The inverse. `ProtocolError` for bits that no honest run opens."""
+        found, ranks = bits[0] == 1, self.widths[0]
+        most = np.where(found, [len(order) for order in self.orders], 1)
+        rank = index_below(bits[1 : 1 + ranks], most, "a cut's attribute")
+        chosen = [order[place] for order, place in zip(self.orders, rank, strict=True)]
+        inside = [box[a][1] - box[a][0] - 1 for box, a in zip(self.boxes, chosen, strict=True)]
+        edge = index_below(bits[1 + ranks :], np.where(found, inside, 1), "a cut's value")
+        return [
+            Cut(a, box[a][0] + 1 + int(place)) if is_cut else None
+            for is_cut, a, box, place in zip(found, chosen, self.boxes, edge, strict=True)
+        ]
+
+
+def first_question(
+    domains: Sequence[int], boxes: Sequence[Box], found: Sequence[Cut | None] = ()
+) -> tuple[Asked, list[int]]:
+    """That about the widest attributes, and which boxes it is about: those that can be cut at all."""
+    del found
+    orders = [widest_first(domains, box) for box in boxes]
+    asked = [i for i, order in enumerate(orders) if order]
+    return _asked(domains, boxes, {i: orders[i][:1] for i in asked}), asked
+
+
+def second_question(
+    domains: Sequence[int], boxes: Sequence[Box], found: Sequence[Cut | None]
+) -> tuple[Asked, list[int]]:
+    """That about all other attributes, and which boxes it is about: those that are not cut yet."""
+    orders = [widest_first(domains, box)[1:] for box in boxes]
+    asked = [i for i, (order, cut) in enumerate(zip(orders, found, strict=True)) if order and cut is None]
+    return _asked(domains, boxes, {i: orders[i] for i in asked}), asked
+
+
+def _asked(domains: Sequence[int], boxes: Sequence[Box], orders: dict[int, tuple[int, ...]]) -> Asked:
+    return Asked(tuple(domains), tuple(boxes[i] for i in orders), tuple(orders.values()))
+
+
+def answers(domains: Sequence[int], columns: int, cuts: Cuts) -> Iterator[list[BitMatrix]]:
+    """What a run opens, in order, that finds these cuts of rows with so many published columns."""
+    yield [np.concatenate([np.ones((1, 1)), np.zeros((columns, 1))]).astype(np.uint8)]
+    boxes = [whole(domains)]
+    for level in cuts:
+        widest = [order[:1] for order in (widest_first(domains, box) for box in boxes)]
+        first = tuple(
+            cut if cut is not None and cut.attribute in order else None
+            for cut, order in zip(level, widest, strict=True)
+        )
+        for (question, asked), said in (
+            (first_question(domains, boxes), first),
+            (second_question(domains, boxes, first), level),
+        ):
+            if asked:
+                yield [question.bits([said[i] for i in asked])]
+        boxes = next_boxes(boxes, level)
+
+
+def opened(columns: int, cuts: Cuts, step: int | None = None) -> dict[str, int]:
+    """How many values of each kind are opened for these cuts, or for one level of them."""
+    chosen = cuts if step is None else cuts[step : step + 1]
+    made = sum(cut is not None for level in chosen for cut in level)
+    begun = bool(cuts) and step in (None, 0)
+    return dict(zip(KINDS, (begun * (1 + columns), sum(map(len, chosen)), made), strict=True))

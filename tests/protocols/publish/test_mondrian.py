@@ -1,0 +1,164 @@
+"""Joint Mondrian: the classes of Mondrian on the union, on every engine, whole or resumed; costs known beforehand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.publish.cuts import Cut, Cuts, decode, encode, final_boxes
+from protocols.publish.foresight import halving, with_classes, with_cuts
+from protocols.publish.mondrian import Progress, mondrian
+from protocols.publish.openings import Asked, opened
+from protocols.publish.problem import Problem
+from smc.counting import forecast
+from smc.engines import Profile, engine_of
+from smc.errors import InputError, ProtocolError
+from smc.local import run_local
+from smc.meter import Meter
+from smc.session import Session
+from tests.support.joint_mondrian import Row, classes, keeps
+
+CLEAR, GMW = Profile("clear"), Profile("gmw")
+
+
+def lines(rows: list[Row], columns: int) -> np.ndarray:
+    found = [(*row, count) for row, count in Counter(rows).items()]
+    return np.array(found, dtype=np.int64).reshape(-1, columns + 1)
+
+
+def run(
+    problem: Problem, rows: list[list[Row]], profile: Profile = CLEAR, start: Cuts = (), told: Any = None
+) -> tuple[Cuts, dict[int, Meter]]:
+    meters: dict[int, Meter] = {}
+
+    def both(session: Session) -> Cuts:
+        meters[session.party] = session.meter
+        own = lines(rows[session.party], len(problem.columns))
+        tell = told if session.party == 0 else None
+        return mondrian(engine_of(session, profile), problem, own, tell, start)
+
+    cuts, same = run_local(both)
+    assert cuts == same
+    return cuts, meters
+
+
+def random_rows(domains: tuple[int, ...], number: int, seed: int) -> list[list[Row]]:
+    rng = np.random.default_rng(seed)
+    drawn = [[rng.integers(0, n, number) ** 2 // max(1, n - 1) for n in domains] for _ in (0, 1)]
+    return [[tuple(map(int, row)) for row in zip(*columns, strict=True)] for columns in drawn]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[tuple[int, ...], list[list[Row]], int, str]:
+    domains = tuple(draw(st.lists(st.integers(1, 6), min_size=1, max_size=3)))
+    row = st.tuples(*(st.integers(0, n - 1) for n in domains))
+    rows = [draw(st.lists(row, max_size=30)) for _ in (0, 1)]
+    return domains, rows, draw(st.integers(1, 5)), draw(st.sampled_from(["public", "peer"]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_the_classes_are_those_of_mondrian_on_the_union(case: tuple[Any, ...]) -> None:
+    domains, rows, k, against = case
+    problem = Problem(domains, 30, k, against)
+    shared = all({r[i] for r in rows[0]} & {r[i] for r in rows[1]} for i in range(len(domains)))
+    if not keeps([len(own) for own in rows], k, against) or (all(rows) and not shared):
+        with pytest.raises(InputError, match=r"fewer than k|whose each row is"):
+            run(problem, rows)
+        return
+    cuts, _ = run(problem, rows)
+    assert set(final_boxes(domains, cuts)) == classes(domains, rows, k, against)
+    assert decode(encode(cuts)) == cuts
+
+
+@pytest.mark.parametrize("against", ["public", "peer"])
+@pytest.mark.parametrize(
+    "profile", [Profile("yao"), Profile("gmw", "ferret"), Profile("mixed"), Profile("lean")], ids=str
+)
+def test_every_engine_finds_them_for_the_cost_that_was_forecast(profile: Profile, against: Any) -> None:
+    domains = (7, 3, 1, 4)
+    problem = Problem(domains, 60, 4, against, others=(2,))
+    rows = random_rows((*domains, 2), 60, 3)
+    cuts, meters = run(problem, rows, profile)
+    assert set(final_boxes(domains, cuts)) == classes(domains, rows, 4, against)
+    assert len(final_boxes(domains, cuts)) > 5
+    counted = forecast(lambda engine: with_cuts(engine, problem, cuts), profile)
+    for party in (0, 1):
+        found, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
+        assert {**found, "seconds": 0} == {**said, "seconds": 0}
+
+
+def test_a_run_that_nobody_knows_yet_is_counted_for_a_number_of_classes() -> None:
+    problem = Problem((7, 3, 1, 4), 60, 4)
+    few, many = (forecast(lambda engine, n=n: with_classes(engine, problem, n), GMW).bytes for n in (3, 9))
+    assert few < many
+    assert many == forecast(lambda engine: with_cuts(engine, problem, halving(problem.domains, 9)), GMW).bytes
+    assert [len(final_boxes(problem.domains, halving(problem.domains, n))) for n in (1, 3, 9, 1000)] == [1, 3, 9, 84]
+
+
+@pytest.mark.parametrize("against", ["public", "peer"])
+def test_a_run_goes_on_from_any_level(against: Any) -> None:
+    domains = (8, 5)
+    problem = Problem(domains, 80, 5, against)
+    rows = random_rows(domains, 80, 5)
+    seen: list[Progress] = []
+    cuts, _ = run(problem, rows, told=seen.append)
+    assert [step.cuts for step in seen] == [cuts[:i] for i in range(len(cuts))]
+    assert len(cuts) > 3
+    for i in range(1, len(cuts) + 1):
+        assert run(problem, rows, start=cuts[:i])[0] == cuts
+
+
+def test_against_the_peer_no_class_shows_few_rows_of_a_party() -> None:
+    domains = (9, 6)
+    rows = random_rows(domains, 90, 8)
+    small: dict[str, int] = {}
+    for against in ("public", "peer"):
+        boxes = final_boxes(domains, run(Problem(domains, 90, 6, against), rows)[0])  # type: ignore[arg-type]
+        sizes = [
+            [sum(all(low <= v < high for v, (low, high) in zip(row, box, strict=True)) for row in own) for own in rows]
+            for box in boxes
+        ]
+        assert min(map(sum, sizes)) >= 6
+        small[against] = sum(0 < n < 6 for pair in sizes for n in pair)
+    assert small["public"] > 0 == small["peer"]
+
+
+def test_columns_that_tell_the_party_are_refused() -> None:
+    rows = [[(0, 0)] * 9, [(0, 1)] * 9]
+    for problem in (Problem((2, 2), 9, 2), Problem((2,), 9, 2, others=(2,))):
+        with pytest.raises(InputError, match="number 2 tells whose each row is"):
+            run(problem, rows)
+
+
+def test_rows_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match="more than the agreed maximum of 3"):
+        run(Problem((2,), 3, 2), [[(0,)] * 4] * 2)
+    with pytest.raises(InputError, match=r"outside 0\.\.1"):
+        run(Problem((2,), 3, 2), [[(2,)] * 3] * 2)
+    for case, words in (
+        ({"k": 0}, "from 1 up"),
+        ({"k": 4}, "at most 3 rows of a party"),
+        ({"domains": ()}, "attribute"),
+    ):
+        with pytest.raises(InputError, match=words):
+            Problem(**{"domains": (2,), "max_rows": 3, "k": 2, **case})  # type: ignore[arg-type]
+
+
+def test_wrong_bits_are_refused() -> None:
+    asked = Asked((6, 3), (((0, 6), (0, 3)),), ((0, 1),))
+    assert asked.read(asked.bits([Cut(1, 2)])) == [Cut(1, 2)]
+    for bits in ([1, 1, 0, 1, 0], [1, 0, 1, 0, 1], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0]):
+        with pytest.raises(ProtocolError):
+            asked.read(np.array(bits, dtype=np.uint8)[:, None])
+
+
+def test_what_is_opened_is_counted() -> None:
+    cuts: Cuts = ((Cut(0, 1),), (None, Cut(1, 2)), (None, None))
+    assert list(opened(3, cuts).values()) == [4, 5, 2]
+    assert [list(opened(3, cuts, i).values()) for i in range(3)] == [[4, 1, 1], [0, 2, 1], [0, 2, 0]]
