@@ -49,7 +49,7 @@ def write(rows: Rows, path: Path, order: Sequence[str], cells: Cells, partition:
     assigned = _Assigned(cells, partition)
     written = 0
     mixed = np.random.default_rng()
-    with files.replacing(path) as stream, _writer(path, stream, order) as writer:
+    with files.replacing(path) as stream, writer(path, stream, order) as out:
         for batch in rows.engine.batches(query):
             classes = assigned.next([batch.column(i) for i in range(len(texts))], rows.engine.place)
             keep = mixed.permutation(np.flatnonzero(classes != SUPPRESSED))
@@ -60,7 +60,7 @@ def write(rows: Rows, path: Path, order: Sequence[str], cells: Cells, partition:
                     columns.append(batch.column(len(texts) + places[name]).take(pa.array(keep)))
                 else:
                     columns.append(labels[quasi.index(name)].take(chosen))
-            writer.write(pa.table(columns, names=list(order)))
+            out.write(pa.table(columns, names=list(order)))
             written += len(keep)
         assigned.finish(rows.engine.place)
     return written
@@ -185,11 +185,11 @@ class _ParquetWriter:
 
 
 @contextmanager
-def _writer(path: Path, stream: IO[bytes], names: Sequence[str]) -> Iterator[_CsvWriter | _ParquetWriter]:
+def writer(path: Path, stream: IO[bytes], names: Sequence[str]) -> Iterator[_CsvWriter | _ParquetWriter]:
     """What writes tables to a stream, by the file's name."""
     if path.suffix != PARQUET:
         yield _CsvWriter(stream, names)
         return
-    writer = _ParquetWriter(stream)
-    yield writer
-    writer.close()
+    parquet = _ParquetWriter(stream)
+    yield parquet
+    parquet.close()
