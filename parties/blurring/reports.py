@@ -105,13 +105,13 @@ def attack_text(found: dict[str, Any]) -> str:
     ]
     for one in found["columns"]:
         lines.append(
-            f"{printable(one['column'])}: interval {one['interval']:.4g} at {one['confidence']:.1%}; by entropy "
-            f"{one['entropy_after']:.4g} is left of {one['entropy_before']:.4g} ({one['lost']:.1%} lost)"
+            f"{printable(one['column'])}: interval {one['interval']:,.6g} at {one['confidence']:.1%}; by entropy "
+            f"{one['entropy_after']:,.6g} is left of {one['entropy_before']:,.6g} ({one['lost']:.1%} lost)"
         )
         if "error_filtered" in one:
             share = 1 - one["error_filtered"] / one["error_published"] if one["error_published"] else 0.0
             lines.append(
-                f"  error {one['error_published']:.4g} as published, {one['error_filtered']:.4g} filtered "
+                f"  error {one['error_published']:,.6g} as published, {one['error_filtered']:,.6g} filtered "
                 f"({share:.0%} of the noise removed)"
             )
     return "\n".join(lines) + "\n"
