@@ -131,11 +131,11 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         )
         true = [row["accuracy"] for row in mine if row["strategy"] == "true rows"]
         axes.axhline(true[0], color="grey", lw=0.8, ls="--", label="true rows")
-        axes.set(title=f"function {function}", xlabel="privacy at 95%, % of the range", ylim=(50, 101))
+        axes.set(title=f"function {function}", xlabel="privacy at 95%, % of the range", ylim=(35, 101))
         if not panel:
             axes.set_ylabel("accuracy, %")
-        if function == 2:
-            axes.legend(fontsize=7, loc="lower left")
+        if function == 3:
+            axes.legend(fontsize=7, loc="lower left", framealpha=1)
     for kind in ("svg", "png"):
         figure.savefig(path.with_suffix(f".{kind}"), dpi=110)
 

@@ -35,7 +35,7 @@ def test_it_finds_the_maximum_of_the_likelihood() -> None:
 
 @pytest.mark.parametrize("noise", [Uniform(0.25), Gaussian(0.125)], ids=str)
 def test_plateaus_come_back(noise: Noise) -> None:
-    """The first figure of Agrawal, Srikant 2000: two plateaus, which noise makes one hill."""
+    """A shape as in Agrawal, Srikant 2000: two plateaus, which noise makes one hill."""
     rng = np.random.default_rng(3)
     true = np.where(rng.random(100_000) < 0.5, rng.uniform(0.1, 0.3, 100_000), rng.uniform(0.7, 0.9, 100_000))
     domain = Domain.intervals(0, 1, 2000)
