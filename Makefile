@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private release-bench counting cost pictures proto clean
+.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private release-bench blurring-bench counting cost pictures proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -57,6 +57,9 @@ bench-peers: $(STAMP)
 
 release-bench: $(STAMP)
 	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json
+
+blurring-bench: $(STAMP)
+	$(BIN)/python -m benchmarks.blurring --out benchmarks/results
 
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I . --python_out=. --pyi_out=. proto/exchange.proto

@@ -41,6 +41,11 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "budget": ("parties.commands.budget:group", "What was spent of tables' privacy, and what a job would."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the records."),
     "publish": ("parties.commands.publish:group", "Publish rows of one's own so that nobody is found in them."),
+    "blur": ("parties.commands.blur:group", "Blur one's own values before they leave, and see what still shows."),
+    "reconstruct": (
+        "parties.commands.blur:reconstruct_command",
+        "The distributions behind values that people blurred.",
+    ),
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides

@@ -21,7 +21,7 @@ def commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[t
         assert command is not None
         if isinstance(command, click.Group):
             yield from commands(command, (*path, name))
-        else:
+        if not isinstance(command, click.Group) or command.invoke_without_command:
             yield (*path, name), command
 
 

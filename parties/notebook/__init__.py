@@ -1,6 +1,7 @@
-"""scikit-learn's conventions: a classifier whose data may be another organisation's too, an anonymiser of frames."""
+"""scikit-learn's conventions: classifiers of two organisations' data and of blurred data; an anonymiser of frames."""
 
 from parties.notebook.anonymiser import Anonymiser
+from parties.notebook.blurred import BlurredTreeClassifier
 from parties.notebook.estimator import JointID3Classifier
 
-__all__ = ["Anonymiser", "JointID3Classifier"]
+__all__ = ["Anonymiser", "BlurredTreeClassifier", "JointID3Classifier"]

@@ -1,0 +1,126 @@
+"""`smc blur` and `smc reconstruct`: values distorted before they leave; what is found again, and what is given away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE, json_option
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.sources.opened import Rows
+
+PLAN = click.option("--plan", "plan_file", type=FILE, help="What is blurred how: blur.toml, the same for both sides.")
+DATA = click.option("--data", metavar="SOURCE", help="The rows: a file, or a database's URL.")
+TABLE = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+
+
+@click.group(
+    "blur", invoke_without_command=True, epilog="Example:  smc blur --plan blur.toml --data rows.csv --out blurred.csv"
+)
+@PLAN
+@DATA
+@TABLE
+@click.option("--out", type=FILE, help="The blurred rows: CSV, or Parquet if named so.")
+@json_option
+@click.pass_context
+def group(
+    context: click.Context, plan_file: Path | None, data: str | None, table: str | None, out: Path | None, as_json: bool
+) -> None:
+    """Blur one's own rows before they are given away, with noise from this machine's random source."""
+    if context.invoked_subcommand is not None:
+        if plan_file is not None or data is not None or out is not None:
+            raise InputError(f"options of smc blur {context.invoked_subcommand} stand after its name")
+        return
+    from parties.blurring.plan import load
+    from parties.blurring.randomness import private
+    from parties.blurring.table import blur
+
+    plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
+    out = _needed(out, "--out")
+    plan = load(plan_file)
+    files.check_outputs({"--out": out}, [plan_file, *_paths(data)])
+    with _opened(data, table) as rows, console.progress("blurring") as line:
+        count = blur(rows, out, plan, private(), lambda so_far: line.doing(f"blurring, {so_far:,} rows so far"))
+    if as_json:
+        console.print_json({"rows": count, "columns": {name: c.noise for name, c in plan.columns.items()}})
+    console.err.print(f"written: {out}, {count:,} rows")
+
+
+@click.command("reconstruct", epilog="Example:  smc reconstruct --plan blur.toml --data blurred.csv --by disease")
+@PLAN
+@DATA
+@TABLE
+@click.option("--by", metavar="COLUMN", help="A distribution for each value of this column, which is not blurred.")
+@json_option
+def reconstruct_command(
+    plan_file: Path | None, data: str | None, table: str | None, by: str | None, as_json: bool
+) -> None:
+    """The distributions of the true values behind blurred rows, by Bayes' rule, iterated."""
+    from parties.blurring.plan import load
+    from parties.blurring.reports import distributions, distributions_text
+
+    plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
+    plan = load(plan_file)
+    with _opened(data, table) as rows, console.progress("reconstructing"):
+        found = distributions(rows, plan, by)
+    if as_json:
+        console.print_json(found)
+    else:
+        console.out.print(distributions_text(found), end="")
+
+
+@group.command("attack", epilog="Example:  smc blur attack --plan blur.toml --data blurred.csv --truth rows.csv")
+@PLAN
+@DATA
+@TABLE
+@click.option("--truth", metavar="SOURCE", help="The true rows in the same order, to say how near the attack comes.")
+@json_option
+def attack_command(
+    plan_file: Path | None, data: str | None, table: str | None, truth: str | None, as_json: bool
+) -> None:
+    """What blurred rows give away all the same: spectral filtering, and privacy as entropy."""
+    from contextlib import ExitStack
+
+    from parties.blurring.plan import load
+    from parties.blurring.reports import attack, attack_text
+
+    plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
+    plan = load(plan_file)
+    with ExitStack() as stack:
+        rows = stack.enter_context(_opened(data, table))
+        true = None if truth is None else stack.enter_context(_opened(truth, table))
+        stack.enter_context(console.progress("attacking"))
+        found = attack(rows, plan, true)
+    if as_json:
+        console.print_json(found)
+    else:
+        console.out.print(attack_text(found), end="")
+
+
+def _needed(value: Any, flag: str) -> Any:
+    if value is None:
+        raise InputError(f"{flag} is missing")
+    return value
+
+
+def _paths(source: str) -> list[Path]:
+    return [] if "://" in source else [Path(source)]
+
+
+@contextmanager
+def _opened(source: str, table: str | None) -> Iterator[Rows]:
+    from parties.settings import validated
+    from parties.sources import PlaceSettings, open_rows
+
+    rows = open_rows(validated(PlaceSettings, {"source": source, "table": table}))
+    try:
+        yield rows
+    finally:
+        rows.engine.close()

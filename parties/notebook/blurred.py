@@ -1,0 +1,131 @@
+"""A classifier that learns from values which were blurred before it saw them, and classifies true ones.
+
+BlurredTreeClassifier({"salary": ColumnBlur(noise="gaussian", low=20e3, high=150e3, privacy=1.0)}).fit(blurred, y)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise ImportError("parties.notebook needs scikit-learn: pip install 'smc[notebook]'") from None
+
+from parties.blurring.domain import Domain
+from parties.blurring.noise import Floats
+from parties.blurring.plan import ColumnBlur
+from parties.blurring.strategies import STRATEGIES, Category, Column, Number, Strategy, learn
+from parties.blurring.tree import Growth, Node, predict
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+
+class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A decision tree from rows whose columns were blurred by their owners, after Agrawal, Srikant 2000.
+
+    Parameters. `noise`: how columns were blurred, a `ColumnBlur` by name (of a frame) or position, as in blur.toml; the
+    others are true. Of a column with noise "response", cells are the places of the categories in its `values`.
+    `strategy`: "global", "byclass" or "local": which rows are reconstructed together; "none" takes blurred values
+    for true ones. `min_rows`: of a leaf; `max_depth`; `prune`: by description length. `random_state`: for categories
+    only, which are drawn from what was said.
+
+    After `fit`: `tree_`, `columns_`, `classes_`. `predict` and `predict_proba` take values that are not blurred.
+    """
+
+    tree_: Node
+    columns_: list[Column]
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def __init__(
+        self,
+        noise: Mapping[str | int, ColumnBlur] | None = None,
+        *,
+        strategy: Strategy = "byclass",
+        min_rows: int = 1,
+        max_depth: int | None = None,
+        prune: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.noise = noise
+        self.strategy = strategy
+        self.min_rows = min_rows
+        self.max_depth = max_depth
+        self.prune = prune
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> BlurredTreeClassifier:
+        """Learn from blurred rows, numbers [rows, columns], and their true classes. `InputError` for bad parameters."""
+        if self.strategy not in STRATEGIES:
+            hint = did_you_mean(str(self.strategy), STRATEGIES) or f"; there are {listed(STRATEGIES)}"
+            raise InputError(f"strategy: there is no {quoted(str(self.strategy))}{hint}")
+        if self.min_rows < 1 or (self.max_depth is not None and self.max_depth < 1):
+            raise InputError("min_rows and max_depth must be 1 or more")
+        cells, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        self.classes_, classes = np.unique(labels, return_inverse=True)
+        self.columns_ = self._columns(cells)
+        how = Growth(self.min_rows, self.max_depth, self.prune)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(1 << 31))
+        classes = classes.astype(np.int64)
+        self.tree_ = learn(self.columns_, cells.T, classes, len(self.classes_), self.strategy, how, rng)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most frequent class of each row's leaf, for true values."""
+        best = self._counts(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The shares of the classes in each row's leaf, float64[rows, classes], in the order of `classes_`."""
+        counts = self._counts(X)
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+    def _counts(self, X: Any) -> NDArray[np.int64]:
+        check_is_fitted(self)
+        cells = validate_data(self, X, reset=False, dtype=np.float64)
+        for i, column in enumerate(self.columns_):
+            if isinstance(column, Category):
+                _check_categories(cells[:, i], column.size, i)
+        codes = np.stack([column.plain(cells[:, i]) for i, column in enumerate(self.columns_)])
+        return predict(self.tree_, codes)
+
+    def _columns(self, cells: Floats) -> list[Column]:
+        """The columns as they were blurred; those that were not, by their own values."""
+        blurs = self._blurs(cells.shape[1])
+        columns: list[Column] = []
+        for i, values in enumerate(cells.T):
+            blur = blurs[i]
+            if blur is None or blur.noise == "none":
+                columns.append(Number(Domain.of_values(values, len(values)), None))
+            elif blur.noise == "response":
+                response = blur.response
+                _check_categories(values, response.size, i)
+                columns.append(Category(response.size, response))
+            else:
+                columns.append(blur.number(len(values)))
+        return columns
+
+    def _blurs(self, number: int) -> Sequence[ColumnBlur | None]:
+        """By position. `InputError` for a column that is not there."""
+        names = list(getattr(self, "feature_names_in_", []))
+        found: list[ColumnBlur | None] = [None] * number
+        for key, blur in (self.noise or {}).items():
+            place = names.index(key) if key in names else key
+            if not isinstance(place, int) or not 0 <= place < number:
+                raise InputError(f"noise: there is no column {quoted(str(key))}{did_you_mean(str(key), names)}")
+            found[place] = blur
+        return found
+
+
+def _check_categories(values: Floats, size: int, column: int) -> None:
+    if ((values < 0) | (values >= size) | (values != np.floor(values))).any():
+        raise InputError(f"column {column}: categories must be whole numbers from 0 to {size - 1}")
