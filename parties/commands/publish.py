@@ -13,6 +13,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE, json_option
+from parties.commands.publish_table import table_command
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ REPORT = click.option("--report", "report_file", type=FILE, help="Write the repo
 @click.group("publish")
 def group() -> None:
     """Publish rows of one's own so that nobody is found in them."""
+
+
+group.add_command(table_command)
 
 
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
