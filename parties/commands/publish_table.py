@@ -1,0 +1,115 @@
+"""`smc publish table`: counts or sums of one's own rows, with cells hidden or rounded so that nobody is found."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE, json_option
+from smc.errors import InputError
+
+HIDDEN = "x"
+DOMINANCE = click.Tuple([int, float])
+
+
+@click.command("table", epilog="Example:  smc publish table people.csv --by county --across benefit --out table.csv")
+@click.argument("source")
+@click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+@click.option("--by", required=True, metavar="COLUMN", help="A row of the table for each of its values.")
+@click.option("--across", metavar="COLUMN", help="A column of the table for each of its values.")
+@click.option("--sum", "summed", metavar="COLUMN", help="Add these numbers up  [count the rows]")
+@click.option("--threshold", type=int, help="Hide cells of fewer rows  [3, if no other rule is given]")
+@click.option("--dominance", type=DOMINANCE, metavar="N K", help="Hide sums of which the N largest are over K%.")
+@click.option("--p-percent", type=float, metavar="P", help="Hide sums whose largest could be estimated to within P%.")
+@click.option("--margin", type=float, metavar="P", help="Doubt to leave about a sum of too few rows, in %  [20]")
+@click.option("--base", type=int, help="Round counts to multiples of it, instead of hiding any.")
+@click.option("--rounding", type=click.Choice(["controlled", "random"]), help="Do totals stay sums?  [controlled]")
+@click.option("--out", type=FILE, required=True, help="The published table, CSV.")
+@click.option("--report", "report_file", type=FILE, help="Write as JSON what was hidden and why; keep it to yourself.")
+@json_option
+def table_command(
+    source: str,
+    table: str | None,
+    by: str,
+    across: str | None,
+    summed: str | None,
+    threshold: int | None,
+    dominance: tuple[int, float] | None,
+    p_percent: float | None,
+    margin: float | None,
+    base: int | None,
+    rounding: str | None,
+    out: Path,
+    report_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Publish a table with totals. Cells that the rules hide stay hidden from who adds and subtracts the others."""
+    from parties.publish import rounding as rounded
+    from parties.publish.cell_rules import CellRules
+    from parties.publish.suppression import hide
+    from parties.publish.tabulation import tabulate
+    from parties.settings import validated
+    from parties.sources import PlaceSettings, open_rows
+
+    files.check_outputs({"--out": out, "--report": report_file}, [] if "://" in source else [Path(source)])
+    if base is not None:
+        if any(value is not None for value in (threshold, dominance, p_percent, margin)):
+            raise InputError("--base rounds every cell: give it, or rules by which cells are hidden")
+        if summed is not None:
+            raise InputError("--base is about counts: sums are hidden by rules, not rounded")
+    elif rounding is not None:
+        raise InputError("--rounding needs --base: the number to whose multiples counts are rounded")
+    if threshold is None and dominance is None and p_percent is None:
+        threshold = 3
+    rules = CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
+    rules.check(summed is not None)
+    rows = open_rows(validated(PlaceSettings, {"source": source, "table": table}))
+    try:
+        made = tabulate(rows, by, across, summed, rules.largest)
+    finally:
+        rows.engine.close()
+    report: dict[str, Any] = {"cells": made.values.size}
+    if base is not None:
+        values = rounded.randomly(made.values, base) if rounding == "random" else rounded.controlled(made.values, base)
+        report |= {"base": base, "rounding": rounding or "controlled", "changed": int((values != made.values).sum())}
+        texts = [[str(x) for x in line] for line in values]
+    else:
+        needs = rules.needs(made, summed is not None)
+        hidden = hide(made.values, made.counts, needs)
+        report |= {
+            "by_the_rules": int(needs.sensitive.sum()),
+            "so_that_totals_do_not_tell": int((hidden & ~needs.sensitive).sum()),
+            "hidden": int(hidden.sum()),
+        }
+        texts = [
+            [HIDDEN if covered else _spelled(int(x), made.digits) for x, covered in zip(line, over, strict=True)]
+            for line, over in zip(made.values, hidden, strict=True)
+        ]
+    files.write_text(
+        out, _csv([[by, *made.column_names], *([n, *t] for n, t in zip(made.row_names, texts, strict=True))])
+    )
+    if report_file is not None:
+        files.write_text(report_file, json.dumps(report, indent=2) + "\n")
+    if as_json:
+        console.print_json(report)
+    else:
+        console.out.print("\n".join(f"{name.replace('_', ' '):28}{value}" for name, value in report.items()))
+    console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))
+
+
+def _spelled(units: int, digits: int) -> str:
+    """A number in units of 10^-digits, with that many digits after the point."""
+    whole, rest = divmod(units, 10**digits)
+    return f"{whole}.{rest:0{digits}}" if digits else str(whole)
+
+
+def _csv(lines: list[list[str]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(lines)
+    return stream.getvalue()
