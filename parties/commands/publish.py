@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
 REPORT = click.option("--report", "report_file", type=FILE, help="Write the report as JSON.")
+PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
 
 
 @click.group("publish")
@@ -62,16 +63,19 @@ def plan_command(source: str, table: str | None, out: Path) -> None:
 @PLAN
 @click.option("--data", metavar="SOURCE", help="A published table  [the plan's own source]")
 @REPORT
+@PAGE
 @json_option
-def check_command(plan_file: Path, data: str | None, report_file: Path | None, as_json: bool) -> None:
+def check_command(
+    plan_file: Path, data: str | None, report_file: Path | None, page_file: Path | None, as_json: bool
+) -> None:
     """Does a table satisfy the plan's models, and what could be done with it? Exit code 2 if a model fails."""
     from parties.publish.checking import check
     from parties.publish.settings import load
 
     plan = load(plan_file)
-    files.check_outputs({"--report": report_file}, [plan_file, *_paths(data or plan.source)])
+    files.check_outputs({"--report": report_file, "--page": page_file}, [plan_file, *_paths(data or plan.source)])
     report = check(plan, data)
-    _tell(report, report_file, as_json)
+    _tell(report, _name(data or plan.source), report_file, page_file, as_json)
     failed = [model["model"] for model in report["models"] if not model["holds"]]
     if failed:
         raise InputError(f"the table does not satisfy {', '.join(failed)}")
@@ -85,6 +89,7 @@ def check_command(plan_file: Path, data: str | None, report_file: Path | None, a
 @click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
 @click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
 @REPORT
+@PAGE
 @json_option
 def anonymise_command(
     plan_file: Path,
@@ -94,25 +99,30 @@ def anonymise_command(
     utility: str | None,
     max_suppressed: float | None,
     report_file: Path | None,
+    page_file: Path | None,
     as_json: bool,
 ) -> None:
     """Recode a table so that every class satisfies the plan's models, and write it."""
     from parties.publish.anonymising import anonymised, cells_of, masks_of, order_of
+    from parties.publish.dimensions import curve
     from parties.publish.settings import load
     from parties.publish.writing import write
     from parties.settings import merge
 
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
-    outputs = {"--out": out, "--recoding": recoding_file, "--report": report_file}
+    outputs = {"--out": out, "--recoding": recoding_file, "--report": report_file, "--page": page_file}
     files.check_outputs(outputs, [plan_file, *_inputs(plan)])
     with ExitStack() as opened:
         rows, cells = cells_of(plan, opened)
-        outcome = anonymised(cells, plan, plan.check())
+        models = plan.check()
+        outcome = anonymised(cells, plan, models)
+        if page_file is not None:
+            outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"])
         write(rows, out, order_of(plan.columns, rows), cells, outcome.partition, masks_of(plan.columns))
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
-    _tell(outcome.report, report_file, as_json)
+    _tell(outcome.report, out.name, report_file, page_file, as_json)
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
         console.err.print(f"dropped: {listed(dropped)}; pseudonyms are made by smc publish pseudonyms")
     console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
@@ -127,6 +137,7 @@ def anonymise_command(
 @click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
 @click.option("--max-suppressed", type=click.FloatRange(0, 1), help="The share that may be left out  [as recoded]")
 @REPORT
+@PAGE
 @json_option
 def apply_command(
     recoding_file: Path,
@@ -135,21 +146,30 @@ def apply_command(
     out: Path,
     max_suppressed: float | None,
     report_file: Path | None,
+    page_file: Path | None,
     as_json: bool,
 ) -> None:
     """Recode later rows as earlier ones, and check them again: what does not fit is left out, up to the bound."""
     from parties.publish.applying import apply
     from parties.publish.recoding import load
 
-    files.check_outputs({"--out": out, "--report": report_file}, [recoding_file, *_paths(data)])
+    outputs = {"--out": out, "--report": report_file, "--page": page_file}
+    files.check_outputs(outputs, [recoding_file, *_paths(data)])
     report = apply(load(recoding_file), data, table, out, max_suppressed)
-    _tell(report, report_file, as_json)
-    console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))
+    _tell(report, out.name, report_file, page_file, as_json)
+    console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
 
 
 def _from(plan: Path, source: str) -> str:
     """A source as a plan names it: a path goes from the plan's directory."""
     return source if "://" in source else os.path.relpath(source, plan.parent)
+
+
+def _name(source: str) -> str:
+    """What a page calls the rows of a source; it tells no directory and no user."""
+    from parties.sources.settings import public_place
+
+    return public_place(source) if "://" in source else Path(source).name
 
 
 def _paths(source: str) -> list[Path]:
@@ -165,12 +185,16 @@ def _inputs(plan: PublishPlan) -> Iterable[Path]:
             yield column.tree
 
 
-def _tell(report: dict[str, Any], report_file: Path | None, as_json: bool) -> None:
-    """The report on standard output, and in its file."""
+def _tell(report: dict[str, Any], name: str, report_file: Path | None, page_file: Path | None, as_json: bool) -> None:
+    """The report on the rows of this name, on standard output and in its files."""
     from parties.publish.report import to_text
 
     if report_file is not None:
         files.write_text(report_file, json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+    if page_file is not None:
+        from parties.publish.page import to_html
+
+        files.write_text(page_file, to_html(report, name))
     if as_json:
         console.print_json(report)
     else:

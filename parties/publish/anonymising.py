@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sqlglot.expressions as exp
 
-from parties.publish.cells import Cells
+from parties.publish.cells import Cells, Counts
 from parties.publish.classes import Classes, layout_of
 from parties.publish.fulldomain import Search
 from parties.publish.masks import MaskPlan
@@ -95,7 +95,21 @@ def checked(classes: Classes, models: Sequence[Model]) -> dict[str, Any]:
             continue
         holds = bool(model.fits(classes).all())
         found.append({"model": model.words, "holds": holds, "reached": model.reached(classes)})
-    return {"models": found, "risks": risks(classes) if len(classes) and classes.sizes.sum() else {}}
+    return {
+        "models": found,
+        "class_sizes": _by_size(classes.sizes[classes.sizes > 0]),
+        "risks": risks(classes) if len(classes) and classes.sizes.sum() else {},
+    }
+
+
+def _by_size(sizes: Counts) -> list[dict[str, int]]:
+    """How many classes there are between one power of two and the next, the least and the most rows of these."""
+    found = []
+    bits = np.frexp(sizes)[1]
+    for group in np.unique(bits):
+        own = sizes[bits == group]
+        found.append({"least": int(own.min()), "most": int(own.max()), "classes": len(own), "rows": int(own.sum())})
+    return found
 
 
 def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[Rows, Cells]:

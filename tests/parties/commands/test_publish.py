@@ -188,6 +188,29 @@ def test_a_table_as_it_is_fails_its_plan(capsys: Any) -> None:
     assert printed.err == "smc: the table does not satisfy 4-anonymity, distinct 2-diversity of disease\n"
 
 
+def test_the_report_as_a_page(capsys: Any) -> None:
+    """Of what is published, checked and recoded later; what is lost with fewer columns is told of the first only."""
+    arguments = ["--plan", "publish.toml", "--out", "out.csv", "--recoding", "recoding.json"]
+    assert smc("anonymise", *arguments, "--page", "report.html", "--report", "report.json") == 0
+    report = json.loads(Path("report.json").read_text())
+    assert [point["column"] for point in report["dimensions"]] == ["zip", "age", "sex"]
+    assert sum(part["rows"] for part in report["class_sizes"]) == 300 - report["suppressed"]
+    page = Path("report.html").read_text()
+    assert "<h1>out.csv: " in page
+    assert f"{100 * report['dimensions'][1]['lost']:.1f}%" in page
+    patients(Path("later.csv"), 200, 2)
+    apply = ["apply", "--recoding", "recoding.json", "--data", "later.csv", "--out", "later-out.csv"]
+    assert smc(*apply, "--max-suppressed", "0.9", "--page", "later.html") == 0
+    assert smc("check", "--plan", "publish.toml", "--data", "out.csv", "--page", "check.html") == 0
+    for name, title in (("later.html", "later-out.csv"), ("check.html", "out.csv")):
+        assert f"<h1>{title}: " in Path(name).read_text()
+        assert "<svg" not in Path(name).read_text()
+    assert smc("check", "--plan", "publish.toml", "--page", "failed.html") == 2
+    assert ">fails<" in Path("failed.html").read_text()
+    assert smc("check", "--plan", "publish.toml", "--page", "patients.csv") == 2
+    assert "would be overwritten" in capsys.readouterr().err
+
+
 def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -> None:
     assert smc("plan", "patients.csv", "--out", "proposal.toml") == 0
     printed = capsys.readouterr().out
