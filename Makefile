@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private release-bench counting cost pictures proto clean
+.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish release-bench counting cost pictures proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -51,6 +51,9 @@ cost: $(STAMP)
 
 bench-private: $(STAMP)
 	$(BIN)/python -m benchmarks.private_trees --out benchmarks/results $(if $(MORE),--more $(MORE))
+
+bench-publish: $(STAMP)
+	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --out benchmarks/results/publishing.json
 
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json
