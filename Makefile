@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private release-bench blurring-bench counting cost pictures proto clean
+.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish bench-release \
+	bench-blurring counting cost pictures proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -52,13 +53,16 @@ cost: $(STAMP)
 bench-private: $(STAMP)
 	$(BIN)/python -m benchmarks.private_trees --out benchmarks/results $(if $(MORE),--more $(MORE))
 
+bench-publish: $(STAMP)
+	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --out benchmarks/results/publishing.json
+
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json
 
-release-bench: $(STAMP)
+bench-release: $(STAMP)
 	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json
 
-blurring-bench: $(STAMP)
+bench-blurring: $(STAMP)
 	$(BIN)/python -m benchmarks.blurring --out benchmarks/results
 
 proto: $(STAMP)

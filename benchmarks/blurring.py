@@ -1,6 +1,6 @@
 """Accuracy of trees from blurred rows, beside a prototype's figures.
 
-    python -m benchmarks.blurring [--rows N] [--seeds N] [--out FOLDER]            (or: make blurring-bench)
+    python -m benchmarks.blurring [--rows N] [--seeds N] [--out FOLDER]            (or: make bench-blurring)
 
 Five functions of Agrawal, Srikant 2000 on made-up people; all nine columns are blurred, the test rows (20,000) are not.
 Privacy is the interval at 95% confidence as a share of each column's range. Every figure is the mean over the seeds, in

@@ -1,6 +1,6 @@
 """What private release costs: noise, noisy counts and noisy choices, by two processes.
 
-    python -m benchmarks.release [--only WORDS] [--runs N] [--out FILE.json]            (or: make release-bench)
+    python -m benchmarks.release [--only WORDS] [--runs N] [--out FILE.json]            (or: make bench-release)
 
 Two processes of this machine, joined by gRPC with mutual TLS on loopback. Seconds are those of one run from the making
 of the engine (base OTs among it) until both have the result; TLS and handshake come before, compiled circuits and

@@ -24,6 +24,11 @@ LARGEST = 3  # columns of a set whose uniqueness is counted
 COLUMNS = 20  # that sets are made of
 SHOWN = 3  # sets of each size
 FEW = 12  # numbers so few need no ranges
+SENSITIVE = re.compile(
+    r"disease|diagnos|illness|condition|symptom|therap|medic|drug|salary|income|wage|credit|debt|religio|politic"
+    r"|orientation|ethnic|criminal|crime|offen[cs]e|convict|genetic|health|disab|(?<![a-z])(race|union|party|hiv)",
+    re.IGNORECASE,
+)  # health, money, and the special categories of data of GDPR art. 9 and 10, as columns are called
 _DATES = {"iso": r"\d{4}-\d\d?-\d\d?", "dmy": r"\d\d?[/.-]\d\d?[/.-](\d{2}|\d{4})"}
 
 
@@ -38,8 +43,8 @@ class Proposal:
 def propose(rows: Rows, source: str, table: str | None) -> Proposal:
     """Propose a plan: columns of (nearly) distinct text are identifiers, all others quasi-identifiers, k is 5.
 
-    What is sensitive, only who knows the table can say. Of each set of up to three columns the share of rows is counted
-    that no other row equals there; one query a set.
+    What is sensitive, only who knows the table can say; columns are named whose names sound like it. Of each set of up
+    to three columns the share of rows is counted that no other row equals there; one query a set.
     """
     names = list(rows.types)
     texts = exp.Select().select(*(text_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)))
@@ -60,6 +65,8 @@ def propose(rows: Rows, source: str, table: str | None) -> Proposal:
         else:
             plan["columns"][name] = {"role": "quasi-identifier", **rule}
             quasi.append(i)
+    if sounding := [names[i] for i in quasi if SENSITIVE.search(names[i])]:
+        notes.append(f'{", ".join(sounding)}: sensitive, by the name? If so, say role = "sensitive" and give a model')
     notes += _singling(rows, kept, names, sorted(quasi, key=lambda i: -distinct[i])[:COLUMNS], total)
     return Proposal(tomli_w.dumps(plan), [printable(note) for note in notes])
 

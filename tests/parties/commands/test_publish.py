@@ -215,6 +215,7 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
     assert smc("plan", "patients.csv", "--out", "proposal.toml") == 0
     printed = capsys.readouterr().out
     assert "name: 300 distinct values: an identifier" in printed
+    assert "\ndisease: sensitive, by the name?" in printed
     keys = [(row["visit"], row["zip"], row["age"]) for row in table]
     alone = sum(keys.count(key) == 1 for key in keys) / len(keys)
     assert f"visit, age, zip: {alone:.1%} of the rows are alone" in printed or "of the rows are alone" in printed

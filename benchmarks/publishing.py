@@ -1,0 +1,323 @@
+"""What publishing rows costs and leaves: Adult by each algorithm, and trees that are trained on what is published.
+
+    python -m benchmarks.publishing --adult FOLDER [--runs N] [--out FILE.json]   (or: make bench-publish MORE=FOLDER)
+    python -m benchmarks.publishing --rows 10000000
+
+One process. FOLDER has adult.csv and its hierarchies/. Seconds are those of the search for the recoding, from distinct
+cells in memory; reading these, one GROUP BY by DuckDB, stands apart; the median of the runs is shown. With `--rows` a
+random table of so many rows in Parquet is anonymised by `smc publish anonymise`, a process of its own: its seconds from
+start to end with the published file written, and its peak memory.
+
+Accuracy: trees of depth 4 (scikit-learn's), five stratified folds. The training rows are anonymised as a table of their
+own, the rows that are predicted are as they came. A tree is trained on five copies of each published row, in which a
+cell is a value that it may stand for, drawn with equal chances.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import tomli_w
+from sklearn.tree import DecisionTreeClassifier
+
+from benchmarks.private_trees.tables import folds
+from parties import files
+from parties.bench import machine
+from parties.publish.anonymising import anonymised, cells_of
+from parties.publish.cells import Cells
+from parties.publish.fulldomain import Search
+from parties.publish.hierarchy import Hierarchy
+from parties.publish.partition import Partition, Span
+from parties.publish.rules import number
+from parties.publish.settings import PublishPlan
+
+Row = dict[str, Any]
+
+TREES = {  # of the columns that have a hierarchy
+    "age": "age",
+    "education": "education",
+    "marital-status": "marital",
+    "occupation": "occupation",
+    "sex": "sex",
+    "native-country": "country",
+    "race": "race",
+    "workclass": "workclass",
+}
+NUMBERS = {"capital-gain": 5000, "capital-loss": 500, "hours-per-week": 10}  # widths of the lowest ranges
+SIX, EIGHT = list(TREES)[:6], list(TREES)
+TWELVE = [*EIGHT, "relationship", *NUMBERS]  # all but a weight of the census and `education` as a number
+LABEL = "salary-class"
+FOLDS, SEED, DEPTH, COPIES = 5, 1, 4, 5
+WIDTH = 8  # columns of a random table
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something to anonymise: the quasi-identifiers, what the classes must be like, and how."""
+
+    name: str
+    quasi: list[str]
+    models: list[Row]
+    algorithm: str = "flash"
+    most: float = 0.0
+
+    def plan(self, adult: Path) -> PublishPlan:
+        """As a plan."""
+        columns: Row = {name: {"role": "quasi-identifier", **_rule(name)} for name in self.quasi}
+        columns[LABEL] = {"role": "sensitive"}
+        content = {"source": "adult.csv", "columns": columns, "models": self.models}
+        content |= {"algorithm": self.algorithm, "max_suppressed": self.most}
+        return PublishPlan.model_validate(content, context={"directory": adult})
+
+
+def _rule(name: str) -> Row:
+    if name in TREES:
+        return {"tree": f"hierarchies/{TREES[name]}.csv", "numeric": name == "age"}
+    return {"ranges": [NUMBERS[name], 2 * NUMBERS[name]], "numeric": True} if name in NUMBERS else {}
+
+
+def k_anonymity(k: int) -> Row:
+    """The model."""
+    return {"model": "k-anonymity", "k": k}
+
+
+def cases() -> Iterator[Case]:
+    """Everything but the lattice as a whole."""
+    yield Case("6 columns, k = 5", SIX, [k_anonymity(5)])
+    yield Case("6 columns, k = 5", SIX, [k_anonymity(5)], "mondrian")
+    yield Case("6 columns, k = 10, 2% left out", SIX, [k_anonymity(10)], most=0.02)
+    yield Case("8 columns, k = 10, 2% left out", EIGHT, [k_anonymity(10)], most=0.02)
+    yield Case("8 columns, k = 10", EIGHT, [k_anonymity(10)], "mondrian")
+    diverse: Row = {"model": "l-diversity", "column": LABEL, "l": 2}
+    close: Row = {"model": "t-closeness", "column": LABEL, "t": 0.2}
+    for model, name in ((diverse, "l = 2"), (close, "t = 0.2")):
+        yield Case(f"6 columns, k = 5, {name}", SIX, [k_anonymity(5), model])
+        yield Case(f"6 columns, k = 5, {name}", SIX, [k_anonymity(5), model], "mondrian")
+
+
+def read_cells(plan: PublishPlan) -> tuple[Cells, float]:
+    """A table's cells, and the seconds that it takes to read them."""
+    start = time.perf_counter()
+    with ExitStack() as opened:
+        cells = cells_of(plan, opened)[1]
+    return cells, time.perf_counter() - start
+
+
+def measure(case: Case, adult: Path, runs: int) -> Row:
+    """A case's seconds, and what it leaves of the table."""
+    plan = case.plan(adult)
+    cells, reading = read_cells(plan)
+    seconds = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        outcome = anonymised(cells, plan, plan.check())
+        seconds.append(time.perf_counter() - start)
+    sizes = outcome.partition.count(cells, Search(cells, plan.check()).rollup.layout).sizes
+    left_out = outcome.report["suppressed"]
+    return {
+        "case": case.name,
+        "algorithm": case.algorithm,
+        "reading_seconds": round(reading, 3),
+        "seconds": round(statistics.median(seconds), 3),
+        "classes": outcome.report["classes"],
+        "suppressed": left_out,
+        "discernibility": int((sizes**2).sum()) + left_out * cells.rows,
+        "lost": round(float(np.mean(list(outcome.report["lost"].values()))), 4),
+        "counted": outcome.report.get("counted"),
+        "lattice": outcome.report.get("lattice"),
+    }
+
+
+def classify(adult: Path, runs: int) -> Row:
+    """All nodes of the lattice of 8 columns, k = 5: which are solutions."""
+    plan = Case("", EIGHT, [k_anonymity(5)]).plan(adult)
+    cells = read_cells(plan)[0]
+    seconds = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        search = Search(cells, plan.check())
+        found = search.solutions()
+        seconds.append(time.perf_counter() - start)
+    return {
+        "seconds": round(statistics.median(seconds), 3),
+        "nodes": found.size,
+        "solutions": int(found.sum()),
+        "counted": search.rollup.steps,
+    }
+
+
+def accuracies(adult: Path) -> list[Row]:
+    """The accuracy of trees trained on published rows, for each way to publish them."""
+    whole = read_cells(Case("", TWELVE, [k_anonymity(2)]).plan(adult))[0]
+    labels = np.repeat(whole.sensitive[0], whole.counts).astype(np.int64)
+    cells = np.repeat(np.arange(len(whole.counts)), whole.counts)
+    fold = folds(labels, FOLDS, SEED)
+    found = [_accuracy("as it came", None, 0, whole, cells, labels, fold)]
+    for k in (10, 50):
+        for quasi in (EIGHT, TWELVE):
+            case = Case("", quasi, [k_anonymity(k)], "mondrian")
+            found.append(_accuracy(f"mondrian, k = {k}", case.plan(adult), len(quasi), whole, cells, labels, fold))
+    flash = Case("", EIGHT, [k_anonymity(10)], "flash", 0.02)
+    found.append(_accuracy("flash, k = 10, 2%", flash.plan(adult), len(EIGHT), whole, cells, labels, fold))
+    return found
+
+
+def _accuracy(
+    name: str,
+    plan: PublishPlan | None,
+    width: int,
+    whole: Cells,
+    cells: np.ndarray,
+    labels: np.ndarray,
+    fold: np.ndarray,
+) -> Row:
+    right = []
+    for part in range(FOLDS):
+        train, test = fold != part, fold == part
+        rows, kept = cells[train], np.arange(int(train.sum()))
+        columns = [column[rows] for column in columns_of(whole)]
+        if plan is not None:
+            # The quasi-identifiers of the training rows are a table of their own; a row is a cell.
+            own = Cells(
+                whole.hierarchies[:width],
+                whole.sensitive_hierarchies,
+                whole.quasi[:width, rows],
+                whole.sensitive[:, rows],
+                np.ones(len(rows), dtype=np.int64),
+            )
+            partition = anonymised(own, plan, plan.check()).partition
+            kept = np.tile(partition.cells[partition.classes >= 0], COPIES)
+            classes = np.tile(partition.classes[partition.classes >= 0], COPIES)
+            columns = [*drawn(own, partition, classes), *(column[kept] for column in columns[width:])]
+        tree = DecisionTreeClassifier(max_depth=DEPTH, random_state=SEED)
+        tree.fit(_features(whole, columns), labels[train][kept])
+        right.append(tree.score(_features(whole, [column[cells[test]] for column in columns_of(whole)]), labels[test]))
+    return {
+        "published": name,
+        "quasi_identifiers": width,
+        "accuracy": round(float(np.mean(right)), 4),
+        "folds": [round(float(one), 4) for one in right],
+    }
+
+
+def _numbers(values: Sequence[str]) -> np.ndarray | None:
+    found = [number(value) for value in values]
+    return None if None in found else np.array(found, dtype=np.float64)
+
+
+def columns_of(cells: Cells) -> list[np.ndarray]:
+    """The columns of each cell: numbers, or the numbers of values."""
+    pairs = [(_numbers(h.values), codes) for h, codes in zip(cells.hierarchies, cells.quasi, strict=True)]
+    return [codes if numbers is None else numbers[codes] for numbers, codes in pairs]
+
+
+def drawn(cells: Cells, partition: Partition, classes: np.ndarray) -> list[np.ndarray]:
+    """The same columns of rows in these classes, each a value that the class may stand for, the same at every call."""
+    rng = np.random.default_rng(SEED)
+    found = []
+    for i, hierarchy in enumerate(cells.hierarchies):
+        numbers = _numbers(hierarchy.values)
+        values = np.arange(len(hierarchy.values)) if numbers is None else numbers
+        inside = [_inside(hierarchy, box[i], numbers) for box in partition.boxes]
+        sizes = np.array([len(own) for own in inside])
+        starts = np.cumsum(sizes) - sizes
+        places = starts[classes] + rng.integers(0, sizes[classes])
+        found.append(values[np.concatenate(inside)[places]])
+    return found
+
+
+def _inside(hierarchy: Hierarchy, span: Span, numbers: np.ndarray | None) -> np.ndarray:
+    """The values that a span may stand for, by number."""
+    if numbers is not None and span.numeric:
+        return np.flatnonzero((numbers >= span.low) & (numbers <= span.high))
+    return np.flatnonzero(hierarchy.groups[span.level] == hierarchy.labels[span.level].index(span.label))
+
+
+def _features(cells: Cells, columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Numbers as they are, and an indicator of each value of the other columns."""
+    found = []
+    for hierarchy, column in zip(cells.hierarchies, columns, strict=True):
+        found.append(
+            column[:, None] if _numbers(hierarchy.values) is not None else np.eye(len(hierarchy.values))[column]
+        )
+    return np.hstack(found)
+
+
+def large(rows: int, directory: Path) -> Row:
+    """A random table of correlated columns with 4 to 200 values each, anonymised by Mondrian, k = 10."""
+    import duckdb
+
+    names = [f"q{i}" for i in range(WIDTH)]
+    values = [4, 6, 10, 16, 30, 60, 100, 200]
+    columns = ", ".join(
+        f"floor(least(0.999, 0.5 * u + 0.5 * random()) * {n})::INT AS {q}" for q, n in zip(names, values, strict=True)
+    )
+    table = directory / "table.parquet"
+    with duckdb.connect() as connection:
+        random = f"SELECT random() AS u FROM range({rows})"
+        connection.execute("SET threads = 1; SELECT setseed(0.5)")
+        connection.execute(f"COPY (SELECT {columns}, (u * 10)::INT AS s FROM ({random})) TO '{table}' (FORMAT parquet)")
+    content: Row = {"source": table.name, "algorithm": "mondrian", "models": [k_anonymity(10)]}
+    content["columns"] = {
+        name: {"role": "quasi-identifier", "numeric": True, "ranges": [n]}
+        for name, n in zip(names, values, strict=True)
+    } | {"s": {"role": "sensitive"}}
+    (directory / "publish.toml").write_text(tomli_w.dumps(content))
+    report = directory / "report.json"
+    command = [sys.executable, "-m", "parties", "publish", "anonymise", "--plan", str(directory / "publish.toml")]
+    start = time.perf_counter()
+    subprocess.run(
+        [*command, "--out", str(directory / "out.parquet"), "--report", str(report)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    classes = json.loads(report.read_text())["classes"]
+    return {"rows": rows, "seconds": round(seconds, 1), "peak_megabytes": peak // 1024, "classes": classes}
+
+
+@click.command(help=__doc__)
+@click.option("--adult", type=click.Path(path_type=Path, exists=True, file_okay=False), help="The folder with Adult.")
+@click.option("--rows", type=click.IntRange(100), help="A random table of so many rows, and nothing else.")
+@click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="The median is shown.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the figures there, as JSON.")
+def main(adult: Path | None, rows: int | None, runs: int, out: Path | None) -> None:
+    document: Row = {"machine": machine.facts(), "runs": runs}
+    if rows is not None:
+        with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
+            document["large"] = large(rows, Path(name))
+        click.echo(json.dumps(document["large"]))
+    if adult is not None:
+        document["rows"] = []
+        for case in cases():
+            row = measure(case, adult.resolve(), runs)
+            document["rows"].append(row)
+            click.echo(
+                f"{row['case']:34}{row['algorithm']:10}{row['seconds']:8.3f} s{row['classes']:7,} classes"
+                f"{row['suppressed']:6} left out, lost {row['lost']:.1%}, discernibility {row['discernibility']:,}"
+            )
+        document["lattice"] = classify(adult.resolve(), runs)
+        click.echo(json.dumps(document["lattice"]))
+        document["accuracy"] = accuracies(adult.resolve())
+        for row in document["accuracy"]:
+            click.echo(f"{row['published']:24}{row['quasi_identifiers']:3} columns {row['accuracy']:.4f}")
+    if out is not None:
+        files.write_text(out, json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
