@@ -11,9 +11,10 @@ from parties.jobs import id3_result
 from parties.jobs.id3_exact import Exact
 from parties.jobs.id3_private import Private
 from parties.jobs.id3_settings import Id3Extra, Id3Settings
-from parties.jobs.kind import Document, File, Kind, Means, Opened, Spending, State, Told
+from parties.jobs.kind import Document, File, Means, Opened, Spending, State, Told
 from parties.jobs.learner import TYPICAL_SPLITS, Learner
 from parties.jobs.settings import ENGINE, KindSettings
+from parties.jobs.tabular import Tabular
 from parties.settings import merge, required
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 CHOSEN = ("target", "columns")  # what a specification says by its schema
 
 
-class Id3(Kind):
+class Id3(Tabular):
     """The decision tree of both parties' rows together. Both learn the tree, and nothing else."""
 
     name = "id3"
@@ -83,14 +84,10 @@ class Id3(Kind):
     @classmethod
     def alone(cls, settings: KindSettings, party: int) -> tuple[Id3, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
-        from parties.tables import rows
-        from protocols.counts import RowCounts
-
         assert isinstance(settings, Id3Settings)
         task = cls.planned(settings)
-        table = rows.load(required(settings.data, "id3.data"), task.schema, task.target, settings.max_rows)
-        counts = RowCounts(task.learner.domains, task.learner.classes, table.rows, table.classes)
-        remarks = [f"not in the schema, ignored: {listed(table.ignored)}"] if table.ignored else []
+        counts, ignored = task.rows_in_file(task.schema, task.target)
+        remarks = [f"not in the schema, ignored: {listed(ignored)}"] if ignored else []
         if task.settings.max_depth != settings.max_depth:
             remarks.append(f"at most {task.settings.max_depth} levels, chosen by public numbers")
         return task, task.learner.own(counts, Means().secret), remarks
@@ -153,20 +150,6 @@ class Id3(Kind):
     def spends(self) -> tuple[Spending, ...]:
         """See `Kind.spends`."""
         return self.learner.spends
-
-    # Whether it can be had here.
-
-    @property
-    def reads_table(self) -> bool:
-        """See `Kind.reads_table`."""
-        return True
-
-    def misfit(self, means: Means) -> str | None:
-        """See `Kind.misfit`: a table that lacks an attribute, or knows it with other values."""
-        table, schema = means.required()
-        if self.settings.max_rows < table.max_rows:  # or a run that fails for too many rows would tell about them
-            return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
-        return schema.misfit(self.schema)
 
     # What it costs.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from parties.jobs.kind import Document, Extra, Kind, KindSettings, Means, Opened, State, Step, Told
-from parties.jobs.settings import ENGINE, MAX_ROWS, BooleanEngine, output, own_file, public, public_parameters
-from parties.settings import LocalPath, merge, required
-from parties.tables import schema as schemas
+from parties.jobs.kind import Document, Extra, KindSettings, Means, Opened, State, Step, Told
+from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
+from parties.jobs.tabular import BySchema
+from parties.settings import LocalPath, required
 from parties.tables.schema import Schema
 from parties.text import did_you_mean, listed, quoted
 from smc import recipes
@@ -63,7 +63,7 @@ class JointExtra(Extra):
     recoding: LocalPath | None = own_file("Recoding", "The recoding of an earlier run: then the costs are exact.")
 
 
-class PublishJoint(Kind):
+class PublishJoint(BySchema):
     """Find one recoding of both parties' rows, so that no class of rows that look alike is small; nobody shows a count.
 
     Both learn the recoding and nothing else. Each then recodes and writes its own rows with smc publish apply.
@@ -79,11 +79,6 @@ class PublishJoint(Kind):
     afterwards = "Each party recodes its own rows with smc publish apply --recoding."
     phases = True
     settings: JointSettings
-
-    def __init__(self, settings: KindSettings, schema: Schema) -> None:
-        """Settings in canonical form, and the schema of the columns that are published."""
-        super().__init__(settings)
-        self.schema = schema
 
     # How a task comes about.
 
@@ -112,52 +107,13 @@ class PublishJoint(Kind):
         return task
 
     @classmethod
-    def proposed(cls, settings: KindSettings, means: Means) -> PublishJoint:
-        """See `Kind.proposed`: the bound of the table, unless the job has another."""
-        assert isinstance(settings, JointSettings)
-        table, schema = means.required()
-        if "max_rows" not in settings.model_fields_set:
-            settings = settings.model_copy(update={"max_rows": table.max_rows})
-        return cls.canonical(settings, schema)
-
-    @classmethod
-    def agreed(cls, specification: Mapping[str, Any]) -> PublishJoint:
-        """See `Kind.agreed`."""
-        given = {one.key for one in public_parameters(cls.Settings)} & specification.keys()
-        settings = merge(cls.Settings(), {name: specification[name] for name in given})
-        return cls.canonical(settings, Schema.from_public(specification.get("schema")))
-
-    @classmethod
-    def planned(cls, settings: KindSettings) -> PublishJoint:
-        """See `Kind.planned`: the schema is a file."""
-        assert isinstance(settings, JointSettings)
-        return cls.canonical(settings, schemas.load(required(settings.schema_file, f"{cls.name}.schema")))
-
-    @classmethod
     def alone(cls, settings: KindSettings, party: int) -> tuple[PublishJoint, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
-        from parties.tables import rows
-        from protocols.counts import RowCounts
-
-        assert isinstance(settings, JointSettings)
         task = cls.planned(settings)
-        path, (*features, target) = required(settings.data, f"{cls.name}.data"), task.columns
-        values = task.schema.attributes
-        ordered = Schema({name: values[name] for name in task.columns})
-        table = rows.load(path, ordered, target, settings.max_rows)
-        counts = RowCounts([len(values[name]) for name in features], len(values[target]), table.rows, table.classes)
-        remarks = [f"not published: {listed(table.ignored)}"] if table.ignored else []
+        ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
+        counts, ignored = task.rows_in_file(ordered, task.columns[-1])
+        remarks = [f"not published: {listed(ignored)}"] if ignored else []
         return task, task.own_rows(counts), remarks
-
-    def specification(self) -> Document:
-        """See `Kind.specification`: with the schema of what is published."""
-        found = {one.key: self.value(self.settings, one) for one in public_parameters(self.Settings)}
-        what = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in found.items()
-            if value is not None and name not in ENGINE
-        }
-        return {"protocol": self.name, "schema": self.schema.public(), **what, **self.engine_fields()}
 
     @cached_property
     def problem(self) -> Problem:
@@ -190,11 +146,6 @@ class PublishJoint(Kind):
         """See `Kind.columns`: those that are recoded, then those that are kept."""
         return (*(self.settings.recode or ()), *(self.settings.keep or ()))
 
-    def parameters(self) -> dict[str, Any]:
-        """See `Kind.parameters`: several columns are one text."""
-        found = super().parameters()
-        return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in found.items()}
-
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""
         rows = f"{self.settings.max_rows:,}"
@@ -217,20 +168,6 @@ class PublishJoint(Kind):
         from protocols.publish.openings import opened
 
         return opened(len(self.columns), state, step)
-
-    # Whether it can be had here.
-
-    @property
-    def reads_table(self) -> bool:
-        """See `Kind.reads_table`."""
-        return True
-
-    def misfit(self, means: Means) -> str | None:
-        """See `Kind.misfit`."""
-        table, schema = means.required()
-        if self.settings.max_rows < table.max_rows:  # or a run that fails for too many rows would tell about them
-            return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
-        return schema.misfit(self.schema)
 
     # What it costs.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from parties.jobs.kind import Document, File, Kind, KindSettings, Means, Opened, State, Step, Told
+from parties.jobs.kind import Document, File, KindSettings, Means, Opened, State, Step, Told
 from parties.jobs.release import presenting, reading
 from parties.jobs.release.noise import exact
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
-from parties.jobs.settings import ENGINE, MAX_ROWS, BooleanEngine, output, own_file, public, public_parameters
+from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
 from parties.jobs.spending import EXACT, Adjacency
-from parties.settings import LocalPath, required
-from parties.tables import schema as schemas
+from parties.jobs.tabular import BySchema
+from parties.settings import LocalPath
 from parties.tables.schema import Schema
 from parties.text import did_you_mean, listed, quoted
 from smc.errors import InputError
@@ -74,7 +74,7 @@ class DrawnSettings(ReleaseSettings):
     svg: LocalPath | None = output("Draw the numbers with their intervals.")
 
 
-class Release(Kind):
+class Release(BySchema):
     """A question with a noisy answer."""
 
     Settings = ReleaseSettings
@@ -83,9 +83,8 @@ class Release(Kind):
     counts_several: ClassVar[bool] = False  # whether there may be several predicates
 
     def __init__(self, settings: ReleaseSettings, schema: Schema) -> None:
-        """Settings in canonical form, and the schema of the columns that are read."""
-        super().__init__(settings)
-        self.schema = schema
+        """See `BySchema`."""
+        super().__init__(settings, schema)
         self.predicates = parse(settings.where or "", schema)
 
     # How a task comes about.
@@ -106,41 +105,12 @@ class Release(Kind):
         return task
 
     @classmethod
-    def proposed(cls: type[Own], settings: KindSettings, means: Means) -> Own:
-        """See `Kind.proposed`: the bound of the table, unless the job has another."""
-        assert isinstance(settings, ReleaseSettings)
-        table, schema = means.required()
-        if "max_rows" not in settings.model_fields_set:
-            settings = settings.model_copy(update={"max_rows": table.max_rows})
-        return cls.canonical(settings, schema)
-
-    @classmethod
-    def agreed(cls: type[Own], specification: Mapping[str, Any]) -> Own:
-        """See `Kind.agreed`."""
-        settings = cls.settings_in(specification)
-        assert isinstance(settings, ReleaseSettings)
-        return cls.canonical(settings, Schema.from_public(specification.get("schema")))
-
-    @classmethod
-    def planned(cls: type[Own], settings: KindSettings) -> Own:
-        """See `Kind.planned`: the schema is a file."""
-        assert isinstance(settings, ReleaseSettings)
-        return cls.canonical(settings, schemas.load(required(settings.schema_file, f"{cls.name}.schema")))
-
-    @classmethod
     def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
-        from parties.tables import rows
-        from protocols.counts import RowCounts
-
-        assert isinstance(settings, ReleaseSettings)
         task = cls.planned(settings)
-        path, target = required(settings.data, f"{cls.name}.data"), task.target
-        table = rows.load(path, task.schema, target, settings.max_rows)
-        domains = [len(task.schema.attributes[name]) for name in task.schema.features(target)]
-        counts = RowCounts(domains, len(task.schema.attributes[target]), table.rows, table.classes)
+        counts, _ = task.rows_in_file(task.schema, task.target)
         remark = "no budget is kept by this command: what it spends is yours to add up; a node keeps a budget"
-        if settings.exact:
+        if task.exact:
             remark = f"exact, without noise: {EXACT}"
         return task, task.own_numbers(counts), [remark]
 
@@ -152,16 +122,6 @@ class Release(Kind):
     @abstractmethod
     def check(self) -> None:
         """`InputError` if the task makes no sense, or is too large."""
-
-    def specification(self) -> Document:
-        """See `Kind.specification`: with the schema of what is read."""
-        found = {one.key: self.value(self.settings, one) for one in public_parameters(self.Settings)}
-        what = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in found.items()
-            if value is not None and name not in ENGINE
-        }
-        return {"protocol": self.name, "schema": self.schema.public(), **what, **self.engine_fields()}
 
     # What is said of it.
 
@@ -179,11 +139,6 @@ class Release(Kind):
     def columns(self) -> tuple[str, ...]:
         """See `Kind.columns`."""
         return tuple(self.schema.attributes)
-
-    def parameters(self) -> dict[str, Any]:
-        """See `Kind.parameters`: several columns are one text."""
-        found = super().parameters()
-        return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in found.items()}
 
     @property
     def exact(self) -> bool:
@@ -232,19 +187,7 @@ class Release(Kind):
             f"{one} changes the chance of any answer by a factor of at most e^{self.settings.epsilon:g} = {factor:.3g}"
         )
 
-    # Whether it can be had here, and what it costs.
-
-    @property
-    def reads_table(self) -> bool:
-        """See `Kind.reads_table`."""
-        return True
-
-    def misfit(self, means: Means) -> str | None:
-        """See `Kind.misfit`."""
-        table, schema = means.required()
-        if self.settings.max_rows < table.max_rows:
-            return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
-        return schema.misfit(self.schema)
+    # What it costs.
 
     @property
     @abstractmethod

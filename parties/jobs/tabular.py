@@ -1,0 +1,95 @@
+"""What kinds of jobs on rows have in common: a public schema and bound on the rows, and rows from a file or a table."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from parties.jobs.kind import Document, Kind, KindSettings, Means
+from parties.jobs.settings import ENGINE, public_parameters
+from parties.settings import required
+from parties.tables import schema as schemas
+from parties.tables.schema import Schema
+
+if TYPE_CHECKING:
+    from protocols.counts import RowCounts
+
+Own = TypeVar("Own", bound="BySchema")
+
+
+class Tabular(Kind):
+    """A task on rows of both parties; `schema` is public, and `settings` have `data`, `schema_file` and `max_rows`."""
+
+    settings: Any
+    schema: Schema
+
+    @property
+    def reads_table(self) -> bool:
+        """See `Kind.reads_table`."""
+        return True
+
+    def misfit(self, means: Means) -> str | None:
+        """See `Kind.misfit`: a table that lacks an attribute, or knows it with other values."""
+        table, schema = means.required()
+        if self.settings.max_rows < table.max_rows:  # or a run that fails for too many rows would tell about them
+            return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
+        return schema.misfit(self.schema)
+
+    def rows_in_file(self, schema: Schema, target: str) -> tuple[RowCounts, list[str]]:
+        """This party's rows from the file in the settings, by this schema; and the columns that it does not know."""
+        from parties.tables import rows
+        from protocols.counts import RowCounts
+
+        path = required(self.settings.data, f"{self.name}.data")
+        table = rows.load(path, schema, target, self.settings.max_rows)
+        sizes = {name: len(values) for name, values in schema.attributes.items()}
+        domains = [sizes[name] for name in schema.features(target)]
+        return RowCounts(domains, sizes[target], table.rows, table.classes), list(table.ignored)
+
+
+class BySchema(Tabular):
+    """One whose specification is its settings and the schema of the columns that they name."""
+
+    def __init__(self, settings: KindSettings, schema: Schema) -> None:
+        """Settings in canonical form, and the schema of the columns that are read."""
+        super().__init__(settings)
+        self.schema = schema
+
+    @classmethod
+    @abstractmethod
+    def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
+        """The task of these settings, by a schema with more columns perhaps. `InputError` names what is wrong."""
+
+    @classmethod
+    def proposed(cls: type[Own], settings: KindSettings, means: Means) -> Own:
+        """See `Kind.proposed`: the bound of the table, unless the job has another."""
+        table, schema = means.required()
+        if "max_rows" not in settings.model_fields_set:
+            settings = settings.model_copy(update={"max_rows": table.max_rows})
+        return cls.canonical(settings, schema)
+
+    @classmethod
+    def agreed(cls: type[Own], specification: Mapping[str, Any]) -> Own:
+        """See `Kind.agreed`."""
+        return cls.canonical(cls.settings_in(specification), Schema.from_public(specification.get("schema")))
+
+    @classmethod
+    def planned(cls: type[Own], settings: Any) -> Own:
+        """See `Kind.planned`: the schema is a file."""
+        return cls.canonical(settings, schemas.load(required(settings.schema_file, f"{cls.name}.schema")))
+
+    def specification(self) -> Document:
+        """See `Kind.specification`: with the schema of what is read."""
+        found = {one.key: self.value(self.settings, one) for one in public_parameters(self.Settings)}
+        what = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in found.items()
+            if value is not None and name not in ENGINE
+        }
+        return {"protocol": self.name, "schema": self.schema.public(), **what, **self.engine_fields()}
+
+    def parameters(self) -> dict[str, Any]:
+        """See `Kind.parameters`: several columns are one text."""
+        found = super().parameters()
+        return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in found.items()}
