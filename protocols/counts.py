@@ -30,6 +30,14 @@ class LevelCounts:
     classes: Indices
     values: tuple[Indices, ...]
 
+    def check(self, nodes: int, classes: int, max_rows: int) -> None:
+        """`InputError` for another shape, or for more rows than were agreed on."""
+        rows = int(self.classes.sum())
+        if rows > max_rows:
+            raise InputError(f"{rows} rows are more than the agreed maximum of {max_rows}")
+        if self.classes.shape != (nodes, classes):
+            raise InputError(f"counts have shape {self.classes.shape}, expected ({nodes}, {classes})")
+
 
 class Counts(Protocol):
     """A source of counts. It may be asked again for a tree that it has answered before."""

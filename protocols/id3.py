@@ -45,7 +45,6 @@ from protocols.openings import Decisions, index_width, read_choices
 from protocols.problem import Problem
 from protocols.tree import Leaf, Open, Split, Tree, open_depth
 from smc.engines import Bits, Engine
-from smc.errors import InputError
 
 __all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "id3"]
 
@@ -103,7 +102,7 @@ def id3(
         last = depth == problem.max_depth or not level[0].attributes
         ruled = problem.rules.any and (depth == 0 or not last)
         own = counts.level(root.frozen(), attributes=not last and (ruled or len(level[0].attributes) > 1))
-        _check(problem, own, len(level))
+        own.check(len(level), problem.classes, problem.max_rows)
         with engine.session.phase(f"level {depth}"):
             if majorities is None:
                 majorities = _parents_majorities(engine, problem, own, parents)
@@ -138,14 +137,6 @@ def _thawed(problem: Problem, start: Tree) -> tuple[_Node, list[_Node], Indices]
 
     root = thaw(start, tuple(range(len(problem.domains))))
     return root, level, np.array(parents or [0], dtype=np.int64)
-
-
-def _check(problem: Problem, own: LevelCounts, nodes: int) -> None:
-    rows = int(own.classes.sum())
-    if rows > problem.max_rows:
-        raise InputError(f"{rows} rows are more than the agreed maximum of {problem.max_rows}")
-    if own.classes.shape != (nodes, problem.classes):
-        raise InputError(f"counts have shape {own.classes.shape}, expected ({nodes}, {problem.classes})")
 
 
 def _all_rows(problem: Problem, counts: Counts) -> Indices:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from parties.jobs import id3_rules
 from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
-from parties.jobs.kind import State, Step, Told
-from parties.jobs.learner import Learner
+from parties.jobs.kind import State, Told
+from parties.jobs.learner import Learner, step
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ class Exact(Learner):
         from protocols import id3
 
         def tell(level: id3.Level) -> None:
-            nodes = "node" if level.nodes == 1 else "nodes"
-            told(Step(level.depth, level.nodes, level.tree, f"level {level.depth} with {level.nodes:,} {nodes}"))
+            told(step(level.depth, level.nodes, level.tree))
 
         return id3.id3(engine, self.problem, own, tell, start)
 

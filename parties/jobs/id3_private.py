@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from parties.jobs import id3_rules
 from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
-from parties.jobs.kind import Spending, State, Step, Told
-from parties.jobs.learner import TYPICAL_SPLITS, Learner
+from parties.jobs.kind import Spending, State, Told
+from parties.jobs.learner import TYPICAL_SPLITS, Learner, step
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -134,8 +134,7 @@ class Private(Learner):
         from protocols.release import tree
 
         def tell(level: tree.Level) -> None:
-            nodes = "node" if level.nodes == 1 else "nodes"
-            told(Step(level.depth, level.nodes, level.forest, f"level {level.depth} with {level.nodes:,} {nodes}"))
+            told(step(level.depth, level.nodes, level.forest))
 
         return tree.private_tree(engine, self.problem, own, tell, start)
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parties.jobs.id3_settings import Id3Settings
-from parties.jobs.kind import Spending, State, Told
+from parties.jobs.kind import Spending, State, Step, Told
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
+
+
+def step(depth: int, nodes: int, state: State) -> Step:
+    """The step that decides so many nodes at this depth."""
+    return Step(depth, nodes, state, f"level {depth} with {nodes:,} {'node' if nodes == 1 else 'nodes'}")
 
 
 class Learner(ABC):

@@ -51,7 +51,6 @@ from protocols.release.tree_problem import Forest, Problem
 from protocols.tree import Leaf, Open, Split, Tree, decided_levels
 from smc.circuit import Builder, Form, Integer, Netlist, argmax
 from smc.engines import Bits, Engine
-from smc.errors import InputError
 
 
 class ForestCounts(Protocol):
@@ -91,7 +90,7 @@ def private_tree(
         last = depth == problem.max_depth or not left
         chooses = not last and problem.candidates(left) > 1
         own = counts.level(forest, chooses)
-        _check(problem, own, len(lefts))
+        own.check(len(lefts), problem.classes, problem.max_rows)
         with engine.session.phase(f"level {depth}"):
             choices = np.zeros(len(lefts), dtype=np.int64)
             if chooses:
@@ -101,14 +100,6 @@ def private_tree(
         found = zip(lefts, choices, stops, strict=True)
         forest = _grown(problem, forest, ((None, int(next(labels))) if s else (a[c], 0) for a, c, s in found))
     return forest
-
-
-def _check(problem: Problem, own: LevelCounts, nodes: int) -> None:
-    rows = int(own.classes.sum())
-    if rows > problem.max_rows:
-        raise InputError(f"{rows} rows are more than the agreed maximum of {problem.max_rows}")
-    if own.classes.shape != (nodes, problem.classes):
-        raise InputError(f"counts have shape {own.classes.shape}, expected ({nodes}, {problem.classes})")
 
 
 # The attribute of each node, or that it is a leaf.
