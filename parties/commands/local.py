@@ -20,7 +20,6 @@ PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The q
 SOURCES = click.option(
     "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
 )
-AT_ONCE = 1 << 15  # rows: what coins of a batch take stays in the processor's cache
 
 
 @click.group("local", epilog="Example:  smc local report --plan local.toml --key device.key --value Padua")
@@ -167,7 +166,7 @@ def _many(
 ) -> Iterator[Reports]:
     import numpy as np
 
-    from parties.local.answers import answer, people
+    from parties.local.answers import AT_ONCE, answer, people
     from parties.local.coins import Coins
     from parties.settings import validated
     from parties.sources import PlaceSettings, open_rows

@@ -14,6 +14,8 @@ from parties.local.mechanism import Mechanism, Reports
 from parties.text import listed, quoted
 from smc.errors import InputError
 
+AT_ONCE = 1 << 12  # rows of a batch: what their coins take stays in the processor's cache
+
 
 def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports:
     """A report of each value, uint8[rows, width]. `InputError` names a value that is none of the question's."""
