@@ -15,10 +15,7 @@ def test_committed_module_is_generated_from_the_schema(tmp_path, monkeypatch):
     protoc = pytest.importorskip("grpc_tools.protoc", reason="grpcio-tools is not installed")
     monkeypatch.chdir(ROOT)
     out = tmp_path / "exchange.pb"
-    assert (
-        protoc.main(["protoc", "-Iparties/link=proto", f"--descriptor_set_out={out}", SCHEMA])
-        == 0
-    )
+    assert protoc.main(["protoc", "-Iparties/link=proto", f"--descriptor_set_out={out}", SCHEMA]) == 0
     fresh = FileDescriptorSet.FromString(out.read_bytes()).file[0]
     for message in fresh.message_type:
         for field in message.field:
