@@ -150,9 +150,7 @@ def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path) -> Wri
     require(rows, [*plan.columns, *needed])
     texts = {name: text_of(rows, name) for name in dict.fromkeys(needed)}
     masks = {name: column.mask for name, column in plan.columns.items()}
-    open_ones = [
-        name for name, column in plan.columns.items() if column.role != "identifier" or column.mask is not None
-    ]
+    open_ones = [name for name, column in plan.columns.items() if column.shown]
     shown = {name: cell(rows, name, masks[name]) for name in rows.types if name in open_ones}
     order = [name for name in rows.types if name in shown or name in made_of_keys]
     selected = [text.as_(f"c{i}") for i, text in enumerate(texts.values())]
