@@ -131,7 +131,8 @@ def anonymise_command(
             files.write_text(recoding_file, outcome.recoding(plan).text())
     _tell(outcome.report, out.name, report_file, page_file, as_json)
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
-        console.err.print(f"dropped: {listed(dropped)}; pseudonyms are made by smc publish pseudonyms")
+        why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
+        console.err.print(f"dropped: {listed(dropped)}: {why}")
     console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
 
 
