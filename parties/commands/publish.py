@@ -14,6 +14,7 @@ import click
 from parties import console, files
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, json_option
+from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_table import table_command
 from parties.text import listed
 from smc.errors import InputError
@@ -88,6 +89,7 @@ def check_command(
 @click.option("--algorithm", help="flash, samarati, incognito, mondrian, mondrian-relaxed, top-down  [as in the plan]")
 @click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
 @click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
+@log_options
 @REPORT
 @PAGE
 @json_option
@@ -98,6 +100,8 @@ def anonymise_command(
     algorithm: str | None,
     utility: str | None,
     max_suppressed: float | None,
+    config_file: Path | None,
+    purpose: str | None,
     report_file: Path | None,
     page_file: Path | None,
     as_json: bool,
@@ -114,17 +118,21 @@ def anonymise_command(
     outputs = {"--out": out, "--recoding": recoding_file, "--report": report_file, "--page": page_file}
     files.check_outputs(outputs, [plan_file, *_inputs(plan)])
     with ExitStack() as opened:
+        log = opened.enter_context(recording(config_file, "anonymise", purpose))
         rows, cells = cells_of(plan, opened)
         models = plan.check()
         outcome = anonymised(cells, plan, models)
         if page_file is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"])
-        write(rows, out, order_of(plan.columns, rows), cells, outcome.partition, masks_of(plan.columns))
+        order = order_of(plan.columns, rows)
+        write(rows, out, order, cells, outcome.partition, masks_of(plan.columns))
+        log.published(plan, order, [model.words for model in models], out)
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
     _tell(outcome.report, out.name, report_file, page_file, as_json)
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
-        console.err.print(f"dropped: {listed(dropped)}; pseudonyms are made by smc publish pseudonyms")
+        why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
+        console.err.print(f"dropped: {listed(dropped)}: {why}")
     console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
 
 
@@ -136,6 +144,7 @@ def anonymise_command(
 @click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
 @click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
 @click.option("--max-suppressed", type=click.FloatRange(0, 1), help="The share that may be left out  [as recoded]")
+@log_options
 @REPORT
 @PAGE
 @json_option
@@ -145,6 +154,8 @@ def apply_command(
     table: str | None,
     out: Path,
     max_suppressed: float | None,
+    config_file: Path | None,
+    purpose: str | None,
     report_file: Path | None,
     page_file: Path | None,
     as_json: bool,
@@ -152,10 +163,16 @@ def apply_command(
     """Recode later rows as earlier ones, and check them again: what does not fit is left out, up to the bound."""
     from parties.publish.applying import apply
     from parties.publish.recoding import load
+    from parties.settings import validated
+    from parties.sources import PlaceSettings
 
     outputs = {"--out": out, "--report": report_file, "--page": page_file}
     files.check_outputs(outputs, [recoding_file, *_paths(data)])
-    report = apply(load(recoding_file), data, table, out, max_suppressed)
+    recoding = load(recoding_file)
+    where = validated(PlaceSettings, {"source": data, "table": table})
+    with recording(config_file, "apply", purpose) as log:
+        report = apply(recoding, where, out, max_suppressed)
+        log.published(where, recoding.published(), [model["model"] for model in report["models"]], out)
     _tell(report, out.name, report_file, page_file, as_json)
     console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
 

@@ -153,7 +153,7 @@ def _refuse_identifiers(rows: Rows, others: Sequence[str], number: int) -> None:
 
 def order_of(columns: Mapping[str, ColumnPlan], rows: Rows) -> list[str]:
     """The columns that are published, in the order of the table: identifiers only if they are masked."""
-    kept = {name for name, column in columns.items() if column.role != "identifier" or column.mask is not None}
+    kept = {name for name, column in columns.items() if column.shown}
     return [*(name for name in rows.types if name in kept), *(name for name in kept if name not in rows.types)]
 
 

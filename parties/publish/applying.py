@@ -13,12 +13,11 @@ from parties.publish.presence import Presence
 from parties.publish.reading import in_order, recode, texts
 from parties.publish.recoding import Recoding
 from parties.publish.writing import write
-from parties.settings import validated
 from parties.sources import PlaceSettings, open_rows
 from smc.errors import InputError
 
 
-def apply(recoding: Recoding, source: str, table: str | None, out: Path, most: float | None = None) -> dict[str, Any]:
+def apply(recoding: Recoding, where: PlaceSettings, out: Path, most: float | None = None) -> dict[str, Any]:
     """Write the rows of a source, recoded; returns the report on them.
 
     What is in no class, or in one that does not fit the models by these rows alone, is left out. `InputError`, and
@@ -26,7 +25,7 @@ def apply(recoding: Recoding, source: str, table: str | None, out: Path, most: f
     needs the public table, and is not checked.
     """
     models = [model for model in recoding.made() if model.name != Presence.name]
-    rows = open_rows(validated(PlaceSettings, {"source": source, "table": table}))
+    rows = open_rows(where)
     try:
         quasi, sensitive = recoding.named("quasi-identifier"), recoding.named("sensitive")
         found = texts(rows, [*quasi, *sensitive])

@@ -31,7 +31,7 @@ class Texts:
 
 
 def texts(rows: Rows, names: Sequence[str]) -> Texts:
-    """The distinct rows of some columns. `InputError` if one is not there, or holds no categories."""
+    """The distinct rows of some columns. `InputError` if one is not there or holds no categories, or without rows."""
     columns = [text_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
     number = "n" + "_" * max(map(len, names))  # no column's name
@@ -42,8 +42,8 @@ def texts(rows: Rows, names: Sequence[str]) -> Texts:
     total = exp.cast(exp.Sum(this=exp.column(number)), "BIGINT").as_("n")
     query = exp.Select().select(*aliases, total).from_(inner.subquery("r"))
     found = list(rows.engine.batches(query.group_by(*aliases)))
-    if not found:
-        return Texts([[] for _ in names], [np.zeros(0, np.int32) for _ in names], np.zeros(0, np.int64))
+    if not sum(batch.num_rows for batch in found):
+        raise InputError(f"{rows.engine.place}: there are no rows")
     table = pa.concat_tables(found)
     values, codes = [], []
     for i in range(len(names)):

@@ -51,6 +51,10 @@ class Recoding:
         """The columns that have a role."""
         return [name for name, column in self.columns.items() if column["role"] == role]
 
+    def published(self) -> list[str]:
+        """The columns that are told."""
+        return [name for name, column in self.plans().items() if column.shown]
+
     def made(self) -> list[Model]:
         """The models."""
         return [validated(ModelPlan, model).made() for model in self.models]

@@ -257,6 +257,8 @@ REFUSED = [
     (('name = { role = "identifier" }', 'name = { role = "other" }'), "column 'name' has another value in each of"),
     (("prefixes = [4, 3, 2]", 'tree = "zip.csv"'), "cannot read zip.csv: there is no such file"),
     (("prefixes = [4, 3, 2]", 'tree = "disease.csv"'), "is not in its hierarchy"),
+    (("prefixes = [4, 3, 2]", 'tree = "two.csv"'), "'53700' of level 0 has two parents, 'a' and 'b'"),
+    (('source = "patients.csv"', 'source = "none.csv"'), "none.csv: there are no rows"),
     (("ranges = [5, 10, 20]", "ranges = [5, 12]"), "columns.age.ranges: each width must be a multiple"),
     (('algorithm = "flash"', 'algorithm = "flesh"'), "algorithm: must be"),
     (('source = "patients.csv"', 'source = "absent.csv"'), "cannot read absent.csv: there is no such file"),
@@ -268,6 +270,8 @@ def test_bad_plans(change: tuple[str, str], problem: str, capsys: Any) -> None:
     plan('algorithm = "flash"')
     text = Path("publish.toml").read_text()
     assert change[0] in text
+    Path("two.csv").write_text("53700,a,*\n53700,b,*\n")
+    Path("none.csv").write_text("name,visit,zip,age,sex,disease\n")
     Path("publish.toml").write_text(text.replace(*change, 1))
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 2
     error = capsys.readouterr().err
@@ -319,7 +323,7 @@ def test_pseudonyms_are_not_for_anonymised_rows(capsys: Any) -> None:
     text = Path("publish.toml").read_text()
     Path("publish.toml").write_text(text.replace('"identifier" }', '"identifier", pseudonym = "deterministic" }'))
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
-    assert "dropped: 'name'; pseudonyms are made by smc publish pseudonyms" in capsys.readouterr().err
+    assert "dropped: 'name': pseudonyms would tell which rows are of one person" in capsys.readouterr().err
     assert "name" not in written(Path("out.csv"))[0]
 
 
