@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ from parties import console, files
 from parties.commands.options import FILE, json_option
 from smc.errors import InputError
 
-HIDDEN = "x"
 DOMINANCE = click.Tuple([int, float])
 
 
@@ -53,6 +50,7 @@ def table_command(
     from parties.publish import rounding as rounded
     from parties.publish.cell_rules import CellRules
     from parties.publish.suppression import hide
+    from parties.publish.table_text import HIDDEN, as_csv, spelled
     from parties.publish.tabulation import tabulate
     from parties.settings import validated
     from parties.sources import PlaceSettings, open_rows
@@ -88,12 +86,10 @@ def table_command(
             "hidden": int(hidden.sum()),
         }
         texts = [
-            [HIDDEN if covered else _spelled(int(x), made.digits) for x, covered in zip(line, over, strict=True)]
+            [HIDDEN if covered else spelled(int(x), made.digits) for x, covered in zip(line, over, strict=True)]
             for line, over in zip(made.values, hidden, strict=True)
         ]
-    files.write_text(
-        out, _csv([[by, *made.column_names], *([n, *t] for n, t in zip(made.row_names, texts, strict=True))])
-    )
+    files.write_text(out, as_csv(by, made.column_names, made.row_names, texts))
     if report_file is not None:
         files.write_text(report_file, json.dumps(report, indent=2) + "\n")
     if as_json:
@@ -101,15 +97,3 @@ def table_command(
     else:
         console.out.print("\n".join(f"{name.replace('_', ' '):28}{value}" for name, value in report.items()))
     console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))
-
-
-def _spelled(units: int, digits: int) -> str:
-    """A number in units of 10^-digits, with that many digits after the point."""
-    whole, rest = divmod(units, 10**digits)
-    return f"{whole}.{rest:0{digits}}" if digits else str(whole)
-
-
-def _csv(lines: list[list[str]]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(lines)
-    return stream.getvalue()
