@@ -14,6 +14,7 @@ import click
 from parties import console, files
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, json_option
+from parties.commands.publish_open import open_command
 from parties.commands.publish_table import table_command
 from parties.text import listed
 from smc.errors import InputError
@@ -34,6 +35,7 @@ def group() -> None:
 publish_pseudonyms.add_to(group)
 publish_masks.add_to(group)
 group.add_command(table_command)
+group.add_command(open_command)
 
 
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
