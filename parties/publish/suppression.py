@@ -12,7 +12,7 @@ without any other cell moving by more, which bounds the programmes, and whole nu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,20 +54,21 @@ def hide(values: Counts, counts: Counts, needs: Needs) -> Mask:
     if not hidden.any():
         return hidden
     cost = (counts.ravel() + 1) / (counts.max() + 1)
-    return protect(hidden, cost, list(_moves(values.ravel(), needs)), {"time_limit": SECONDS})
+    return protect(hidden, cost, list(_moves(values.ravel(), needs)), SECONDS)
 
 
-def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], limits: Mapping[str, Any]) -> Mask:
+def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 0.0) -> Mask:
     """What is hidden, bool[rows, columns], and the cells that must be so that all moves are possible.
 
-    `cost` float[cells] is what it costs to hide each; `limits` bound the search for the best set (see SciPy's `milp`).
+    `cost` float[cells] is what it costs to hide each; for so many seconds the best set is looked for. Without, the same
+    cells are found each time.
     """
     with needing("tables", "hiding cells"):
         import scipy.optimize  # noqa: F401 (says in one line that it is missing)
     shape, hidden = hidden.shape, hidden.ravel()
     balance = _balance(shape)
-    if len(moves) * hidden.size <= EXACT:
-        hidden = _best(balance, cost, hidden, moves, limits)
+    if seconds and len(moves) * hidden.size <= EXACT:
+        hidden = _best(balance, cost, hidden, moves, seconds)
     for move in moves:
         hidden = _safe(balance, cost, hidden, move)
     return hidden.reshape(shape)
@@ -97,7 +98,7 @@ def _balance(shape: tuple[int, ...]) -> Any:
     return scipy.sparse.vstack([by_row, by_column], format="csr")
 
 
-def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], limits: Mapping[str, Any]) -> Mask:
+def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], seconds: float) -> Mask:
     """The cheapest set that allows all moves, or the best that was found in time: at least what was `hidden`.
 
     Variables: whether each cell is hidden; for each move, how each cell changes, at most 1 up and its room down.
@@ -127,7 +128,7 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], limit
             scipy.optimize.LinearConstraint(upwards.tocsr(), -np.inf, 0),
             scipy.optimize.LinearConstraint(downwards.tocsr(), -np.inf, 0),
         ],
-        options=dict(limits),
+        options={"time_limit": seconds},
     )
     if found.x is None:
         return hidden
