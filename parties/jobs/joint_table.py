@@ -66,6 +66,8 @@ class JointTable(BySchema):
         task = cls.planned(settings)
         if party == 0 and (lacking := task.lacking()):
             raise InputError(lacking)
+        if task.layout.noise is None and task.settings.out is None:
+            raise InputError("--out is missing: the sealed table is a file, to be given to who can open it")
         counts, _ = task.rows_in_file(task.schema, task.layout.target)
         remarks = ["no budget is kept by this command: what it spends is yours to add up; a node keeps a budget"]
         return task, task.layout.own_numbers(counts), remarks if task.layout.noise is not None else []

@@ -350,6 +350,7 @@ WRONG: list[tuple[str, str]] = [
     ("--by county --to mine.csv", "no readable certificate"),
     ("--by county --to no.crt", "no.crt: there is no such file"),
     ("--by county --to analyst.crt --out analyst.crt", "analyst.crt"),
+    ("--by county --to analyst.crt", "--out is missing: the sealed table is a file"),
 ]
 
 
