@@ -15,8 +15,8 @@ from tests.support.processes import Processes
 COUNTIES = {"A": (9, 1, 8), "B": (7, 12, 6), "C": (8, 9, 30)}
 BENEFITS = ("low", "middle", "high")
 SCHEMA = f"[attributes]\ncounty = {list(COUNTIES)}\nbenefit = {list(BENEFITS)}\n"
-QUESTION = ["--schema", "schema.toml", "--by", "county", "--across", "benefit", "--against", "public"]
-TO = ["--to", "analyst.crt"]
+QUESTION = ["--schema", "schema.toml", "--by", "county", "--across", "benefit", "--to", "analyst.crt"]
+QUESTION += ["--against", "public"]
 
 
 def table(party: int) -> str:
@@ -40,18 +40,7 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
 def test_an_analyst_reads_what_neither_party_can(processes: Processes) -> None:
     assert processes.run("identity", "create", "analyst").code == 0
     left, right = (
-        [
-            "publish",
-            "joint-table",
-            "--data",
-            f"{n}.csv",
-            *QUESTION,
-            *TO,
-            "--out",
-            f"{n}.sealed",
-            "--report",
-            f"{n}.cost",
-        ]
+        ["publish", "joint-table", "--data", f"{n}.csv", *QUESTION, "--out", f"{n}.sealed", "--report", f"{n}.cost"]
         for n in "ab"
     )
     ends = processes.pair(left, right)  # type: ignore[arg-type]
@@ -61,7 +50,7 @@ def test_an_analyst_reads_what_neither_party_can(processes: Processes) -> None:
     assert (place / "a.sealed").read_bytes() == (place / "b.sealed").read_bytes()
     cost = json.loads((place / "a.cost").read_text())["total"]
     hidden = str("".join(json.loads((place / "a.sealed").read_text())["hidden"]).count("1"))
-    estimate = processes.run(*["estimate", "publish-joint-table", *QUESTION, *TO, "--hidden", hidden, "--json"])
+    estimate = processes.run(*["estimate", "publish-joint-table", *QUESTION, "--hidden", hidden, "--json"])
     assert estimate.code == 0, estimate.err
     assert f"{cost['bytes_sent']}" in estimate.out
     opened = processes.run("publish", "open", "a.sealed", "b.sealed", "--key", "analyst.key", "--out", "t.csv")

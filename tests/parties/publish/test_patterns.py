@@ -48,6 +48,15 @@ def test_county_table(zeros: str) -> None:
         assert ranges(grid, alone)[3, 6] == pytest.approx((2, 2))
 
 
+def test_a_small_total_goes_down_with_what_it_is_the_sum_of() -> None:
+    grid = with_totals(np.array([[0, 0, 5, 0], [1, 0, 20, 20]]))
+    hidden = hide_by_pattern(pattern([grid, 0 * grid], 6, "public", "hidden"), 6, False)
+    assert not hidden.all()
+    low, high = ranges(grid, hidden)[0, 4]  # if each cell were only safe by itself, 4 or more
+    assert low < 1e-6
+    assert high > 6 - 1e-6
+
+
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[list[Any], int, str, str]:
     shape = draw(st.sampled_from([(2, 1), (4, 1), (2, 2), (3, 2), (3, 4)]))
