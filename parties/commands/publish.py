@@ -15,6 +15,7 @@ from parties import console, files
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, json_option
 from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_open import open_command
 from parties.commands.publish_table import table_command
 from parties.text import listed
 from smc.errors import InputError
@@ -35,6 +36,7 @@ def group() -> None:
 publish_pseudonyms.add_to(group)
 publish_masks.add_to(group)
 group.add_command(table_command)
+group.add_command(open_command)
 
 
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")

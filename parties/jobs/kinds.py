@@ -44,6 +44,10 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "Learn a naive Bayes classifier, with noise.",
     ),
     "publish-joint": ("parties.jobs.publish_joint:PublishJoint", "Find one recoding for the rows of both parties."),
+    "publish-joint-table": (
+        "parties.jobs.joint_table:JointTable",
+        "Make a table of both parties' rows, small cells hidden.",
+    ),
 }
 GROUPS = {  # a kind GROUP-X is `smc GROUP X`
     "release": "Ask for numbers and models with noise: differential privacy.",

@@ -203,6 +203,20 @@ PUBLIC = {
         recode=("wind", "rain"),
         k=5,
     ),
+    "publish-joint-table": fields(
+        {
+            "across": st.sampled_from(["play", "wind"]),
+            "sum": st.just("hours"),
+            "threshold": st.integers(3, 10),
+            "against": st.sampled_from(["peer", "public"]),
+            "zeros": st.sampled_from(["hidden", "shown"]),
+            "adjacency": st.sampled_from(["add-remove", "replace"]),
+            "max_rows": st.integers(10, 100_000),
+        },
+        table="days",
+        by="rain",
+        epsilon=0.5,
+    ),
 }
 JOBS = st.sampled_from(sorted(PUBLIC)).flatmap(
     lambda name: st.tuples(
@@ -360,6 +374,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "release-top": {"table": "days", "of": "rain", "epsilon": 1},
     "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "publish-joint": {"table": "days", "recode": ["wind", "rain"], "k": 5},
+    "publish-joint-table": {"table": "days", "by": "rain", "epsilon": 1},
 }
 NOISY = [name for name in GOOD if name.startswith("release-") and "epsilon" in GOOD[name]]
 WRONG_NUMBERS = (-1, 10**100, 1.0, True, "1", [1], {})
@@ -420,6 +435,13 @@ WRONG = [
     ),
     *(("publish-joint", {"recode": value}, "recode") for value in ([], ["hail"], ["wind", "wind"], "wind", None)),
     *(("publish-joint", {"keep": value}, "keep") for value in ([], ["hail"], ["wind"], "play")),
+    *(("publish-joint-table", {"by": value}, "by") for value in ("hail", "", ["rain"], 1, None)),
+    *(("publish-joint-table", {"across": value}, "across") for value in ("hail", "", ["wind"], 1)),
+    *(("publish-joint-table", {"sum": value}, "sum") for value in ("hail", "", ["hours"], 1)),
+    *(("publish-joint-table", {"threshold": value}, "threshold") for value in (0, 2, 101, *WRONG_NUMBERS)),
+    *(("publish-joint-table", {"zeros": value}, "zeros") for value in ("gone", 1, None)),
+    *(("publish-joint-table", {"epsilon": value}, "epsilon") for value in (0, -1, 17.0, True, "1", None)),
+    *(("publish-joint-table", {"epsilon": None, "analyst": value}, "analyst") for value in ("QUJD", "?", "", 1)),
     *(("publish-joint", {"k": value}, "k") for value in (0, 101, *WRONG_NUMBERS)),
     *(("publish-joint", {"against": value}, "against") for value in ("nobody", 1, None)),
     *(("publish-joint", {"max_rows": value}, "max-rows") for value in (0, 2**31 + 1, *WRONG_NUMBERS)),
