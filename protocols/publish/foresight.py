@@ -62,8 +62,6 @@ def costliest(lattice: Lattice) -> Node:
     def work(height: int) -> int:
         found = heights.towards(lattice, height)
         asked = [heights.asked(lattice, found.first(i)) for i in range(len(found.answers))]
-        if len(lattice.heights[height]) > 1:
-            asked.append(height)
         nodes = [node for h in asked if h is not None for node in lattice.heights[h]]
         return len(nodes) if lattice.most is None else sum(map(lattice.possible, nodes))
 

@@ -109,17 +109,18 @@ def levels(
     tell = progress or (lambda step: None)
     if not found.steps:
         admit(engine, problem, own, names)
+    places: dict[int, Bits] = {}
     while (height := asked(lattice, found)) is not None:
         tell(Asking(len(lattice.heights[height]), found))
         with engine.session.phase(f"height {height}"):
-            may, _ = _first(engine, task, own, height)
+            may, places[height] = _first(engine, task, own, height)
             found = replace(found, answers=(*found.answers, bool(engine.reveal(may)[0][0, 0])))
     node = found.node
     if node is None:
         height, _ = bounds(lattice, found)
         tell(Asking(len(lattice.heights[height]), found))
         with engine.session.phase("levels"):
-            node = _node(engine, task, own, height)
+            node = _node(engine, task, own, height, places.get(height))
             found = replace(found, node=node)
     if problem.against == "public" and found.published is None:
         tell(Asking(1, found))
@@ -128,12 +129,13 @@ def levels(
     return found
 
 
-def _node(engine: Engine, task: FullDomain, own: OwnRows, height: int) -> Node:
-    """The first node of a height that will do, opened; there is one."""
+def _node(engine: Engine, task: FullDomain, own: OwnRows, height: int, place: Bits | None) -> Node:
+    """The first node of a height that will do, opened; there is one. Its place is known if this run has asked there."""
     nodes = task.lattice.heights[height]
     if len(nodes) == 1:
         return nodes[0]
-    _, place = _first(engine, task, own, height)
+    if place is None:
+        _, place = _first(engine, task, own, height)
     return read(task.lattice, height, engine.reveal(place)[0])
 
 
