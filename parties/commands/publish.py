@@ -157,6 +157,9 @@ def apply_command(
     files.check_outputs(outputs, [recoding_file, *_paths(data)])
     report = apply(load(recoding_file), data, table, out, max_suppressed)
     _tell(report, out.name, report_file, page_file, as_json)
+    if "unchecked" in report:
+        why = "a party alone cannot count both parties' rows"
+        console.err.print(f"recoded, but not checked: {', '.join(report['unchecked'])} ({why})")
     console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
 
 

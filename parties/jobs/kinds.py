@@ -44,6 +44,10 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "Learn a naive Bayes classifier, with noise.",
     ),
     "publish-joint": ("parties.jobs.publish_joint:PublishJoint", "Find one recoding for the rows of both parties."),
+    "publish-lattice": (
+        "parties.jobs.publish_lattice:PublishLattice",
+        "Find one level of public hierarchies for the rows of both parties.",
+    ),
 }
 GROUPS = {  # a kind GROUP-X is `smc GROUP X`
     "release": "Ask for numbers and models with noise: differential privacy.",
