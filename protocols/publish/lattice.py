@@ -46,7 +46,7 @@ from protocols.publish.suppression import (
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 
-MAX_CLASSES = 1 << 14
+MOST_POSSIBLE = 1 << 25  # possible classes of all nodes of a height: half a gigabyte of counts
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class FullDomain:
             raise InputError("every attribute needs a hierarchy of its values")
         if not 0 <= self.max_suppressed <= 2 * self.problem.max_rows:
             raise InputError(
-                f"at most {self.max_suppressed:,} rows shall be left out: it must be from 0 to "
+                f"max_suppressed_rows is {self.max_suppressed:,}: it must be from 0 to "
                 f"{2 * self.problem.max_rows:,}, the bound on the rows of both"
             )
         if self.max_suppressed and (models.close or models.diversity == "entropy"):
@@ -80,6 +80,13 @@ class FullDomain:
             )
         if (self.problem.against == "public") != (self.lattice.most is not None):
             raise InputError("possible classes are listed against the public, and only then")
+        if self.lattice.most is not None:
+            most = max(sum(map(self.lattice.possible, nodes)) for nodes in self.lattice.heights)
+            if most > MOST_POSSIBLE:
+                raise InputError(
+                    f"the nodes of one height have up to {most:,} possible classes, and {MOST_POSSIBLE:,} can be asked "
+                    "at once: give a smaller max_classes, fewer levels or fewer columns"
+                )
 
 
 @dataclass(frozen=True)

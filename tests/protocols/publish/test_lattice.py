@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols.publish import lattice
 from protocols.publish.foresight import costliest, with_found, with_node
 from protocols.publish.heights import NOTHING, Found, Lattice, asked, bounds, decode, encode, opened, read, towards
 from protocols.publish.lattice import Asking, FullDomain, levels
@@ -53,8 +54,8 @@ def asking(
     hierarchies: Any, number: int, k: int, against: Any, most: int = 0, others: Any = (), models: Rules = NO_RULES
 ) -> FullDomain:
     domains = tuple(len(levels[0]) for levels in hierarchies)
-    lattice = Lattice(tuple(hierarchies), 10_000 if against == "public" else None)
-    return FullDomain(Problem(domains, number, k, against, others, models), lattice, most)
+    nodes = Lattice(tuple(hierarchies), 10_000 if against == "public" else None)
+    return FullDomain(Problem(domains, number, k, against, others, models), nodes, most)
 
 
 def coded(columns: list[list[str]]) -> list[Row]:
@@ -105,7 +106,7 @@ MODELS: dict[str, tuple[dict[str, Any], Model]] = {
 }
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(hierarchies(), min_size=1, max_size=3), st.sampled_from(["public", "k", "l", "t"]), st.data())
 def test_it_is_the_first_of_the_lowest_nodes_that_leave_out_few_rows(
     trees: list[Any], name: str, data: st.DataObject
@@ -199,7 +200,7 @@ def test_nodes_with_too_many_classes_are_passed_over() -> None:
         assert bounds(part, found) == (height, height)
 
 
-def test_what_is_wrong_is_refused() -> None:
+def test_what_is_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for case, words in (
         ({"trees": (((0, 1, 2), (0, 0, 1)),)}, "a top with one group"),
         ({"trees": (((0, 1, 2), (0, 0, 1), (0, 1, 1), (0, 0, 0)),)}, "two parents"),
@@ -215,6 +216,10 @@ def test_what_is_wrong_is_refused() -> None:
             asking(fields["trees"], 9, 2, fields["against"], fields["most"], (3,), fields["models"])
     with pytest.raises(InputError, match="hierarchy of its values"):
         FullDomain(Problem((2,), 9, 2), Lattice((FLAT,)))
+    monkeypatch.setattr(lattice, "MOST_POSSIBLE", 14)
+    assert asking((FLAT, DEEP), 9, 2, "peer").lattice.most is None
+    with pytest.raises(InputError, match="up to 15 possible classes, and 14 can be asked at once"):
+        asking((FLAT, DEEP), 9, 2, "public")
     with pytest.raises(ProtocolError, match="outside its height"):
         read(Lattice((FLAT, FLAT, FLAT)), 1, np.ones((2, 1), dtype=np.uint8))
 
