@@ -100,7 +100,10 @@ class PublishJoint(Recoded):
     @property
     def is_countable(self) -> bool:
         """See `Kind.is_countable`; by what was measured."""
-        return sum(self.problem.domains) <= COUNTABLE
+        weight = 1
+        if self.settings.against == "public" and self.problem.models.any:  # decided by circuits, edge by edge
+            weight = 20 if self.settings.t < 1 or self.settings.diversity == "entropy" else 4
+        return sum(self.problem.domains) * weight <= COUNTABLE
 
     # How it is run.
 
