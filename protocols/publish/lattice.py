@@ -186,7 +186,7 @@ def _own_suppressed(task: FullDomain, own: OwnRows, node: Node) -> int:
     place: Indices = np.zeros(len(own.numbers), dtype=np.int64)
     number = 1
     for codes, sizes, level in zip(task.lattice.codes(node, own.values), task.lattice.sizes, node, strict=True):
-        if number * sizes[level] > max(1 << 20, 4 * len(place)):  # only those that occur
+        if number * sizes[level] > 4 * len(place) + 1024:  # only those that occur
             occurring, place = np.unique(place, return_inverse=True)
             number = max(1, len(occurring))
         place, number = place * sizes[level] + codes, number * sizes[level]
