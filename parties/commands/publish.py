@@ -176,6 +176,9 @@ def apply_command(
         report = apply(recoding, where, out, max_suppressed)
         log.published(where, recoding.published(), [model["model"] for model in report["models"]], out)
     _tell(report, out.name, report_file, page_file, as_json)
+    if "unchecked" in report:
+        why = "a party alone cannot count both parties' rows"
+        console.err.print(f"recoded, but not checked: {', '.join(report['unchecked'])} ({why})")
     console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
 
 

@@ -48,6 +48,10 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.joint_table:JointTable",
         "Make a table of both parties' rows, small cells hidden.",
     ),
+    "publish-lattice": (
+        "parties.jobs.publish_lattice:PublishLattice",
+        "Find one level of public hierarchies for the rows of both parties.",
+    ),
 }
 GROUPS = {  # a kind GROUP-X is `smc GROUP X`
     "release": "Ask for numbers and models with noise: differential privacy.",

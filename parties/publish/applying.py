@@ -22,7 +22,7 @@ def apply(recoding: Recoding, where: PlaceSettings, out: Path, most: float | Non
 
     What is in no class, or in one that does not fit the models by these rows alone, is left out. `InputError`, and
     nothing written, if that is more than a share of `most`, which the recoding says if nothing else does. Presence
-    needs the public table, and is not checked.
+    needs the public table, and is not checked; nor are models of both parties' rows, which the report names.
     """
     models = [model for model in recoding.made() if model.name != Presence.name]
     rows = open_rows(where)
@@ -50,4 +50,4 @@ def apply(recoding: Recoding, where: PlaceSettings, out: Path, most: float | Non
         write(rows, out, order_of(plans, rows), cells, partition, masks_of(plans))
     finally:
         rows.engine.close()
-    return report(cells, partition, models)
+    return report(cells, partition, models) | ({"unchecked": unchecked} if (unchecked := recoding.unchecked()) else {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,17 @@ CHUNK = 1 << 22  # pairs of a box and a cell that are compared at a time
 
 @dataclass(frozen=True, eq=False)
 class Recoding:
-    """The columns in order, trees as their paths; the models; and levels for all rows, or boxes for classes."""
+    """The columns in order, trees as their paths; the models; and levels for all rows, or boxes for classes.
+
+    `of_both` are models of a joint recoding that hold for both parties' rows together, so nobody can check them alone.
+    """
 
     columns: dict[str, dict[str, Any]]
     models: list[dict[str, Any]]
     max_suppressed: float
     levels: list[int] | None
     boxes: list[Box] | None
+    of_both: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def of(cls, plan: PublishPlan, levels: Sequence[int] | None, boxes: list[Box] | None) -> Recoding:
@@ -58,6 +62,10 @@ class Recoding:
     def made(self) -> list[Model]:
         """The models."""
         return [validated(ModelPlan, model).made() for model in self.models]
+
+    def unchecked(self) -> list[str]:
+        """The models that hold for both parties' rows, in words."""
+        return [validated(ModelPlan, model).made().words for model in self.of_both]
 
     def plans(self) -> dict[str, ColumnPlan]:
         """What each column is."""
@@ -113,7 +121,7 @@ class Recoding:
     def text(self) -> str:
         """The file's content."""
         boxes = None if self.boxes is None else [[_plain(span) for span in box] for box in self.boxes]
-        content = {
+        content: dict[str, Any] = {
             "smc_recoding": FORMAT,
             "columns": self.columns,
             "models": self.models,
@@ -121,6 +129,8 @@ class Recoding:
             "levels": self.levels,
             "boxes": boxes,
         }
+        if self.of_both:
+            content["of_both"] = self.of_both
         return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -137,12 +147,14 @@ def load(path: Path) -> Recoding:
             float(content["max_suppressed"]),
             content["levels"],
             None if boxes is None else [tuple(_span(span) for span in box) for box in boxes],
+            content.get("of_both", []),
         )
         number = len(found.named("quasi-identifier"))
         sizes = [len(found.levels)] if found.levels is not None else [len(box) for box in found.boxes or []]
         if any(size != number for size in sizes) or (found.levels is None) == (found.boxes is None):
             raise ValueError
         found.made()
+        found.unchecked()
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -202,6 +202,27 @@ PUBLIC = {
         table="days",
         recode=("wind", "rain"),
         k=5,
+    )
+    | fields(
+        {"t": st.sampled_from([0.1, 0.25]), "against": st.sampled_from(["peer", "public"])},
+        table="days",
+        recode=("wind", "rain"),
+        sensitive="play",
+        l=2,
+        k=5,
+    ),
+    "publish-lattice": fields(
+        {
+            "keep": st.sampled_from([("play",), ("hours", "play")]),
+            "against": st.sampled_from(["peer", "public"]),
+            "max_rows": st.integers(10, 100_000),
+            "max_suppressed_rows": st.integers(0, 20),
+            "max_classes": st.integers(1, 100),
+            "rules": st.sampled_from(["rain tree no < dry < *, some < wet < *, much < wet < *", "wind prefixes 1"]),
+        },
+        table="days",
+        recode=("wind", "rain"),
+        k=5,
     ),
     "publish-joint-table": fields(
         {
@@ -375,7 +396,9 @@ GOOD: dict[str, dict[str, Any]] = {
     "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "publish-joint": {"table": "days", "recode": ["wind", "rain"], "k": 5},
     "publish-joint-table": {"table": "days", "by": "rain", "epsilon": 1},
+    "publish-lattice": {"table": "days", "recode": ["wind", "rain"], "k": 5},
 }
+JOINT = [name for name, settings in GOOD.items() if "recode" in settings]
 NOISY = [name for name in GOOD if name.startswith("release-") and "epsilon" in GOOD[name]]
 WRONG_NUMBERS = (-1, 10**100, 1.0, True, "1", [1], {})
 WRONG = [
@@ -433,8 +456,6 @@ WRONG = [
         ("release-naive-bayes", {"columns": value}, "columns")
         for value in ([], ["wind", "play"], ["rain", "wind"], "wind")
     ),
-    *(("publish-joint", {"recode": value}, "recode") for value in ([], ["hail"], ["wind", "wind"], "wind", None)),
-    *(("publish-joint", {"keep": value}, "keep") for value in ([], ["hail"], ["wind"], "play")),
     *(("publish-joint-table", {"by": value}, "by") for value in ("hail", "", ["rain"], 1, None)),
     *(("publish-joint-table", {"across": value}, "across") for value in ("hail", "", ["wind"], 1)),
     *(("publish-joint-table", {"sum": value}, "sum") for value in ("hail", "", ["hours"], 1)),
@@ -442,10 +463,26 @@ WRONG = [
     *(("publish-joint-table", {"zeros": value}, "zeros") for value in ("gone", 1, None)),
     *(("publish-joint-table", {"epsilon": value}, "epsilon") for value in (0, -1, 17.0, True, "1", None)),
     *(("publish-joint-table", {"epsilon": None, "analyst": value}, "analyst") for value in ("QUJD", "?", "", 1)),
-    *(("publish-joint", {"k": value}, "k") for value in (0, 101, *WRONG_NUMBERS)),
-    *(("publish-joint", {"against": value}, "against") for value in ("nobody", 1, None)),
-    *(("publish-joint", {"max_rows": value}, "max-rows") for value in (0, 2**31 + 1, *WRONG_NUMBERS)),
-    *(("publish-joint", {"schema": value}, "schema") for value in ([], {"attributes": []}, SCHEMA.public(), None)),
+    *(
+        (name, {"recode": value}, "recode")
+        for name in JOINT
+        for value in ([], ["hail"], ["wind", "wind"], "wind", None)
+    ),
+    *((name, {"keep": value}, "keep") for name in JOINT for value in ([], ["hail"], ["wind"], "play")),
+    *((name, {"k": value}, "k") for name in JOINT for value in (0, 101, *WRONG_NUMBERS)),
+    *((name, {"against": value}, "against") for name in JOINT for value in ("nobody", 1, None)),
+    *((name, {"max_rows": value}, "max-rows") for name in JOINT for value in (0, 2**31 + 1, *WRONG_NUMBERS)),
+    *(
+        (name, {"schema": value}, "schema")
+        for name in JOINT
+        for value in ([], {"attributes": []}, SCHEMA.public(), None)
+    ),
+    *((name, {"l": value}, "l") for name in JOINT for value in (0.5, 2, 2.5, -1, float("inf"), "1", True, None)),
+    *((name, {"t": value}, "t") for name in JOINT for value in (0, 0.5, 1.5, float("nan"), "1", True, None)),
+    *((name, {"sensitive": value}, "sensitive") for name in JOINT for value in ("play", "hail", "wind", 1)),
+    *(("publish-lattice", {"rules": value}, "rules") for value in ("wind tree", "hail ranges 5", "", 1)),
+    *(("publish-lattice", {"max_suppressed_rows": value}, "suppressed") for value in (201, *WRONG_NUMBERS)),
+    *(("publish-lattice", {"max_classes": value}, "max-classes") for value in (0, 2**24 + 1, *WRONG_NUMBERS)),
     ("majority", {"counts": "1,2"}, "counts"),
     ("circuit", {"input": "0x1"}, "input"),
 ]
