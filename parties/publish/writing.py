@@ -20,6 +20,7 @@ from parties.publish.cells import Cells, Counts
 from parties.publish.hierarchy import Codes
 from parties.publish.masks import MaskPlan, cell
 from parties.publish.partition import SUPPRESSED, Partition
+from parties.publish.randomness import private
 from parties.publish.reading import encode, require, text_of
 from parties.sources.opened import Rows
 from parties.tables.delimited import MISSING
@@ -52,7 +53,7 @@ def write(
     labels = [pa.array([box[i].label for box in partition.boxes], pa.string()) for i in range(len(quasi))]
     assigned = _Assigned(cells, partition)
     written = 0
-    mixed = np.random.default_rng()
+    mixed = private()
     with files.replacing(path) as stream, writer_of(path, stream, order) as writer:
         for batch in rows.engine.batches(query):
             classes = assigned.next([batch.column(i) for i in range(len(texts))], rows.engine.place)

@@ -98,7 +98,7 @@ class DuckDb(Database):
         return self.backend.raw_sql(sql).fetchall()
 
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
-        for batch in self.backend.raw_sql(sql).fetch_record_batch(BATCH):
+        for batch in self.backend.raw_sql(sql).to_arrow_reader(BATCH):
             yield pa.Table.from_batches([batch]).rename_columns(list(names))
 
 
