@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from parties.publish.cells import Cells
-from parties.publish.classes import layout_of
+from parties.publish.classes import Classes, layout_of
 from parties.publish.closeness import TCloseness
 from parties.publish.diversity import EntropyLDiversity, LDiversity
 from parties.publish.fulldomain import Search
@@ -19,9 +20,11 @@ from parties.publish.mondrian import mondrian
 from parties.publish.partition import Partition, at_node, certainty, tightened
 from parties.publish.presence import Presence
 from parties.publish.rules import Rule, hierarchy
+from parties.publish.space import Space
 from parties.publish.topdown import topdown
 from smc.errors import InputError
-from tests.support.anonymity import cells_of, flat, tables
+from tests.support.anonymity import cells_of, flat, rows_of, tables
+from tests.support.plain_mondrian import plain_mondrian
 
 MODELS = st.sampled_from(
     [
@@ -78,6 +81,54 @@ def test_numbers(algorithm: str, points: list[tuple[int, int]], k: int) -> None:
 
 def _points(found: Partition, place: int) -> list[int]:
     return found.cells[found.classes == place].tolist()
+
+
+@st.composite
+def points(draw: st.DrawFn) -> tuple[Cells, list[bool], bool]:
+    """Random cells, the first columns numbers in any order, the last a hierarchy; or with a public table."""
+    if draw(st.booleans()):
+        cells = draw(tables(60, public=True))
+        return cells, [False] * len(cells.hierarchies), True
+    trees, n = draw(tables(60)), draw(st.integers(0, 2))
+    rows, columns = rows_of(trees), []
+    for i in range(n):
+        numbers = draw(st.lists(st.integers(-9, 9), min_size=len(rows), max_size=len(rows)))
+        columns.append((flat(f"n{i}", numbers), [str(x) for x in numbers]))
+    hierarchies = [*trees.hierarchies, *trees.sensitive_hierarchies]
+    texts = [(h, [h.values[row[i]] for row in rows]) for i, h in enumerate(hierarchies)]
+    return cells_of([*columns, *texts[:-1]], texts[-1:]), [True] * n + [False] * len(trees.hierarchies), False
+
+
+@pytest.mark.parametrize("pieces", [1, 1 << 18])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=points(), models=MODELS, relaxed=st.booleans())
+def test_many_boxes_at_a_time_are_cut_as_each_alone(
+    monkeypatch: pytest.MonkeyPatch, pieces: int, table: tuple[Cells, list[bool], bool], models: Any, relaxed: bool
+) -> None:
+    """Also if only one box is cut at a time."""
+    cells, numeric, public = table
+    if public:
+        models, relaxed = [*models, Presence(0, 0.9)], False
+    monkeypatch.setattr("parties.publish.mondrian.PIECES", pieces)
+    if not fitting(counted_whole(cells, models), models).all():
+        return
+    found = mondrian(cells, models, numeric, relaxed)
+    expected = Space(cells, models, numeric).around(plain_mondrian(cells, models, numeric, relaxed))
+    assert _said(found) == _said(expected)
+
+
+def counted_whole(cells: Cells, models: list[Model]) -> Classes:
+    space = Space(cells, models, [False] * len(cells.hierarchies))
+    return space.of_parts([space.whole])
+
+
+def _said(found: Partition) -> list[Any]:
+    """What the classes say and which cells are in them, in no order."""
+    public = found.public.tolist() if found.public is not None else [None] * len(found.boxes)
+    pieces: list[Any] = [[box, public[i], []] for i, box in enumerate(found.boxes)]
+    for cell, place, count in zip(found.cells.tolist(), found.classes.tolist(), found.counts.tolist(), strict=True):
+        pieces[place][2].append((cell, count))
+    return sorted(pieces, key=repr)
 
 
 @settings(deadline=None)
