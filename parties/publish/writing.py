@@ -21,9 +21,8 @@ from parties.publish.hierarchy import Codes
 from parties.publish.masks import MaskPlan, cell
 from parties.publish.partition import SUPPRESSED, Partition
 from parties.publish.randomness import private
-from parties.publish.reading import encode, require, text_of
+from parties.publish.reading import cell_of, encode, require, spelled
 from parties.sources.opened import Rows
-from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 PARQUET = ".parquet"
@@ -46,7 +45,7 @@ def write(
     sensitive = [h.column for h in cells.sensitive_hierarchies]
     require(rows, order)
     kept = [name for name in order if name not in quasi]
-    texts = [_cell(rows, name).as_(f"c{i}") for i, name in enumerate([*quasi, *sensitive])]
+    texts = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate([*quasi, *sensitive])]
     others = [cell(rows, name, masks.get(name)).as_(f"o{i}") for i, name in enumerate(kept)]
     query = exp.Select().select(*texts, *others).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(kept)}
@@ -71,15 +70,6 @@ def write(
     return written
 
 
-def _cell(rows: Rows, name: str) -> exp.Expr:
-    """A column's text; what is text already is spelled here, each value once a batch and not once a row."""
-    return exp.column(name, quoted=True) if rows.types[name].is_string() else text_of(rows, name)
-
-
-def _spelled(text: str | None) -> str:
-    return (text or "").strip() or MISSING
-
-
 class _Assigned:
     """Gives each row its class: of equal rows as many to each class as the partition says, in the order they come."""
 
@@ -97,7 +87,7 @@ class _Assigned:
         coded = []
         for column, index in zip(columns, self._indices, strict=True):
             values, codes = encode(column)
-            coded.append(np.array([index.get(_spelled(value), -1) for value in values], dtype=np.int32)[codes])
+            coded.append(np.array([index.get(spelled(value), -1) for value in values], dtype=np.int32)[codes])
         cells = self._finder.find(np.stack(coded))
         if (cells < 0).any():
             raise _changed(place)
