@@ -12,14 +12,16 @@ from parties.publish.models import fitting
 from parties.publish.presence import Presence
 from parties.publish.reading import in_order, recode, texts
 from parties.publish.recoding import Recoding
-from parties.publish.writing import write
+from parties.publish.storing import put
 from parties.settings import validated
 from parties.sources import PlaceSettings, open_rows
 from smc.errors import InputError
 
 
-def apply(recoding: Recoding, source: str, table: str | None, out: Path, most: float | None = None) -> dict[str, Any]:
-    """Write the rows of a source, recoded; returns the report on them.
+def apply(
+    recoding: Recoding, source: str, table: str | None, out: Path | str, most: float | None = None
+) -> dict[str, Any]:
+    """Write the rows of a source, recoded, to a file or a table of its database; returns the report on them.
 
     What is in no class, or in one that does not fit the models by these rows alone, is left out. `InputError`, and
     nothing written, if that is more than a share of `most`, which the recoding says if nothing else does. Presence
@@ -48,7 +50,7 @@ def apply(recoding: Recoding, source: str, table: str | None, out: Path, most: f
                 f"and at most a share of {most:.4g} may be; nothing was written"
             )
         plans = recoding.plans()
-        write(rows, out, order_of(plans, rows), cells, partition, masks_of(plans))
+        put(rows, out, order_of(plans, rows), cells, partition, masks_of(plans))
     finally:
         rows.engine.close()
     return report(cells, partition, models)

@@ -90,7 +90,7 @@ class _Assigned:
             coded.append(np.array([index.get(spelled(value), -1) for value in values], dtype=np.int32)[codes])
         cells = self._finder.find(np.stack(coded))
         if (cells < 0).any():
-            raise _changed(place)
+            raise changed(place)
         order = np.argsort(cells, kind="stable")
         ranked = cells[order]
         starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]])) if len(ranked) else order
@@ -100,14 +100,14 @@ class _Assigned:
         ranks += self._seen[cells]
         self._seen[ranked[starts]] += lengths
         if (ranks >= self._counts[cells]).any():
-            raise _changed(place)
+            raise changed(place)
         found: Counts = self._classes[np.searchsorted(self._ends, self._before[cells] + ranks, side="right")]
         return found
 
     def finish(self, place: str) -> None:
         """`InputError` unless all rows have come."""
         if (self._seen != self._counts).any():
-            raise _changed(place)
+            raise changed(place)
 
 
 class _Finder:
@@ -141,7 +141,8 @@ class _Finder:
         return np.where(known & (self._keys[places] == keys), self._order[places], -1)
 
 
-def _changed(place: str) -> InputError:
+def changed(place: str) -> InputError:
+    """That a source's rows are not those that were counted."""
     return InputError(f"{place}: the rows changed while they were published; nothing was written")
 
 
