@@ -142,6 +142,8 @@ def anonymise_command(
 @OUT
 @INTO
 @click.option("--max-suppressed", type=click.FloatRange(0, 1), help="The share that may be left out  [as recoded]")
+@click.option("--public", metavar="SOURCE", help="For presence: a table of all who could be among these rows.")
+@click.option("--public-table", metavar="NAME", help="Which table of it, if it is a database.")
 @REPORT
 @PAGE
 @json_option
@@ -152,6 +154,8 @@ def apply_command(
     out: Path | None,
     into: str | None,
     max_suppressed: float | None,
+    public: str | None,
+    public_table: str | None,
     report_file: Path | None,
     page_file: Path | None,
     as_json: bool,
@@ -159,11 +163,15 @@ def apply_command(
     """Recode later rows as earlier ones, and check them again: what does not fit is left out, up to the bound."""
     from parties.publish.applying import apply
     from parties.publish.recoding import load
+    from parties.settings import validated
+    from parties.sources import PlaceSettings
 
     target = _target(out, into)
     outputs = {"--out": out, "--report": report_file, "--page": page_file}
-    files.check_outputs(outputs, [recoding_file, *_paths(data)])
-    report = apply(load(recoding_file), data, table, target, max_suppressed)
+    files.check_outputs(outputs, [recoding_file, *_paths(data), *(_paths(public) if public else [])])
+    place = validated(PlaceSettings, {"source": data, "table": table})
+    register = validated(PlaceSettings, {"source": public, "table": public_table}) if public else None
+    report = apply(load(recoding_file), place, target, max_suppressed, register)
     _tell(report, out.name if out else str(into), report_file, page_file, as_json)
     _written(into, outputs.values())
 

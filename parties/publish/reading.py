@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -160,16 +160,11 @@ def read(
     )
     if others is None or public is None:
         return cells
-    known = recode(others, made[: len(quasi)])
-    if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, known.T.tolist())):
-        raise InputError(
-            f"{public.engine.place}: {len(missing)} of the table's combinations are not in this public table"
-        )
-    return Cells(
-        cells.hierarchies,
-        cells.sensitive_hierarchies,
-        cells.quasi,
-        cells.sensitive,
-        cells.counts,
-        (known, others.counts),
-    )
+    return with_public(cells, recode(others, made[: len(quasi)]), others.counts, public.engine.place)
+
+
+def with_public(cells: Cells, codes: Codes, counts: Counts, place: str) -> Cells:
+    """The cells with those of the public table. `InputError` if somebody is not in it."""
+    if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, codes.T.tolist())):
+        raise InputError(f"{place}: {len(missing)} of the table's combinations are not in this public table")
+    return replace(cells, public=(codes, counts))
