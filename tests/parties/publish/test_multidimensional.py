@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from parties.publish.anonymising import recoded_locally
 from parties.publish.cells import Cells
 from parties.publish.classes import Classes, layout_of
 from parties.publish.closeness import TCloseness
@@ -17,7 +18,7 @@ from parties.publish.diversity import EntropyLDiversity, LDiversity
 from parties.publish.fulldomain import Search
 from parties.publish.models import KAnonymity, Model, fitting
 from parties.publish.mondrian import mondrian
-from parties.publish.partition import Partition, at_node, certainty, tightened
+from parties.publish.partition import Partition, at_node, certainty
 from parties.publish.presence import Presence
 from parties.publish.rules import Rule, hierarchy
 from parties.publish.space import Space
@@ -171,7 +172,7 @@ def test_five_rows_of_lesson_6() -> None:
     assert found.suppressed == 1
     classes = search.rollup.classes(found.node)
     partition = at_node(cells, search.rollup, found.node, fitting(classes, [KAnonymity(2)]))
-    local = tightened(cells, partition)
+    local = recoded_locally(cells, partition, [KAnonymity(2)], "flash", "class-size")
     texts = {" ".join(span.label for span in box) for box in local.boxes}
     assert texts == {"*/1/79 person 5****", "*/*/8* male 022**"}
     suppressed = [int(cell) for cell, place in zip(local.cells, local.classes, strict=True) if place < 0]
@@ -179,6 +180,31 @@ def test_five_rows_of_lesson_6() -> None:
     before, after = certainty(cells, partition), certainty(cells, local)
     assert all(after[name] <= before[name] for name in before)
     assert sum(after.values()) < sum(before.values())
+
+
+@settings(deadline=None)
+@given(tables(), MODELS, st.floats(0, 1))
+def test_what_is_left_is_recoded_locally(cells: Cells, models: list[Model], share: float) -> None:
+    """By k-anonymity alone, as long as k rows are left; what was published before stays as it was."""
+    try:
+        found = Search(cells, models, int(share * cells.rows)).best()
+    except InputError:
+        return
+    search = Search(cells, models)
+    fits = fitting(search.rollup.classes(found.node), models)
+    before = at_node(cells, search.rollup, found.node, fits)
+    after = recoded_locally(cells, before, models, "flash", "discernibility")
+    published = before.classes >= 0
+    assert after.classes[published].tolist() == before.classes[published].tolist()
+    assert after.suppressed <= before.suppressed
+    layout = layout_of(cells)
+    assert fitting(after.count(cells, layout), models).all()
+    for cell, place in zip(after.cells.tolist(), after.classes.tolist(), strict=True):
+        if place >= 0:
+            for h, column, span in zip(cells.hierarchies, cells.quasi, after.boxes[place], strict=True):
+                assert span.holds(h, h.values[column[cell]])
+    if models == [KAnonymity(2)]:
+        assert after.suppressed < 2
 
 
 def test_classes_that_overlap_bound_no_presence() -> None:
