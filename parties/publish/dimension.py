@@ -7,17 +7,14 @@ of a box tell how wide it is, and which group holds it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.publish.boxes import Boxes
 from parties.publish.cells import Cells
 from parties.publish.hierarchy import Codes, Hierarchy
 from parties.publish.partition import Span, range_of
-
-if TYPE_CHECKING:
-    from parties.publish.mondrian import Boxes
 
 Measure = NDArray[np.float64]
 
