@@ -56,7 +56,7 @@ bench-private: $(STAMP)
 	$(BIN)/python -m benchmarks.private_trees --out benchmarks/results $(if $(MORE),--more $(MORE))
 
 bench-publish: $(STAMP)
-	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --out benchmarks/results/publishing.json
+	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --rows 10000000 --out benchmarks/results/publishing.json
 
 bench-local: $(STAMP)
 	$(BIN)/python -m benchmarks.local --out benchmarks/results/local.json

@@ -15,6 +15,7 @@ from parties import files
 from parties.publish.ciphers import pad, read, spell, unpad
 from parties.publish.keyring import HANDLE_BYTES, ColumnKey, Keyring, Subject
 from parties.publish.masks import cell
+from parties.publish.randomness import private
 from parties.publish.reading import encode, require, text_of
 from parties.publish.settings import PublishPlan
 from parties.publish.writing import writer_of
@@ -162,7 +163,7 @@ def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path) -> Wri
     selected += [column.as_(f"o{i}") for i, column in enumerate(shown.values())]
     query = exp.Select().select(*selected).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(texts)}
-    mixed, written = np.random.default_rng(), 0
+    mixed, written = private(), 0
     with files.replacing(out) as stream, writer_of(out, stream, order) as writer:
         for batch in rows.engine.batches(query):
             made = {}

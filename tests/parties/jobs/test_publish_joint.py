@@ -19,6 +19,7 @@ from parties.publish.hierarchy import build
 from parties.publish.models import KAnonymity
 from parties.publish.mondrian import mondrian as own_mondrian
 from parties.publish.recoding import load
+from parties.sources import PlaceSettings
 from parties.tables.schema import Schema
 from protocols.publish.cuts import Cut, Cuts, final_boxes
 from protocols.publish.mondrian import mondrian
@@ -99,9 +100,9 @@ def test_the_recoding_carries_what_its_classes_keep(
     (tmp_path / "rows.csv").write_text("age,end,town\n" + "".join(",".join(row) + "\n" for row in rows))
     if against == "peer" and fields:  # the first class has one value only
         with pytest.raises(InputError, match=r"[59] of 9 rows would have to be left out \(they do not satisfy .*end"):
-            apply(recoding, str(tmp_path / "rows.csv"), None, tmp_path / "out.csv")
+            apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv")
         return
-    report = apply(recoding, str(tmp_path / "rows.csv"), None, tmp_path / "out.csv")
+    report = apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv")
     assert report["rows"] == 9
     assert report.get("unchecked", []) == both
 
