@@ -50,7 +50,7 @@ class ClusterSettings(DrawnSettings):
     parts: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] | None = public(
         None, "Parts", "Of the grid: parts of each column", none="by epsilon and the row bound"
     )
-    iterations: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(
+    iterations: Annotated[int, Field(strict=True, ge=1, le=20)] | None = public(
         None, "Iterations", "In-process: so many rounds", none=f"{ROUNDS}"
     )
     shares: Literal["growing", "even"] | None = public(
