@@ -26,6 +26,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.tables.schema import Schema
+    from protocols.release.clusters import Rounds
     from smc.engines import Engine
 
 ROUNDS, GROWTH = 4, Fraction(3, 2)
@@ -242,7 +243,7 @@ class Cluster(Release):
 
     def run(self, engine: Engine, data: Any, start: State, told: Told) -> list[int]:
         """See `Kind.run`; `data` are this party's own numbers. A step is a round."""
-        from protocols.release.clusters import Rounds, noisy_lloyd
+        from protocols.release.clusters import noisy_lloyd
 
         if self.on_grid:
             told(Step(0, self.own_count, start, f"adding noise to {self.own_count:,} cells"))
@@ -253,11 +254,12 @@ class Cluster(Release):
             told(Step(len(opened), self.own_count, list(chain(*opened)) or None, words))
 
         laws = [None if part.noise is None else part.noise.law(part.numbers) for part in self.rounds]
-        width, before = self.rounds[0].width, self._rounds(start or ())
+        width, before = self.rounds[0].width, self.split(start or ())
         found = noisy_lloyd(engine, data[:, :-1], data[:, -1], self.k, laws, self.least, width, tell, before)
         return list(chain(*found))
 
-    def _rounds(self, state: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    def split(self, state: Sequence[int]) -> Rounds:
+        """The opened numbers of each round."""
         size = self.own_count
         return tuple(tuple(state[start : start + size]) for start in range(0, len(state), size))
 
@@ -287,7 +289,7 @@ class Cluster(Release):
         else:
             from protocols.release.clusters import centroids
 
-            opened = self._rounds(state)
+            opened = self.split(state)
             places = centroids(self.k, len(self.axes), opened, self.least)
             rows = np.array([min(max((n + UNIT // 2) // UNIT, 0), most) for n in opened[-1][:: len(self.axes) + 1]])
         about: Document = {"method": self.settings.method}
