@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish bench-release \
-	bench-blurring bench-local counting cost pictures proto clean
+	bench-blurring bench-local counting cost pictures proto clean bench-clusters
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -69,6 +69,9 @@ bench-release: $(STAMP)
 
 bench-blurring: $(STAMP)
 	$(BIN)/python -m benchmarks.blurring --out benchmarks/results
+
+bench-clusters: $(STAMP)
+	$(BIN)/python -m benchmarks.clusters --out benchmarks/results
 
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto

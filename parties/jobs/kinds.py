@@ -43,6 +43,7 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.release.naive_bayes:NaiveBayes",
         "Learn a naive Bayes classifier, with noise.",
     ),
+    "cluster": ("parties.jobs.release.cluster:Cluster", "Find clusters of the rows of both parties, with noise."),
     "publish-joint": ("parties.jobs.publish_joint:PublishJoint", "Find one recoding for the rows of both parties."),
     "publish-joint-table": (
         "parties.jobs.joint_table:JointTable",

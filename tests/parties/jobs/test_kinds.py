@@ -193,6 +193,14 @@ PUBLIC = {
             "delta": st.sampled_from([1e-9, 1e-7]),
         }
     ),
+    "cluster": noisy(columns=("hours",), bounds=("0:5",), k=2)
+    | noisy(
+        {"iterations": st.integers(1, 9), "shares": st.sampled_from(["even", "growing"])},
+        columns=("hours",),
+        bounds=("-1.5:2",),
+        k=3,
+        method="in-process",
+    ),
     "publish-joint": fields(
         {
             "keep": st.sampled_from([("play",), ("hours", "play")]),
@@ -298,7 +306,7 @@ def meaning(name: str, key: str, value: Any) -> Any:
         return {
             "wind = weak and hours in ['1', 4] and play = yes": "wind = weak and hours in [1, 4] and play = yes"
         }.get(value, value.replace("'1'", "1"))
-    several = {"classes": ["majority"], **dict.fromkeys(["by", "columns", "recode", "keep"], kinds.names())}
+    several = {"classes": ["majority"], **dict.fromkeys(["by", "columns", "bounds", "recode", "keep"], kinds.names())}
     return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
 
 
@@ -326,7 +334,7 @@ PRIVATE: dict[str, dict[str, Any]] = {
     "equality": {"value": NUMBER},
     "majority": {"classes": ["p", "q"], "counts": f"{NUMBER},7"},
     "circuit": {"circuit": "adder", "input": "0xdeadbeef"},
-    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-"))},
+    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-", "cluster"))},
 }
 
 
@@ -394,12 +402,13 @@ GOOD: dict[str, dict[str, Any]] = {
     "release-median": {"table": "days", "of": "hours", "epsilon": 1},
     "release-top": {"table": "days", "of": "rain", "epsilon": 1},
     "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
+    "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
     "publish-joint": {"table": "days", "recode": ["wind", "rain"], "k": 5},
     "publish-joint-table": {"table": "days", "by": "rain", "epsilon": 1},
     "publish-lattice": {"table": "days", "recode": ["wind", "rain"], "k": 5},
 }
 JOINT = [name for name, settings in GOOD.items() if "recode" in settings]
-NOISY = [name for name in GOOD if name.startswith("release-") and "epsilon" in GOOD[name]]
+NOISY = [name for name in GOOD if name.startswith(("release-", "cluster")) and "epsilon" in GOOD[name]]
 WRONG_NUMBERS = (-1, 10**100, 1.0, True, "1", [1], {})
 WRONG = [
     *((name, {"bits": value}, "bits") for name in ("millionaires", "equality") for value in (0, 65, *WRONG_NUMBERS)),
@@ -483,6 +492,13 @@ WRONG = [
     *(("publish-lattice", {"rules": value}, "rules") for value in ("wind tree", "hail ranges 5", "", 1)),
     *(("publish-lattice", {"max_suppressed_rows": value}, "suppressed") for value in (201, *WRONG_NUMBERS)),
     *(("publish-lattice", {"max_classes": value}, "max-classes") for value in (0, 2**24 + 1, *WRONG_NUMBERS)),
+    *(("cluster", {"columns": value}, "columns") for value in ([], ["rain"], ["hail"], "hours", None)),
+    *(("cluster", {"bounds": value}, "bounds") for value in ([], ["5:0"], ["0"], ["0:x"], ["0:1", "0:1"], "0:5", None)),
+    *(("cluster", {"k": value}, "k") for value in (0, 4, 101, *WRONG_NUMBERS)),
+    *(("cluster", {"iterations": value}, "iterations") for value in (0, 5, 21, *WRONG_NUMBERS)),
+    *(("cluster", {"parts": value}, "parts") for value in (1, 10**6 + 1, *WRONG_NUMBERS)),
+    *(("cluster", {"method": value}, "method") for value in ("", "lloyd", 1, None)),
+    *(("cluster", {"shares": value}, "shares") for value in ("even", 1)),
     ("majority", {"counts": "1,2"}, "counts"),
     ("circuit", {"input": "0x1"}, "input"),
 ]
