@@ -50,6 +50,9 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
+    "regress": {
+        "alone": ("parties.commands.regress_alone:alone", "Learn one from one's own rows, with noise."),
+    },
     "release": {
         "check": (
             "parties.commands.release_check:check_command",

@@ -43,10 +43,15 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.release.naive_bayes:NaiveBayes",
         "Learn a naive Bayes classifier, with noise.",
     ),
+    "regress-joint": (
+        "parties.jobs.regress.joint:RegressJoint",
+        "Learn a linear classifier of both parties' rows, with noise.",
+    ),
     "publish-joint": ("parties.jobs.publish_joint:PublishJoint", "Find one recoding for the rows of both parties."),
 }
 GROUPS = {  # a kind GROUP-X is `smc GROUP X`
     "release": "Ask for numbers and models with noise: differential privacy.",
+    "regress": "Learn a linear classifier with noise, together or from one's own rows.",
     "publish": "Publish rows of one's own so that nobody is found in them.",
 }
 
