@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,9 @@ def alone(
 
     What is promised is of one row replaced by another; the number of rows is told.
     """
+    for name, value in (("epsilon", epsilon), ("lambda", regularisation), ("huber", huber)):
+        if math.isnan(value):
+            raise InputError(f"--{name}: must be a number")
     files.check_outputs({"--out": out, "--svg": svg}, [data, schema_file])
     schema = schemas.load(schema_file)
     label = schema.choose_target(target)

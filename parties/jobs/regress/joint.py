@@ -166,7 +166,7 @@ class RegressJoint(BySchema):
         rows = rows_of(source, self.schema, self.target, self.features)
         if rows.total < (self.settings.least_rows or 0):
             raise InputError(
-                f"there are {rows.total} rows, fewer than {self.settings.least_rows}, the agreed least_rows"
+                f"there are {rows.total} rows, fewer than {self.settings.least_rows}, the agreed bound (least_rows)"
             )
         return rows
 

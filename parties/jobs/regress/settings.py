@@ -116,9 +116,7 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
         if getattr(settings, name) is not None:
             raise InputError(f"{name}: is of gradient descent: leave it out")
     if settings.least_rows is None:
-        raise InputError(
-            "least_rows: is missing: the noise of the method output needs a public bound below either's rows"
-        )
+        raise InputError("least_rows: is missing: the method output needs a public bound below either's rows")
     more["regularisation"] = settings.regularisation or min(float(f"{0.2 / ratio:.1g}"), 1.0)
     return settings.model_copy(update=more)
 
