@@ -60,7 +60,7 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
         ),
     },
 }
-# numpy reads it when it is loaded: of linear algebra, which is not used here, it would start threads that spin.
+# numpy reads it when it is loaded: of linear algebra, which is hardly used here, it would start threads that spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 EXIT_CODES: dict[type[SmcError], int] = {InputError: 2, LinkError: 3, JobMismatchError: 4}

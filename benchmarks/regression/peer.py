@@ -15,7 +15,7 @@ import numpy as np
 from diffprivlib.models import LogisticRegression
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)  # C, the inverse of lambda n; 1 is the default
-REPEATS = 2
+REPEATS = 1
 
 
 def main(path: str, *epsilons: str) -> None:

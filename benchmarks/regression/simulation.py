@@ -17,7 +17,8 @@ from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.methods import Gradient, Output
 from parties.jobs.regress.settings import RegressSettings
 from parties.regression.losses import Logistic
-from parties.regression.perturbation import Way, perturbed
+from parties.regression.minimiser import minimise
+from parties.regression.perturbation import Way, noise, perturbed, sensitivity
 from parties.regression.rows import Rows
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -73,27 +74,35 @@ def output(made: RegressJoint) -> Fit:
     sigma = float(method.noise[0].scale)
 
     def fit(left: Rows, right: Rows, rng: np.random.Generator) -> Floats:
-        exact = _own(method, left) + _own(method, right)
+        exact = sum(np.rint(minimum(rows, method.regularisation) / method.unit) for rows in (left, right))
         opened = np.rint(exact + rng.normal(size=method.numbers) * sigma).astype(np.int64)
         return method.weights((tuple(opened.tolist()),))
 
     return fit
 
 
-_KEPT: dict[tuple[int, float], Floats] = {}
-
-
-def _own(method: Output, rows: Rows) -> Floats:
-    """A party's integers, whose minimiser is found once for all draws and epsilons of a lambda."""
-    key = id(rows), method.regularisation
-    if key not in _KEPT:
-        _KEPT[key] = method.own(rows) * method.unit
-    return np.rint(_KEPT[key] / method.unit)
-
-
 def alone(way: Way, epsilon: str, regularisation: float) -> Fit:
     """The first party, by itself."""
-    return lambda left, right, rng: perturbed(left, Logistic(), regularisation, float(epsilon), way, rng).weights
+
+    def fit(left: Rows, right: Rows, rng: np.random.Generator) -> Floats:
+        del right
+        if way == "objective":
+            return perturbed(left, Logistic(), regularisation, float(epsilon), way, rng).weights
+        scale = sensitivity(left.total, regularisation) / float(epsilon)
+        return minimum(left, regularisation) + noise(left.features.number, scale, rng)
+
+    return fit
+
+
+def minimum(rows: Rows, regularisation: float) -> Floats:
+    """A party's minimiser, found once for all epsilons."""
+    key = id(rows), regularisation
+    if key not in _KEPT:
+        _KEPT[key] = minimise(rows, Logistic(), regularisation).weights
+    return _KEPT[key]
+
+
+_KEPT: dict[tuple[int, float], Floats] = {}  # of rows that a `Split` keeps
 
 
 class Split:
