@@ -19,7 +19,7 @@ from parties.jobs.release import reading
 from parties.jobs.tabular import BySchema
 from parties.regression.features import Features
 from parties.tables.schema import Schema
-from smc.errors import InputError
+from parties.tables.unfit import UnfitError
 
 if TYPE_CHECKING:
     from parties.regression.rows import Rows
@@ -164,9 +164,11 @@ class RegressJoint(BySchema):
     def own_rows(self, source: Source) -> Rows:
         """This party's rows. `InputError` if there are fewer than was agreed on."""
         rows = rows_of(source, self.schema, self.target, self.features)
-        if rows.total < (self.settings.least_rows or 0):
-            raise InputError(
-                f"there are {rows.total} rows, fewer than {self.settings.least_rows}, the agreed bound (least_rows)"
+        least = self.settings.least_rows or 0
+        if rows.total < least:
+            agreed = f"{least}, the agreed bound (least_rows)"
+            raise UnfitError(
+                f"there are {rows.total} rows, fewer than {agreed}", kept=f"the rows are fewer than {agreed}"
             )
         return rows
 
