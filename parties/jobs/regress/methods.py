@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.settings import POINTS, RegressSettings
 from parties.jobs.release.noise import Noise, exact, gauss
-from parties.regression.features import BITS, Features
+from parties.regression.features import BITS, ONE, Features
 from parties.regression.losses import radius
 from parties.regression.minimiser import TOLERANCE, minimise
 from parties.regression.rows import SLOPE_BITS, Rows
@@ -255,8 +255,8 @@ class Output(Method):
         return found
 
     def fields(self, opened: Opened) -> Document:
-        """See `Method.fields`; sigma is of a weight of a row of norm 1."""
-        noise = self.noise[0].fields(Fraction(self.unit) / 2)
+        """See `Method.fields`; sigma is of the weight of a category."""
+        noise = self.noise[0].fields(Fraction(self.unit) / 2 * Fraction(self.features.unit, ONE))
         return {"delta": self.settings.delta, "least_rows": self.settings.least_rows, **noise}
 
 

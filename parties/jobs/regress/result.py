@@ -61,7 +61,7 @@ def about(document: Document) -> list[str]:
     if "steps" in document:
         lines[0] += f", {document['steps']} steps of rate {document['rate']:g}, clipped at {document['clip']:g}"
     if "law" in document:
-        of = "each sum of gradients" if "steps" in document else "each weight"
+        of = "each sum of gradients" if "steps" in document else "the weight of each category"
         lines.append(f"{document['law']} noise of sigma {document['sigma']:.4g} on {of}")
     if "rows" in document:
         about_ = "about " if "steps" in document else ""
@@ -81,7 +81,7 @@ def picture(document: Document) -> str:
     notes = about(document)
     if len(kept) < len(every):
         notes.append(f"the {len(kept)} greatest of {len(every)} weights")
-    bars = [{"value": reach} for _, reach in kept]
+    bars = [{"value": float(f"{reach:.3g}")} for _, reach in kept]
     title = f"What speaks for {shown(document['target'], 60)} = {shown(second, 60)}"
     return bars_svg(title, notes, [name for name, _ in kept], bars)
 

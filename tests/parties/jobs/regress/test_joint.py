@@ -107,6 +107,9 @@ def test_output_is_the_mean_of_both_minimisers(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(Noise, "law", known_noise(noise))
         found = made.method.weights(state_of(made))
         assert found == pytest.approx(exact + noise * made.method.unit / 2, abs=made.method.unit)
+    document = made.document(state_of(made))
+    sigma = float(made.method.noise[0].scale) * made.method.unit / 2 * made.features.unit / 2**14
+    assert document["sigma"] == pytest.approx(sigma)
     reach = radius(made.settings.objective, made.method.regularisation)
     assert 2 ** (made.method.width - 1) > reach / made.method.unit + 1
     moved = 2 / (40 * made.method.regularisation)
