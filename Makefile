@@ -7,8 +7,8 @@ STAMP := $(VENV)/.installed
 # As many workers as cores, four at most; a file's tests stay together, for they share their fixtures.
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish bench-release \
-	bench-blurring bench-local counting cost pictures proto clean bench-clusters
+.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
+	bench-release bench-blurring bench-local counting cost pictures proto clean bench-clusters bench-regress
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -63,6 +63,9 @@ bench-local: $(STAMP)
 
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json
+
+bench-regress: $(STAMP)
+	$(BIN)/python -m benchmarks.regression --out benchmarks/results
 
 bench-release: $(STAMP)
 	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json

@@ -51,6 +51,9 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
+    "regress": {
+        "alone": ("parties.commands.regress_alone:alone", "Learn one from one's own rows, with noise."),
+    },
     "release": {
         "check": (
             "parties.commands.release_check:check_command",
@@ -58,7 +61,7 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
         ),
     },
 }
-# numpy reads it when it is loaded: of linear algebra, which is not used here, it would start threads that spin.
+# numpy reads it when it is loaded: of linear algebra, which is hardly used here, it would start threads that spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 EXIT_CODES: dict[type[SmcError], int] = {InputError: 2, LinkError: 3, JobMismatchError: 4}

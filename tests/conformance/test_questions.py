@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from parties import cli
-from parties.bayes import Model
+from parties import cli, models
 from parties.jobs import kinds
 from parties.tables.delimited import columns
 from tests.support.nodes import Nodes, job, verified
@@ -131,7 +130,7 @@ def test_all_questions_between_two_nodes(pair: Nodes, tmp_path: Path, capsys: py
     model = tmp_path / "model.json"
     model.write_text(json.dumps(pair.a.client.result(jobs[-1]).document))
     (tmp_path / "new.csv").write_text("age,outcome\nyoung,good\nold,bad\nold,bad\n")
-    assert Model.load(model).predict(columns(tmp_path / "new.csv")) == ["good", "bad", "bad"]
+    assert models.load(model).predict(columns(tmp_path / "new.csv")) == ["good", "bad", "bad"]
     capsys.readouterr()
     assert cli.run(["predict", "--model", str(model), "--data", str(tmp_path / "new.csv"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] == 1

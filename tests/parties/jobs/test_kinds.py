@@ -201,6 +201,25 @@ PUBLIC = {
         k=3,
         method="in-process",
     ),
+    "regress-joint": st.sampled_from(["gradient", "output"]).flatmap(
+        lambda method: fields(
+            {
+                "adjacency": st.sampled_from(["add-remove", "replace"]),
+                "loss": st.sampled_from(["logistic", "huber"]),
+                "huber": st.sampled_from([0.25, 0.5]),
+                "columns": st.sampled_from([("wind", "hours"), ("hours", "rain")]),
+                "max_rows": st.integers(100, 100_000),
+            },
+            table="days",
+            method=method,
+            epsilon=1.0,
+            delta=1e-9,
+            numeric=("hours",),
+            least_rows=50,
+            **{"lambda": 0.01},
+            **({"steps": 12, "rate": 2.5, "clip": 0.5} if method == "gradient" else {}),
+        )
+    ),
     "publish-joint": fields(
         {
             "keep": st.sampled_from([("play",), ("hours", "play")]),
@@ -306,7 +325,8 @@ def meaning(name: str, key: str, value: Any) -> Any:
         return {
             "wind = weak and hours in ['1', 4] and play = yes": "wind = weak and hours in [1, 4] and play = yes"
         }.get(value, value.replace("'1'", "1"))
-    several = {"classes": ["majority"], **dict.fromkeys(["by", "columns", "bounds", "recode", "keep"], kinds.names())}
+    names = ["by", "columns", "numeric", "bounds", "recode", "keep"]
+    several = {"classes": ["majority"], **dict.fromkeys(names, kinds.names())}
     return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
 
 
@@ -334,7 +354,7 @@ PRIVATE: dict[str, dict[str, Any]] = {
     "equality": {"value": NUMBER},
     "majority": {"classes": ["p", "q"], "counts": f"{NUMBER},7"},
     "circuit": {"circuit": "adder", "input": "0xdeadbeef"},
-    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-", "cluster"))},
+    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-", "regress-", "cluster"))},
 }
 
 
