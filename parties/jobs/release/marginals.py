@@ -24,7 +24,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from protocols.counts import Counts
 
-MOST_WAYS = 3
+WAYS, MOST_WAYS = 2, 3
 SPELT = 6  # sets that are named in a sentence
 
 
@@ -60,8 +60,9 @@ class Marginals(Sums):
     def canonical(cls, settings: Any, schema: Schema) -> Marginals:
         """See `Release.canonical`: sets and columns in the schema's order."""
         if settings.sets is None:
-            chosen = {"columns": columns.ordered(settings.columns, schema), "ways": settings.ways or 2}
-            return super().canonical(settings.model_copy(update=chosen), schema)
+            chosen = settings.model_copy(update={"columns": columns.ordered(settings.columns, schema)})
+            _ = _sets(chosen)
+            return super().canonical(chosen, schema)
         if settings.columns is not None or settings.ways is not None:
             raise InputError("sets: name the marginals, or the columns and how many are counted together")
         sets = [columns.ordered(one, schema) for one in _read(settings.sets)]
@@ -109,7 +110,7 @@ class Marginals(Sums):
         """See `Release.learnt`."""
         what = listed([" and ".join(one) for one in self.sets]) if len(self.sets) <= SPELT else f"{len(self.sets)} sets"
         if len(self.sets) > SPELT:
-            what += f" of {self.settings.ways or 'some'} of the columns {listed(self.named(self.settings))}"
+            what += f" of the columns {listed(self.named(self.settings))}"
         return f"how many rows of both tables have each combination of values of {what}{self.where.words()}"
 
     def own_numbers(self, counts: Counts) -> Numbers:
@@ -156,5 +157,5 @@ def _read(text: str) -> list[tuple[str, ...]]:
 def _sets(settings: Any) -> list[tuple[str, ...]]:
     """The sets of settings in canonical form."""
     if settings.sets is None:
-        return columns.subsets(settings.columns, settings.ways)
+        return columns.subsets(settings.columns, settings.ways or WAYS)
     return _read(settings.sets)
