@@ -114,7 +114,12 @@ def _drawn(table: Table, group: NDArray[np.int64], random: np.random.Generator) 
 
 
 def fit(
-    domains: Sequence[int], targets: Sequence[Target], total: float, start: Potentials | None = None, steps: int = STEPS
+    domains: Sequence[int],
+    targets: Sequence[Target],
+    total: float,
+    start: Potentials | None = None,
+    steps: int = STEPS,
+    near: float = NEAR,
 ) -> Model:
     """The model of these marginals, one target a set of columns, from some potentials on."""
     sets = [target.columns for target in targets]
@@ -142,7 +147,7 @@ def fit(
         if loss - next_loss < 0.5 * ahead or not np.isfinite(next_loss):
             step *= SHRINKING
             continue
-        stalled = stalled + 1 if loss - next_loss <= NEAR * loss else 0
+        stalled = stalled + 1 if loss - next_loss <= near * loss else 0
         potentials, beliefs, found, loss = tried, next_beliefs, next_found, next_loss
         step *= GROWTH
         if stalled == PATIENCE:
