@@ -48,6 +48,11 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.regress.joint:RegressJoint",
         "Learn a linear classifier of both parties' rows, with noise.",
     ),
+    "release-marginals": (
+        "parties.jobs.release.marginals:Marginals",
+        "Count the values of columns together, for synthetic tables, with noise.",
+    ),
+    "synthesise": ("parties.jobs.synthesise:Synthesise", "Make rows that are like those of both parties, with noise."),
     "publish-joint": ("parties.jobs.publish_joint:PublishJoint", "Find one recoding for the rows of both parties."),
     "publish-joint-table": (
         "parties.jobs.joint_table:JointTable",
