@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# As many workers as cores, four at most; a file's tests stay together, for they share their fixtures.
+PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish bench-release \
 	bench-blurring counting cost pictures proto clean
@@ -12,7 +14,7 @@ demo: $(STAMP)
 	$(BIN)/smc demo
 
 test: lint
-	$(BIN)/pytest
+	$(PYTEST)
 
 # Neither nodes, databases, browsers nor many processes: under two minutes on two cores.
 QUICK := tests/test_help.py tests/test_layers.py tests/test_readme.py tests/test_tree_mirrors.py tests/proto \
@@ -22,7 +24,7 @@ QUICK := tests/test_help.py tests/test_layers.py tests/test_readme.py tests/test
 	$(addprefix tests/parties/node/test_, gate.py journal.py ledger.py proposal.py statement.py views.py)
 
 quick: lint
-	$(BIN)/pytest $(QUICK) $(addprefix --ignore=tests/parties/, test_signals.py web/test_browser.py commands/test_bench.py)
+	$(PYTEST) $(QUICK) $(addprefix --ignore=tests/parties/, test_signals.py web/test_browser.py commands/test_bench.py)
 
 services:
 	bash scripts/services.sh

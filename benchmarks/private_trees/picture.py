@@ -7,21 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from parties.bench.plots import DOTS_PER_INCH, STYLE
-from parties.trees.drawing import INK, MUTED, PALETTE
+from parties.pictures import INK, MUTED, PALETTE, style
 
 TITLES = {"car": "car", "house-votes-84": "house votes 84", "adult": "Adult"}
 
 
 def render(document: Mapping[str, Any]) -> dict[str, bytes]:
     """The picture as SVG and PNG, of the tables of `TITLES` that the document has; nothing if it has none."""
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     tables = {name: table for name, table in document["tables"].items() if name in TITLES}
     if not tables:
         return {}
     found: dict[str, bytes] = {}
-    with mpl.rc_context(STYLE):
+    with style(STYLE):
         figure = Figure(figsize=(3.4 * len(tables), 3.9), layout="constrained")
         panels = figure.subplots(1, len(tables), squeeze=False)[0]
         for axes, (name, table) in zip(panels, tables.items(), strict=True):

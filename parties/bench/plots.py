@@ -9,7 +9,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parties.trees.drawing import INK, MUTED, PALETTE
+from parties.pictures import INK, MUTED, PALETTE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,6 @@ PHASES = {  # in the order of the bars, with their colours
     "other": "#3A424C",
 }
 STYLE: Any = {
-    "font.size": 10,
     "axes.edgecolor": MUTED,
     "axes.labelcolor": INK,
     "axes.spines.top": False,
@@ -61,17 +60,15 @@ STYLE: Any = {
     "ytick.labelcolor": INK,
     "grid.color": "#E3E7EC",
     "legend.frameon": False,
-    "svg.hashsalt": "smc",
+    "svg.fonttype": "path",
 }
 DOTS_PER_INCH = 160
 
 
 def render(document: Mapping[str, Any]) -> dict[str, bytes]:
     """The pictures for which the document has measurements: file name to content, each as SVG and as PNG."""
-    import matplotlib as mpl
-
     found: dict[str, bytes] = {}
-    with mpl.rc_context(STYLE):
+    with style(STYLE):
         figures: dict[str, Figure] = {}
         if document.get("batches"):
             figures["batch"] = _batches(document["batches"])

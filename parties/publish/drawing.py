@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
+
+from parties.pictures import style, svg
 
 # Stand-ins for the page's colours: matplotlib knows numbers only.
 INK, RULE, LINE = "#010203", "#040506", "#070809"
@@ -13,16 +14,10 @@ PAGE = {INK: "var(--muted)", RULE: "var(--rule)", LINE: "var(--link)"}
 
 def curve_svg(points: Sequence[dict[str, Any]]) -> str:
     """The points of `dimensions.curve` as an SVG element for a page that knows the variables of `PAGE`."""
-    from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-    about_file: dict[str, Any] = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    output = io.StringIO()
-    with rc_context():
-        rcdefaults()  # whatever the user's own matplotlibrc says
-        style: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "smc", "font.size": 10, "axes.edgecolor": RULE}
-        rcParams.update(style)
+    with style({"axes.edgecolor": RULE}):
         figure = Figure(figsize=(4.2, 2.7), layout="constrained")
         figure.patch.set_alpha(0)
         axes = figure.add_subplot()
@@ -39,8 +34,7 @@ def curve_svg(points: Sequence[dict[str, Any]]) -> str:
         axes.tick_params(colors=RULE, labelcolor=INK)
         axes.grid(axis="y", color=RULE, linewidth=0.6)
         axes.set_axisbelow(True)
-        figure.savefig(output, format="svg", metadata=about_file)
-    picture = output.getvalue()
+        picture = svg(figure, Creator=None, Format=None, Type=None)
     picture = picture[picture.index("<svg") :]
     for number, name in PAGE.items():
         picture = picture.replace(number, name)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from parties.publish.drawing import curve_svg
 from parties.publish.report import attacks, figure, particulars
+from parties.templates import environment
 from parties.text import printable
 
 MEANINGS = {
@@ -25,15 +24,9 @@ MEANINGS = {
 
 @cache
 def _template() -> Any:
-    environment = Environment(
-        loader=PackageLoader("parties.publish"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"figure": figure, "printable": printable}
-    return environment.get_template("report.html")
+    templates = environment("parties.publish")
+    templates.filters |= {"figure": figure, "printable": printable}
+    return templates.get_template("report.html")
 
 
 def to_html(report: Mapping[str, Any], name: str) -> str:

@@ -7,26 +7,19 @@ igraph are imported when a picture is drawn: they would slow the start of every 
 
 from __future__ import annotations
 
-import functools
-import io
-import unicodedata
-import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from parties.pictures import INK, MUTED, PALETTE, PAPER, RULE, Measure, style, svg, text_measure
 from parties.text import printable
 from parties.trees.tree import Leaf, Node, Place, places, size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, which people with any colour vision tell apart; reused from the ninth class on
-# (every leaf also says its class).
-PALETTE = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#0072B2", "#999999")
-INK, MUTED, RULE, PAPER, QUESTION = "#101418", "#5A6572", "#9AA5B1", "#FFFFFF", "#F1F4F8"
-
+QUESTION = "#F1F4F8"
 NODE_POINTS, VALUE_POINTS, TITLE_POINTS = 10.0, 8.5, 14.0
 MARGIN = 0.35
 NODE_HEIGHT = 0.30
@@ -41,7 +34,6 @@ PAGE_WIDTH = 11.0
 LEGEND_WIDTH = 7.0  # wider only if the tree is
 LONGEST = 100  # characters shown of a name
 
-Measure = Callable[[str, float], float]  # text and size in points to width
 Point = tuple[float, float]
 Line = list[Point]
 
@@ -63,7 +55,6 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
     Leaves are coloured by class; a legend counts them. `title` stands above the tree and is the title of the
     document. Names of more than 100 characters are cut.
     """
-    from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.figure import Figure
 
     found, measure = places(tree), text_measure()
@@ -72,18 +63,14 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
     splits, leaves = _count(count.nodes - count.leaves, "split"), _count(count.leaves, "leaf", "leaves")
     about = f"predicts {_shown(target)}: {splits}, {leaves}, depth {count.depth}"
     labels = Counter(place.node.label for place in found if isinstance(place.node, Leaf))
+    # Colours are reused from the ninth class on; every leaf also says its class.
     colours = {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(sorted(labels))}
     legend = [(_shown(label) + f" ({labels[label]})", colours[label]) for label in colours]
 
     heading = max(measure(_shown(title), 1.1 * TITLE_POINTS), measure(about, VALUE_POINTS))  # bold is wider
     widest = sum(_legend_width(text, measure) for text, _ in legend)
     width = max(picture.width, heading, min(widest, LEGEND_WIDTH))
-    style: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "smc", "font.family": "DejaVu Sans"}
-    output = io.StringIO()
-    with rc_context(), warnings.catch_warnings():
-        rcdefaults()  # whatever the user's own matplotlibrc says
-        rcParams.update(style)
-        warnings.filterwarnings("ignore", message="Glyph")  # letters our font lacks; the viewer has its own
+    with style():
         figure = Figure()
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
@@ -94,9 +81,7 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
         bottom = top + picture.height + MARGIN
         figure.set_size_inches(2 * MARGIN + width, bottom)
         axes.set(xlim=(0, 2 * MARGIN + width), ylim=(bottom, 0))
-        about_file = {"Title": _shown(title), "Description": about, "Creator": "smc", "Date": None}
-        figure.savefig(output, format="svg", metadata=about_file)
-    return output.getvalue()
+        return svg(figure, Title=_shown(title), Description=about)
 
 
 def arrange(found: Sequence[Place], measure: Measure) -> _Picture:
@@ -230,24 +215,6 @@ def _write(axes: Axes, x: float, y: float, text: str, points: float, **style: An
     """One line of text, vertically centred; a dollar sign is a dollar sign."""
     options: dict[str, Any] = {"color": INK, "va": "center_baseline", "zorder": 4} | style
     axes.text(x, y, text, fontsize=points, parse_math=False, **options)
-
-
-def text_measure() -> Measure:
-    """A function for the width of a text as drawn; letters our font lacks count as full-width ones."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    font = FontProperties(family="DejaVu Sans", size=1.0)
-
-    @functools.cache
-    def width_of_one_point(text: str) -> float:
-        wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Glyph")
-            points, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-        return float(points + 0.5 * wide) / 72
-
-    return lambda text, points: width_of_one_point(text) * points
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

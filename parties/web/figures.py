@@ -14,15 +14,14 @@ from typing import Any
 
 from parties.console import size as bytes_shown
 from parties.operator.budget import TableBudget
+from parties.pictures import PALETTE, text_measure
 from parties.trees.drawing import (
     NODE_HEIGHT,
     NODE_POINTS,
-    PALETTE,
     VALUE_POINTS,
     arrange,
     caption,
     ink_on,
-    text_measure,
 )
 from parties.trees.tree import Leaf, Node, Place, Split, places
 from parties.web.words import duration, shown

@@ -6,11 +6,12 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from parties.operator.interface import OPEN, Operator
+from parties.templates import environment
 from parties.web.visits import Visit
 from parties.web.words import FILTERS, TESTS
 
@@ -24,14 +25,8 @@ MOST_OPEN = 200  # jobs that have not ended, on a page
 
 @cache
 def _templates() -> Environment:
-    """All templates; each is compiled when it is first filled in."""
-    found = Environment(
-        loader=PackageLoader("parties.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    """All templates, with our words for what they show."""
+    found = environment("parties.web")
     found.filters.update(FILTERS)
     found.tests.update(TESTS)
     return found

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from parties.jobs.release.presenting import INTERVAL, about, amount, label, shown
-from parties.trees.drawing import INK, MUTED, PALETTE, RULE
+from parties.pictures import INK, MUTED, PALETTE, RULE, style, svg, text_measure
 
 Document = Mapping[str, Any]
 BAR, MARGIN, HEAD, FOOT = 0.34, 0.35, 0.85, 0.55
@@ -18,10 +16,7 @@ MOST = 100  # bars; the text has all numbers
 
 def draw_svg(document: Document) -> str:
     """Draw a result as an SVG document, the same for the same result."""
-    from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.figure import Figure
-
-    from parties.trees.drawing import text_measure
 
     bars = [one for one in document["numbers"] if one["value"] is not None][:MOST]
     names = [_name(document, one) for one in bars]
@@ -34,12 +29,7 @@ def draw_svg(document: Document) -> str:
         notes.append(f"bars: {INTERVAL} interval of each number by itself")
     width = max(left + PLOT + right, 2 * MARGIN + max(measure(title, 15.0), *(measure(note, 9.0) for note in notes)))
     height = HEAD + 0.2 * len(notes) + BAR * max(len(bars), 1) + FOOT
-    style: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "smc", "font.family": "DejaVu Sans"}
-    output = io.StringIO()
-    with rc_context(), warnings.catch_warnings():
-        rcdefaults()  # whatever the user's own matplotlibrc says
-        rcParams.update(style)
-        warnings.filterwarnings("ignore", message="Glyph")
+    with style():
         figure = Figure(figsize=(width, height))
         figure.text(MARGIN / width, 1 - 0.42 / height, title, fontsize=14, weight="bold", color=INK, parse_math=False)
         for i, note in enumerate(notes):
@@ -47,8 +37,7 @@ def draw_svg(document: Document) -> str:
             figure.text(MARGIN / width, where, shown(note), fontsize=8.5, color=MUTED, parse_math=False)
         size = (left / width, FOOT / height, (width - left - right) / width, BAR * max(len(bars), 1) / height)
         _draw(figure.add_axes(size), bars, names, values)
-        figure.savefig(output, format="svg", metadata={"Title": title, "Creator": "smc", "Date": None})
-    return output.getvalue()
+        return svg(figure, Title=title)
 
 
 def _draw(axes: Any, bars: list[Document], names: list[str], values: list[str]) -> None:
