@@ -92,7 +92,7 @@ def targets_of(measurements: Sequence[Measurement]) -> list[Target]:
         columns = tuple(one.columns[axis] for axis in order)
         precision = one.sigma**-2
         precisions[columns] = precisions.get(columns, 0.0) + precision
-        weighed: Floats = precision * one.counts.transpose(order)
+        weighed = precision * one.counts.transpose(order).astype(np.float64)
         sums[columns] = sums[columns] + weighed if columns in sums else weighed
     counts = {columns: total / precisions[columns] for columns, total in sums.items()}
     votes = {columns: precisions[columns] / table.size for columns, table in counts.items()}
