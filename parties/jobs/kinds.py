@@ -43,6 +43,11 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.release.naive_bayes:NaiveBayes",
         "Learn a naive Bayes classifier, with noise.",
     ),
+    "release-marginals": (
+        "parties.jobs.release.marginals:Marginals",
+        "Count the values of columns together, for synthetic tables, with noise.",
+    ),
+    "synthesise": ("parties.jobs.synthesise:Synthesise", "Make rows that are like those of both parties, with noise."),
     "publish-joint": ("parties.jobs.publish_joint:PublishJoint", "Find one recoding for the rows of both parties."),
 }
 GROUPS = {  # a kind GROUP-X is `smc GROUP X`
