@@ -13,13 +13,13 @@ All arithmetic is in float64: rounding, which may differ between platforms, chan
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.analysis.graphical import targets_of
 from parties.analysis.marginals import Measurement
 
 Floats = NDArray[np.float64]
@@ -49,12 +49,12 @@ class RelaxedProjection:
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rng: np.random.Generator
     ) -> dict[str, Floats]:
         """The relaxed table: for each column probabilities, float64[size, categories]."""
-        targets = targets_of(measurements)
-        free = _begun(domain, targets, self.size, rng)
+        goals = goals_of(domain, measurements)
+        free = _begun(domain, goals, self.size, rng)
         mean = {column: np.zeros_like(numbers) for column, numbers in free.items()}
         square = {column: np.zeros_like(numbers) for column, numbers in free.items()}
         for step in range(self.steps):
-            _, slopes = loss(free, targets)
+            _, slopes = loss(free, goals)
             rate = self.rate * (1 - step / self.steps)
             corrections = [1 - decay ** (step + 1) for decay in _DECAYS]
             for column, slope in slopes.items():
@@ -66,7 +66,7 @@ class RelaxedProjection:
 
 
 @dataclass(frozen=True)
-class Target:
+class Goal:
     """What a marginal of the relaxed table shall be: shares of all rows, and how much an error in them weighs."""
 
     columns: tuple[str, ...]
@@ -74,49 +74,38 @@ class Target:
     weight: float
 
 
-def targets_of(measurements: Sequence[Measurement]) -> list[Target]:
-    """One target for each set of columns; several measurements of it are averaged, by their precision.
-
-    The number of all rows, by which counts are divided, is the best linear estimate from all measurements' sums.
-    ValueError for noise without a size.
-    """
+def goals_of(domain: Mapping[str, int], measurements: Sequence[Measurement]) -> list[Goal]:
+    """One goal for each set of columns that was measured; the greatest weight is 1."""
     if not measurements:
         return []
-    precisions: dict[tuple[str, ...], float] = {}
-    sums: dict[tuple[str, ...], Floats] = {}
-    for one in measurements:
-        if not 0 < one.sigma < math.inf:
-            raise ValueError(f"a measurement's sigma must be a positive number, not {one.sigma}")
+    names = list(domain)
+    targets, rows = targets_of(names, measurements)
+    most = max(target.weight for target in targets)
+    found = []
+    for target in targets:
         # The column with most categories stands last: products of the others are the largest array of a step.
-        order = sorted(range(len(one.columns)), key=lambda axis: (one.counts.shape[axis], one.columns[axis]))
-        columns = tuple(one.columns[axis] for axis in order)
-        precision = one.sigma**-2
-        precisions[columns] = precisions.get(columns, 0.0) + precision
-        weighed = precision * one.counts.transpose(order).astype(np.float64)
-        sums[columns] = sums[columns] + weighed if columns in sums else weighed
-    counts = {columns: total / precisions[columns] for columns, total in sums.items()}
-    votes = {columns: precisions[columns] / table.size for columns, table in counts.items()}
-    rows = sum(vote * float(counts[columns].sum()) for columns, vote in votes.items()) / sum(votes.values())
-    most = max(precisions.values())
-    return [Target(columns, table / max(rows, 1.0), precisions[columns] / most) for columns, table in counts.items()]
+        order = np.argsort(target.counts.shape, kind="stable")
+        columns = tuple(names[target.columns[axis]] for axis in order)
+        found.append(Goal(columns, target.counts.transpose(order) / rows, target.weight / most))
+    return found
 
 
-def loss(free: Mapping[str, Floats], targets: Sequence[Target]) -> tuple[float, dict[str, Floats]]:
+def loss(free: Mapping[str, Floats], goals: Sequence[Goal]) -> tuple[float, dict[str, Floats]]:
     """The weighted sum of squared errors of all marginals, and its gradient in the free numbers."""
-    names = dict.fromkeys(name for target in targets for name in target.columns)
+    names = dict.fromkeys(name for goal in goals for name in goal.columns)
     table = {name: softmax(free[name]) for name in names}
     slopes = {name: np.zeros_like(table[name]) for name in names}
     total = 0.0
-    for target in targets:
-        *others, last = (table[name] for name in target.columns)
+    for goal in goals:
+        *others, last = (table[name] for name in goal.columns)
         products = _products(others, len(last))
         size = 1 / len(last)
-        error = products[-1].T @ last * size - target.shares.reshape(-1, last.shape[1])
-        total += target.weight * float((error**2).sum())
-        error *= 2 * target.weight * size
-        slopes[target.columns[-1]] += products[-1] @ error
+        error = products[-1].T @ last * size - goal.shares.reshape(-1, last.shape[1])
+        total += goal.weight * float((error**2).sum())
+        error *= 2 * goal.weight * size
+        slopes[goal.columns[-1]] += products[-1] @ error
         if others:
-            _descend(last @ error.T, others, products, [slopes[name] for name in target.columns[:-1]])
+            _descend(last @ error.T, others, products, [slopes[name] for name in goal.columns[:-1]])
     for name, probabilities in table.items():  # through the softmax
         inner = (slopes[name] * probabilities).sum(axis=1, keepdims=True)
         slopes[name] = probabilities * (slopes[name] - inner)
@@ -145,16 +134,14 @@ def softmax(numbers: Floats) -> Floats:
     return found / found.sum(axis=1, keepdims=True)
 
 
-def _begun(
-    domain: Mapping[str, int], targets: Sequence[Target], size: int, rng: np.random.Generator
-) -> dict[str, Floats]:
-    """Where descent begins: every row near the one-way marginals, which any target with the column tells."""
+def _begun(domain: Mapping[str, int], goals: Sequence[Goal], size: int, rng: np.random.Generator) -> dict[str, Floats]:
+    """Where descent begins: every row near the one-way marginals, which any goal with the column tells."""
     free = {}
     for column, categories in domain.items():
-        known = [target for target in targets if column in target.columns]
+        known = [goal for goal in goals if column in goal.columns]
         shares: Floats = np.full(categories, 1 / categories)
         if known:
-            best = min(known, key=lambda target: target.shares.size / target.weight)
+            best = min(known, key=lambda goal: goal.shares.size / goal.weight)
             others = tuple(i for i, name in enumerate(best.columns) if name != column)
             shares = np.maximum(best.shares.sum(axis=others), _LEAST / categories)
         free[column] = np.log(shares) + _SPREAD * rng.standard_normal((size, categories))
