@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish bench-release \
-	bench-blurring counting cost pictures proto clean
+	bench-blurring bench-synthesis counting cost pictures proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -66,6 +66,9 @@ bench-release: $(STAMP)
 
 bench-blurring: $(STAMP)
 	$(BIN)/python -m benchmarks.blurring --out benchmarks/results
+
+bench-synthesis: $(STAMP)
+	$(BIN)/python -m benchmarks.synthesis --out benchmarks/results $(if $(PEER),--peer)
 
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I . --python_out=. --pyi_out=. proto/exchange.proto
