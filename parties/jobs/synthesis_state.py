@@ -28,6 +28,12 @@ class Synthesis:
     measured: tuple[Measured, ...] = ()
     rows: Codes | None = None
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Synthesis) and self.encode() == other.encode()
+
+    def __hash__(self) -> int:
+        return hash(len(self.measured))
+
     def encode(self) -> Any:
         """As JSON; null for the beginning."""
         if not self.measured:
