@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from benchmarks.peers.programs import ROOT, install
 from benchmarks.private_trees.tables import Table, folds, load
+from benchmarks.synthesis.picture import draw
 from parties.analysis.fidelity import marginal_errors
 from parties.analysis.graphical import Graphical
 from parties.analysis.learners import LEARNERS, majority
@@ -153,7 +154,7 @@ def run_peer(table: Table, fold: Codes, many: int) -> None:
 @click.option("--folds", "many", type=click.IntRange(1, FOLDS), default=FOLDS, show_default=True, help="How many.")
 @click.option("--only", default="", metavar="TEXT", help="Only ways with TEXT in their name: AIM, MST, OpenDP.")
 @click.option("--peer", is_flag=True, help="Run OpenDP where it was not run yet.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write JSON here.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write JSON and a picture here.")
 def main(data: Path, many: int, only: str, peer: bool, out: Path | None) -> None:
     table = load(data, "adult")
     rows = np.column_stack([table.values, table.labels])
@@ -180,6 +181,7 @@ def main(data: Path, many: int, only: str, peer: bool, out: Path | None) -> None
     if out is not None:
         document = {"machine": facts(("numpy",)), "rho": float(RHO), "peer_packages": OPENDP, "rows": found}
         write_text(out / "synthesis.json", json.dumps(document, indent=1) + "\n")
+        write_text(out / "synthesis.svg", draw(found))
 
 
 if __name__ == "__main__":
