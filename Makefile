@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish bench-release \
-	bench-blurring bench-synthesis counting cost pictures proto clean
+	bench-blurring bench-local bench-synthesis counting cost pictures proto clean
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -57,6 +57,9 @@ bench-private: $(STAMP)
 
 bench-publish: $(STAMP)
 	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --out benchmarks/results/publishing.json
+
+bench-local: $(STAMP)
+	$(BIN)/python -m benchmarks.local --out benchmarks/results/local.json
 
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json

@@ -47,6 +47,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
         "parties.commands.blur:reconstruct_command",
         "The distributions behind values that people blurred.",
     ),
+    "local": ("parties.commands.local:group", "Answers that are private before they leave a person's device."),
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import sqlglot.expressions as exp
 
 from parties import files
 from parties.blurring.noise import Floats
@@ -16,7 +15,7 @@ from parties.blurring.plan import BlurPlan, ColumnBlur
 from parties.blurring.response import codes_of
 from parties.publish.writing import writer_of
 from parties.sources.opened import Rows
-from parties.text import did_you_mean, listed, quoted
+from parties.text import listed, quoted
 from smc.errors import InputError
 
 
@@ -27,7 +26,7 @@ def blur(rows: Rows, path: Path, plan: BlurPlan, rng: np.random.Generator, tell:
     """
     names, written = list(plan.columns), 0
     with files.replacing(path) as stream, writer_of(path, stream, names) as out:
-        for batch in rows.engine.batches(_query(rows, names)):
+        for batch in rows.engine.batches(rows.select(names)):
             columns = []
             for i, (name, column) in enumerate(plan.columns.items()):
                 columns.append(_blurred(batch.column(i), f"{rows.engine.place}, column {quoted(name)}", column, rng))
@@ -41,7 +40,7 @@ def blur(rows: Rows, path: Path, plan: BlurPlan, rng: np.random.Generator, tell:
 
 def read(rows: Rows, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]:
     """Columns as they stand: numbers float64[rows], categories int32[rows], others text of each row."""
-    found = pa.concat_tables(list(rows.engine.batches(_query(rows, names))))
+    found = pa.concat_tables(list(rows.engine.batches(rows.select(names))))
     if not found.num_rows:
         raise InputError(f"{rows.engine.place}: there are no rows")
     columns: dict[str, Any] = {}
@@ -67,15 +66,6 @@ def numbers(column: pa.ChunkedArray, place: str) -> Floats:
     if not np.isfinite(found).all():
         raise InputError(f"{place}: not all values are finite numbers")
     return np.asarray(found, dtype=np.float64)
-
-
-def _query(rows: Rows, names: Sequence[str]) -> exp.Select:
-    for name in names:
-        if name not in rows.types:
-            hint = did_you_mean(name, rows.types) or f"; there are {listed(rows.types)}"
-            raise InputError(f"{rows.engine.place}: there is no column {quoted(name)}{hint}")
-    cells = [exp.column(name, quoted=True).as_(f"c{i}") for i, name in enumerate(names)]
-    return exp.Select().select(*cells).from_(rows.query.subquery("t"))
 
 
 def _blurred(column: pa.ChunkedArray, place: str, how: ColumnBlur, rng: np.random.Generator) -> Any:

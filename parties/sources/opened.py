@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
 from parties.sources.databases import Database
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,3 +20,12 @@ class Rows:
     engine: Database
     query: exp.Query
     types: Mapping[str, dt.DataType]
+
+    def select(self, names: Sequence[str]) -> exp.Select:
+        """These columns of all rows, as c0, c1, ... `InputError` if one is not there."""
+        for name in names:
+            if name not in self.types:
+                hint = did_you_mean(name, self.types) or f"; there are {listed(self.types)}"
+                raise InputError(f"{self.engine.place}: there is no column {quoted(name)}{hint}")
+        cells = [exp.column(name, quoted=True).as_(f"c{i}") for i, name in enumerate(names)]
+        return exp.Select().select(*cells).from_(self.query.subquery("t"))

@@ -1,0 +1,184 @@
+"""Answers at the source: seconds for a million of them, and errors beside two other libraries.
+
+    [SMC_LDP=interpreter] python -m benchmarks.local [--out FILE]                  (or: make bench-local)
+
+SMC_LDP names a Python that has pure-ldp 1.2 and multi-freq-ldpy 0.2.5. Errors are mean squared errors of the shares of
+32 categories (Zipf) among 20,000 people, over the seeds; multi-freq-ldpy sets negative shares to 0 and the sum to 1, so
+beside it ours are made so, too. pure-ldp's RAPPOR (permanent bits only) decodes all 32 candidates by a non-negative
+regression; ours reports only those that a test proves, and the others count as 0. xxhash must be older than 3.5 there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from parties import files, pictures
+from parties.bench import machine
+from parties.local.answers import AT_ONCE
+from parties.local.categories import DirectResponse
+from parties.local.coins import Coins
+from parties.local.hadamard import HadamardResponse
+from parties.local.mechanism import Mechanism
+from parties.local.numbers import BitHistogram, OneBitMean
+from parties.local.rappor import Rappor
+from parties.local.sketch import CountMeanSketch
+from parties.local.unary import UnaryEncoding
+from smc.primitives.prg import Prg
+
+PEOPLE, SIZE, EPSILON = 20_000, 32, 1.0
+CANDIDATES = tuple(f"text {i}" for i in range(1000))
+PAPER = Rappor(bits=128, hashes=2, cohorts=8, f=0.5, p=0.5, q=0.75)
+Row = dict[str, Any]
+
+
+def million(rows: int) -> list[Row]:
+    """Seconds to answer and to decode, of each way."""
+    random = np.random.default_rng(1)
+    names = tuple(f"text {i}" for i in range(100))
+    shares = 1 / np.arange(1, 101)
+    codes = random.choice(100, rows, p=shares / shares.sum())
+    inputs = {"categories": codes, "numbers": random.normal(50, 15, rows), "texts": [names[code] for code in codes]}
+    made: dict[str, Mechanism] = {
+        "direct, 100 categories": DirectResponse(names, EPSILON),
+        "optimised unary, 100 categories": UnaryEncoding(names, EPSILON),
+        "hadamard, 100 categories": HadamardResponse(names, EPSILON),
+        "rappor, 128 bits": PAPER,
+        "sketch, 256 rows of 256 bits": CountMeanSketch(256, 256, EPSILON),
+        "mean, one bit": OneBitMean(0.0, 100.0, EPSILON),
+        "histogram, 4 of 32 buckets": BitHistogram(0.0, 100.0, 32, 4, EPSILON),
+    }
+    found = []
+    for name, mechanism in made.items():
+        values: Any = inputs[mechanism.about]
+        parts, start = [], time.perf_counter()
+        for first in range(0, rows, AT_ONCE):
+            part = values[first : first + AT_ONCE]
+            people = np.arange(first, first + len(part), dtype=np.uint64)
+            parts.append(mechanism.report(part, Coins(people, "benchmark", bytes(32))))
+        answered = time.perf_counter()
+        tally = mechanism.tally(np.concatenate(parts))
+        mechanism.estimate(tally, CANDIDATES if mechanism.about == "texts" else ())
+        decoded = time.perf_counter()
+        row = {"what": name, "rows": rows, "bytes": mechanism.width}
+        found.append(row | {"answer": round(answered - start, 3), "decode": round(decoded - answered, 3)})
+        click.echo(json.dumps(found[-1]))
+    return found
+
+
+def errors(seeds: int) -> list[Row]:
+    """Mean squared errors, ours and the others'."""
+    random = np.random.default_rng(2)
+    shares = 1 / np.arange(1, SIZE + 1)
+    codes = random.choice(SIZE, PEOPLE, p=shares / shares.sum())
+    truth = np.bincount(codes, minlength=SIZE) / PEOPLE
+    names = tuple(f"v{i}" for i in range(SIZE))
+    permanent = Rappor(bits=32, hashes=2, cohorts=8, f=0.5, p=0.0, q=1.0)
+    ours: dict[str, Mechanism] = {
+        "direct": DirectResponse(names, EPSILON),
+        "optimised unary": UnaryEncoding(names, EPSILON),
+        "rappor": permanent,
+    }
+    found = []
+    others = _others(codes.tolist(), seeds, permanent)
+    for name, mechanism in ours.items():
+        values: Any = [names[code] for code in codes] if mechanism.about == "texts" else codes
+        estimates = []
+        for _ in range(seeds):
+            coins = Coins(np.arange(PEOPLE, dtype=np.uint64), "benchmark")
+            said = mechanism.estimate(mechanism.tally(mechanism.report(values, coins)), names)
+            share = dict(zip(said.names, said.values, strict=True))
+            estimates.append([share.get(each, 0.0) for each in names])
+        for other, theirs in others.items():
+            if other.split(",")[0] != name:
+                continue
+            raw = "pure-ldp" in other and name != "rappor"
+            mine = np.array(estimates) if raw else np.maximum(estimates, 0)
+            if "multi-freq" in other:
+                mine = mine / mine.sum(axis=1, keepdims=True)
+            row = {"what": name, "beside": other.split(", ")[1], "seeds": seeds}
+            each = [float(np.mean((mine - truth) ** 2)), float(np.mean((np.array(theirs) - truth) ** 2))]
+            found.append(row | {"ours": each[0], "theirs": each[1], "ratio": round(each[0] / each[1], 3)})
+            click.echo(json.dumps(found[-1]))
+    return found
+
+
+def _others(values: list[int], seeds: int, rappor: Rappor) -> dict[str, list[list[float]]]:
+    python = os.environ.get("SMC_LDP", "")
+    if not python:
+        click.echo("SMC_LDP does not name an interpreter with pure-ldp and multi-freq-ldpy: ours alone is timed")
+        return {}
+    asked = {"values": values, "size": SIZE, "epsilon": EPSILON, "seeds": seeds, "f": rappor.f}
+    asked |= {"bits": rappor.bits, "hashes": rappor.hashes, "cohorts": rappor.cohorts}
+    script = Path(__file__).parent / "peers" / "local_answers.py"
+    done = subprocess.run([python, script], input=json.dumps(asked), capture_output=True, text=True, check=True)
+    answer: dict[str, list[list[float]]] = json.loads(done.stdout)
+    return answer
+
+
+def picture() -> str:
+    """The deviation of the share of a category that nobody holds, against epsilon, by the mechanisms' own estimates."""
+    from matplotlib.figure import Figure
+
+    people, epsilons = 10_000, np.geomspace(0.25, 6, 24)
+    with pictures.style():
+        figure = Figure(figsize=(8, 3), layout="constrained")
+        panels: Any = figure.subplots(1, 2, sharey=True)
+        for axes, size in zip(panels, (4, 128), strict=True):
+            names = tuple(map(str, range(size)))
+            for colour, (label, make) in zip(COLOURS, LINES.items(), strict=True):
+                axes.loglog(
+                    epsilons, [100 * _absent(make(names, e), people) for e in epsilons], color=colour, label=label
+                )
+            axes.set_title(f"{size} categories", fontsize=10)
+            axes.set_xlabel("epsilon")
+            axes.set_xticks([0.25, 0.5, 1, 2, 4], ["0.25", "0.5", "1", "2", "4"])
+            axes.set_yticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
+            axes.minorticks_off()
+            axes.grid(color=pictures.RULE, linewidth=0.3)
+        panels[0].set_ylabel("deviation, % of people")
+        panels[1].legend(frameon=False)
+        return pictures.svg(figure, Title="Deviation against epsilon for direct, unary and Hadamard responses")
+
+
+COLOURS = tuple(pictures.PALETTE[i] for i in (6, 1, 5, 2))
+LINES: dict[str, Callable[[tuple[str, ...], float], Mechanism]] = {
+    "direct": DirectResponse,
+    "unary, symmetric": lambda names, epsilon: UnaryEncoding(names, epsilon, optimised=False),
+    "unary, optimised": UnaryEncoding,
+    "hadamard": HadamardResponse,
+}
+
+
+def _absent(made: Mechanism, people: int) -> float:
+    """By reports of people who all hold the first category."""
+    coins = Coins(np.arange(people, dtype=np.uint64), "picture", stream=Prg(bytes(16)))
+    found = made.estimate(made.tally(made.report(np.zeros(people, dtype=np.int64), coins)))
+    return float(np.sqrt(np.mean(found.deviations[1:] ** 2)))
+
+
+@click.command()
+@click.option("--rows", default=1_000_000, show_default=True)
+@click.option("--seeds", default=10, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path))
+@click.option("--picture", "drawn", type=click.Path(path_type=Path), help="Draw the picture of docs/local.md only.")
+def main(rows: int, seeds: int, out: Path | None, drawn: Path | None) -> None:
+    """Measure, print, and write."""
+    if drawn is not None:
+        files.write_text(drawn, picture())
+        return
+    document = {"machine": machine.facts(), "seconds": million(rows), "errors": errors(seeds)}
+    if out is not None:
+        files.write_text(out, json.dumps(document, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

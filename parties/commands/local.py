@@ -1,0 +1,190 @@
+"""`smc local`: answers that are private before they leave a device, and what many of them say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE, json_option
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.local.mechanism import Mechanism, Reports
+    from parties.local.plan import LocalPlan
+
+PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The question, and how it is answered.")
+SOURCES = click.option(
+    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
+)
+
+
+@click.group("local", epilog="Example:  smc local report --plan local.toml --key device.key --value Padua")
+def group() -> None:
+    """Answer with noise made at the source, and decode what many answered; no network, no second party."""
+
+
+@group.command("key", epilog="Example:  smc local key --out device.key")
+@click.option("--out", type=FILE, required=True, help="The new key.")
+def key_command(out: Path) -> None:
+    """Make a device's key, from which its lasting answers come; restore it from a backup, never make it anew."""
+    from parties.local import device
+
+    device.create(out)
+    console.err.print(f"written: {out}")
+
+
+@group.command("report", epilog="Example:  smc local report --plan local.toml --key device.key --value Padua")
+@PLAN
+@click.option("--key", "key_file", type=FILE, help="The device's key; needed unless the plan says memoise = false.")
+@click.option("--value", help="This person's answer.")
+@click.option("--data", metavar="SOURCE", help="The answers of many, to try it: a file, or a database's URL.")
+@click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+@click.option("--column", metavar="NAME", help="Where the answers are.")
+@click.option("--person", metavar="NAME", help="The column that tells persons apart; without it each row is a person.")
+@click.option("--out", type=FILE, help="The reports, a line each; without it they are printed.")
+def report_command(
+    plan_file: Path,
+    key_file: Path | None,
+    value: str | None,
+    data: str | None,
+    table: str | None,
+    column: str | None,
+    person: str | None,
+    out: Path | None,
+) -> None:
+    """Randomise an answer on the device that has it."""
+    from parties.local import device, reports
+    from parties.local.plan import load
+
+    plan, mechanism = load(plan_file)
+    if (value is None) == (data is None):
+        raise InputError("give either --value, one answer, or --data and --column, the answers of many")
+    if data is not None and column is None:
+        raise InputError("--column is missing: which column of --data has the answers?")
+    if plan.memoise and key_file is None:
+        raise InputError("--key is missing: the plan's answers last, and come from the device's key (smc local key)")
+    files.check_outputs({"--out": out}, [plan_file, key_file, None if data is None or "://" in data else Path(data)])
+    key = device.load(key_file) if plan.memoise and key_file is not None else None
+    if data is None or column is None:
+        made = iter([_one(plan, mechanism, value or "", key)])
+    else:
+        made = _many(plan, mechanism, data, table, column, person, key)
+    if out is None:
+        for part in made:
+            click.echo((reports.header(plan) + reports.lines(part)).decode(), nl=False)
+        return
+    written = 0
+    with files.replacing(out) as stream, console.progress("answering") as line:
+        stream.write(reports.header(plan))
+        for part in made:
+            stream.write(reports.lines(part))
+            written += len(part)
+            line.doing(f"answering, {written:,} reports so far")
+    console.err.print(f"written: {out}, {written:,} reports")
+
+
+@group.command("tally", epilog="Example:  smc local tally --plan local.toml --reports monday.txt --out monday.json")
+@PLAN
+@click.option(
+    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
+)
+@click.option("--out", type=FILE, required=True, help="The tally, JSON; tallies of several collectors add up.")
+def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None:
+    """Count reports, for another collector to add to its own: as private as the reports are."""
+    from parties.local import reports
+    from parties.local.plan import load
+
+    plan, mechanism = load(plan_file)
+    files.check_outputs({"--out": out}, [plan_file, *sources])
+    with console.progress("counting"):
+        tally = reports.total((reports.read_tally(path, plan, mechanism) for path in sources), mechanism)
+    files.write_text(out, reports.tally_document(plan, tally))
+    console.err.print(f"written: {out}")
+
+
+@group.command("decode", epilog="Example:  smc local decode --plan local.toml --reports monday.txt --page found.html")
+@PLAN
+@click.option(
+    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
+)
+@click.option("--candidates", "candidate_file", type=FILE, help="Texts to look for, one a line (rappor, sketch).")
+@click.option("--page", type=FILE, help="The estimates as an HTML page with a picture of the intervals.")
+@json_option
+def decode_command(
+    plan_file: Path, sources: tuple[Path, ...], candidate_file: Path | None, page: Path | None, as_json: bool
+) -> None:
+    """What the answers say together: estimates without bias, with their intervals."""
+    from parties.local import decoded, reports
+    from parties.local.plan import load
+
+    plan, mechanism = load(plan_file)
+    if (mechanism.about == "texts") != (candidate_file is not None):
+        raise InputError(
+            f"--candidates is missing: mechanism {plan.mechanism} answers about texts that you name"
+            if candidate_file is None
+            else f"--candidates is for rappor and sketch; the plan says all that {plan.mechanism} answers about"
+        )
+    files.check_outputs({"--page": page}, [plan_file, candidate_file, *sources])
+    candidates = () if candidate_file is None else reports.candidates(candidate_file)
+    with console.progress("decoding"):
+        tally = reports.total((reports.read_tally(path, plan, mechanism) for path in sources), mechanism)
+        count = mechanism.count(tally)
+        if not count:
+            raise InputError("there are no reports")
+        found = decoded.document(plan, mechanism, mechanism.estimate(tally, candidates), count)
+    if page is not None:
+        files.write_text(page, decoded.page(found))
+    if as_json:
+        console.print_json(found)
+    else:
+        console.out.print(decoded.text(found), end="")
+    if page is not None:
+        console.err.print(f"written: {page}")
+
+
+def _one(plan: LocalPlan, mechanism: Mechanism, value: str, key: bytes | None) -> Reports:
+    import numpy as np
+
+    from parties.local.answers import answer
+    from parties.local.coins import Coins
+
+    return answer(mechanism, [value], Coins(np.zeros(1, dtype=np.uint64), plan.digest(), key))
+
+
+def _many(
+    plan: LocalPlan,
+    mechanism: Mechanism,
+    data: str,
+    table: str | None,
+    column: str,
+    person: str | None,
+    key: bytes | None,
+) -> Iterator[Reports]:
+    import numpy as np
+
+    from parties.local.answers import AT_ONCE, answer, people
+    from parties.local.coins import Coins
+    from parties.settings import validated
+    from parties.sources import PlaceSettings, open_rows
+
+    rows = open_rows(validated(PlaceSettings, {"source": data, "table": table}))
+    try:
+        seen = 0
+        for batch in rows.engine.batches(rows.select([column, *([] if person is None else [person])])):
+            for part in (batch.slice(start, AT_ONCE) for start in range(0, len(batch), AT_ONCE)):
+                numbers = np.arange(seen, seen + len(part), dtype=np.uint64)
+                who = numbers if person is None else people(part.column(1).to_pylist())
+                try:
+                    yield answer(mechanism, part.column(0).to_pylist(), Coins(who, plan.digest(), key))
+                except InputError as error:
+                    place = f"{rows.engine.place}, rows {seen + 1} to {seen + len(part)}"
+                    raise InputError(f"{place}: {error}") from None
+                seen += len(part)
+        if not seen:
+            raise InputError(f"{rows.engine.place}: there are no rows")
+    finally:
+        rows.engine.close()

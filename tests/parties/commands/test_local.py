@@ -1,0 +1,139 @@
+"""smc local: a device's key, one answer and many, tallies of two collectors, estimates with a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from parties import cli
+
+TOWNS = ("Padua", "Trent", "Verona")
+DIRECT = 'question = "home <town>"\nmechanism = "direct"\nvalues = ["Padua", "Trent", "Verona"]\nepsilon = 2.0\n'
+SKETCH = 'question = "town"\nmechanism = "sketch"\nrows = 8\nbits = 64\nepsilon = 4.0\n'
+MEAN = 'question = "age"\nmechanism = "mean"\nlow = 0\nhigh = 100\nepsilon = 2.0\nmemoise = false\nreports = 1\n'
+PEOPLE = 4000
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    rows = {
+        "town": rng.choice(TOWNS, PEOPLE, p=[0.6, 0.3, 0.1]),
+        "age": rng.integers(20, 60, PEOPLE),
+        "who": [f"p{i}" for i in range(PEOPLE)],
+    }
+    pd.DataFrame(rows).to_csv("rows.csv", index=False)
+    for name, content in (("direct", DIRECT), ("sketch", SKETCH), ("mean", MEAN)):
+        Path(f"{name}.toml").write_text(content)
+    assert smc(capsys, "key", "--out", "device.key")[0] == 0
+    return tmp_path
+
+
+def smc(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = cli.run(["local", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def report(capsys: pytest.CaptureFixture[str], plan: str, column: str, out: str, *more: str) -> None:
+    key = () if plan == "mean.toml" else ("--key", "device.key")
+    code, _, told = smc(
+        capsys, "report", "--plan", plan, *key, "--data", "rows.csv", "--column", column, "--out", out, *more
+    )
+    assert code == 0, told
+    assert f"{PEOPLE:,} reports" in told
+
+
+def test_one_answer_is_the_same_each_time(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("report", "--plan", "direct.toml", "--key", "device.key", "--value", "Padua")
+    first, second = smc(capsys, *words), smc(capsys, *words)
+    assert first[0] == 0
+    assert first == second
+    assert len(first[1].splitlines()) == 2
+
+
+def test_two_collectors_decode_together(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report(capsys, "direct.toml", "town", "a.txt", "--person", "who")
+    report(capsys, "direct.toml", "town", "b.txt", "--person", "who")
+    assert Path("a.txt").read_bytes() == Path("b.txt").read_bytes()  # the same persons under the same key
+    assert smc(capsys, "key", "--out", "other.key")[0] == 0
+    code, _, _ = smc(
+        capsys,
+        *("report", "--plan", "direct.toml", "--key", "other.key"),
+        *("--data", "rows.csv", "--column", "town", "--out", "b.txt"),
+    )
+    assert code == 0
+    assert smc(capsys, "tally", "--plan", "direct.toml", "--reports", "b.txt", "--out", "b.json")[0] == 0
+    code, out, told = smc(
+        capsys,
+        "decode",
+        "--plan",
+        "direct.toml",
+        "--reports",
+        "a.txt",
+        "--reports",
+        "b.json",
+        "--json",
+        "--page",
+        "p.html",
+    )
+    assert code == 0, told
+    found = json.loads(out)
+    assert found["reports"] == 2 * PEOPLE
+    true = pd.read_csv("rows.csv")["town"].value_counts(normalize=True)
+    for row in found["estimates"]:
+        assert abs(row["value"] - true[row["name"]]) < 5 * row["deviation"] < 0.1
+    page = Path("p.html").read_text()
+    assert "home &lt;town&gt;" in page
+    assert all(page.count(town) >= 2 for town in TOWNS)  # table and picture
+
+
+def test_numbers_and_texts(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report(capsys, "mean.toml", "age", "m.txt")
+    code, out, _ = smc(capsys, "decode", "--plan", "mean.toml", "--reports", "m.txt", "--json")
+    row = json.loads(out)["estimates"][0]
+    assert code == 0
+    assert abs(row["value"] - pd.read_csv("rows.csv")["age"].mean()) < 5 * row["deviation"]
+    report(capsys, "sketch.toml", "town", "s.txt")
+    Path("towns.txt").write_text("Padua\nRome\n\nPadua\n")
+    code, out, _ = smc(capsys, "decode", "--plan", "sketch.toml", "--reports", "s.txt", "--candidates", "towns.txt")
+    assert code == 0
+    assert "Padua" in out
+    assert out.count("Padua") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("report", "--plan", "direct.toml", "--value", "Padua"), "--key is missing"),
+        (("report", "--plan", "direct.toml", "--key", "device.key"), "give either --value"),
+        (("report", "--plan", "direct.toml", "--key", "device.key", "--value", "Rome"), "'Rome' is none of the plan's"),
+        (("report", "--plan", "direct.toml", "--key", "device.key", "--data", "rows.csv"), "--column is missing"),
+        (
+            ("report", "--plan", "direct.toml", "--key", "device.key", "--data", "rows.csv", "--column", "twon"),
+            "no column 'twon' (did you mean 'town'?)",
+        ),
+        (("report", "--plan", "mean.toml", "--value", "old"), "'old' is no number"),
+        (("report", "--plan", "mean.toml", "--value", ""), "a value is missing"),
+        (("report", "--plan", "direct.toml", "--key", "rows.csv", "--value", "Padua"), "rows.csv"),
+        (("key", "--out", "device.key"), "device.key"),
+        (("decode", "--plan", "sketch.toml", "--reports", "rows.csv"), "--candidates is missing"),
+        (("decode", "--plan", "direct.toml", "--reports", "rows.csv"), "neither a file of reports nor a tally"),
+        (("decode", "--plan", "direct.toml", "--reports", "none.txt"), "none.txt"),
+    ],
+)
+def test_wrong_inputs_get_one_line(
+    place: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    before = Path("device.key").read_bytes()
+    code, out, told = smc(capsys, *words)
+    assert code == 2
+    assert message in told
+    assert len(told.splitlines()) == 1
+    assert not out
+    assert Path("device.key").read_bytes() == before
