@@ -8,7 +8,8 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
-	bench-release bench-blurring bench-local counting cost pictures proto clean bench-clusters bench-regress
+	bench-release bench-blurring bench-local counting cost pictures proto clean bench-clusters bench-regress \
+	bench-synthesis
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -75,6 +76,8 @@ bench-blurring: $(STAMP)
 
 bench-clusters: $(STAMP)
 	$(BIN)/python -m benchmarks.clusters --out benchmarks/results
+bench-synthesis: $(STAMP)
+	$(BIN)/python -m benchmarks.synthesis --out benchmarks/results $(if $(PEER),--peer)
 
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto

@@ -26,6 +26,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "demo": ("parties.commands.demo:demo", "Two parties on this machine learn a tree from bundled data."),
     "identity": ("parties.commands.identity:group", "Make and look at keys and certificates."),
     "schema": ("parties.commands.alone:schema_command", "Propose a schema from one's own file."),
+    "compare": ("parties.commands.compare:compare_command", "A synthetic table beside one's own rows."),
     "predict": ("parties.commands.alone:predict", "Classify rows on this machine."),
     "run": ("parties.commands.run:run", "Run a program of your own, written against the engine."),
     "estimate": ("parties.commands.estimate:group", "What a job will cost, before it runs."),

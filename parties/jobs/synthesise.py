@@ -15,6 +15,7 @@ from pydantic import Field
 
 from parties.analysis.graphical import Graphical
 from parties.analysis.marginals import Generator
+from parties.analysis.relaxed_projection import RelaxedProjection
 from parties.jobs.kind import Document, File, Spending, State, Step, Told
 from parties.jobs.release import presenting
 from parties.jobs.release.columns import Ways, check_cells, ordered
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine
 
-GENERATORS: dict[str, Callable[[], Generator]] = {"graphical": Graphical}
+GENERATORS: dict[str, Callable[[], Generator]] = {"graphical": Graphical, "relaxed": RelaxedProjection}
 MOST_CELLS = 1 << 17
 MOST_CODES = 1 << 16  # values of a column
 
@@ -56,7 +57,9 @@ class SynthesiseSettings(NoisySettings):
         "aim", "Selection", "How marginals are chosen: aim asks a model again and again, mst joins columns to a tree"
     )
     ways: Ways = public(2, "Ways", "How many columns together aim is to get right: 1, 2 or 3")
-    generator: Literal["graphical"] = public("graphical", "Generator", "What makes rows of the marginals")
+    generator: Literal["graphical", "relaxed"] = public(
+        "graphical", "Generator", "What makes rows of the marginals: a graphical model, or relaxed projection"
+    )
     model_cells: Cells = public(MOST_CELLS, "Model", "How many cells the model of aim may have")
     rows: Rows | None = public(None, "Rows", "How many rows are made", none="as many as there seem to be")
     engine: BooleanEngine = public("gmw", "Engine", "How it is computed; auto measures the link and chooses")
