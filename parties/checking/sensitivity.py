@@ -25,8 +25,8 @@ BOUND = 5  # that is proposed
 EXTREME = ([0, 0, 0, HIGH, HIGH], [0, 0, HIGH, HIGH, HIGH])
 STEADY = [24, 25, 25, 26, HIGH]  # local sensitivity 1
 UNSTEADY = [24, 25, 25, HIGH, HIGH]  # a neighbour, of local sensitivity 5
-TRIANGLES = ((100, 50), (150, 51))  # how many, and the most that an edge can change: neighbouring graphs
-VERTICES = 60
+TRIANGLES = ((20, 10), (30, 11))  # how many, and the most that an edge can change: neighbouring graphs
+VERTICES = 16
 
 
 def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
