@@ -92,8 +92,6 @@ class Triangles(Release):
                 f"columns: {quoted(self.ends[0])} and {quoted(self.ends[1])} have {len(self.vertices):,} vertices, "
                 f"must be from {LEAST_VERTICES} to {MOST_VERTICES:,}"
             )
-        if set(self.where.columns) & set(self.ends):
-            raise InputError("where: name other columns than the ends of an edge")
         Question(self.where).check(self.schema)
         check_delta(self.settings)
         if not self.exact and self.settings.delta is None:
@@ -159,7 +157,7 @@ class Triangles(Release):
         table = pairs(counts, self.schema, self.target, self.where)[self.ends[0]]
         places = {vertex: place for place, vertex in enumerate(self.vertices)}
         edges = np.zeros((len(places) + 1,) * 2, dtype=np.int64)  # the last one is where missing ends go
-        rows, columns = ([places.get(v, -1) for v in self.schema.attributes[name]] for name in self.ends)
+        rows, columns = ([places.get(v, -1) for v in self.where.values(name, self.schema)] for name in self.ends)
         edges[np.ix_(rows, columns)] = table > 0
         first, second = vertex_pairs(len(places))
         found: Numbers = edges[first, second] | edges[second, first]
