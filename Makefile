@@ -9,7 +9,7 @@ PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis
+	bench-synthesis bench-sensitivity
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -76,6 +76,10 @@ bench-blurring: $(STAMP)
 
 bench-clusters: $(STAMP)
 	$(BIN)/python -m benchmarks.clusters --out benchmarks/results
+
+bench-sensitivity: $(STAMP)
+	$(BIN)/python -m benchmarks.sensitivity --out benchmarks/results
+
 bench-synthesis: $(STAMP)
 	$(BIN)/python -m benchmarks.synthesis --out benchmarks/results $(if $(PEER),--peer)
 

@@ -56,6 +56,7 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
         "alone": ("parties.commands.regress_alone:alone", "Learn one from one's own rows, with noise."),
     },
     "release": {
+        "alone": ("parties.commands.release_alone:alone", "The median of one's own numbers, with noise; no peer."),
         "check": (
             "parties.commands.release_check:check_command",
             "Does every mechanism keep its promise? A black-box test.",
