@@ -9,9 +9,11 @@ from pathlib import Path
 
 import click
 
-from parties import console, files, identity
+from parties import console, identity
 from parties.commands.kinds import options_of
 from parties.commands.options import FILE
+from parties.commands.outputs import Outputs
+from parties.jobs.id3 import Id3
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.settings import ENGINE, parameters
 from parties.tables import example
@@ -33,7 +35,7 @@ def demo(svg: Path | None, **flags: str | None) -> None:
     Each clinic is a process of its own that reads its own seven rows; this command only starts them.
     """
     bundled = example.demo()
-    files.check_outputs({"--svg": svg}, [])
+    Outputs(Id3, {"svg": svg}).check([])
     with HeldDirectory("demo") as name:
         directory = Path(name)
         for clinic in ("clinic-a", "clinic-b"):

@@ -37,7 +37,7 @@ def hide(values: Counts, counts: Counts, needs: Needs) -> Mask:
     `values`, `counts` int64[rows, columns] have their totals last; counts are what it costs to hide a cell.
     `InputError` if SciPy, which has the solver (HiGHS), is not installed.
     """
-    with needing("tables", "hiding cells"):
+    with needing("hiding cells"):
         import scipy.optimize  # noqa: F401 (says in one line that it is missing)
     hidden = needs.sensitive.ravel()
     if not hidden.any():
