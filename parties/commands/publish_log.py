@@ -35,12 +35,21 @@ class PublicationLog:
         self._name = name
 
     def published(
-        self, where: PlaceSettings | str, columns: Iterable[str] = (), kept: Iterable[str] = (), out: Path | None = None
+        self,
+        where: PlaceSettings | str,
+        columns: Iterable[str] = (),
+        kept: Iterable[str] = (),
+        out: Path | str | None = None,
     ) -> None:
-        """Put on record that these columns of a table (or of the one of this name) were written, and what was kept."""
+        """Put on record that these columns of a table (or of the one of this name) were written, and what was kept.
+
+        `out`: the file, whose digest is kept, or the name of a table of the same database.
+        """
         entry: dict[str, Any] = {"table": where if isinstance(where, str) else self._name(where)}
         entry |= {"columns": list(columns), "protection": list(kept)}
-        if out is not None:
+        if isinstance(out, str):
+            entry["into"] = out
+        elif out is not None:
             with out.open("rb") as stream:
                 entry["digest"] = hashlib.file_digest(stream, "sha256").hexdigest()
         self._append(entry)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from parties.publish.cell_rules import CellRules
     from parties.publish.tabulation import Tabulated
 
-HIDDEN = "x"
 DOMINANCE = click.Tuple([int, float])
 
 
@@ -59,6 +56,7 @@ def table_command(
 ) -> None:
     """Publish a table with totals. Cells that the rules hide stay hidden from who adds and subtracts the others."""
     from parties.publish.cell_rules import CellRules
+    from parties.publish.table_text import as_csv
     from parties.publish.tabulation import tabulate
     from parties.settings import validated
     from parties.sources import PlaceSettings, open_rows
@@ -83,8 +81,7 @@ def table_command(
         finally:
             rows.engine.close()
         texts, report = _told(made, rules, base, rounding, summed is not None)
-        lines = [[by, *made.column_names], *([n, *t] for n, t in zip(made.row_names, texts, strict=True))]
-        files.write_text(out, _csv(lines))
+        files.write_text(out, as_csv(by, made.column_names, made.row_names, texts))
         columns = [name for name in (by, across, summed) if name is not None]
         log.published(where, columns, [rules.words if base is None else f"rounded to multiples of {base}"], out)
     if report_file is not None:
@@ -102,6 +99,7 @@ def _told(
     """The cells as they are published, and what the report says of them."""
     from parties.publish import rounding as rounded
     from parties.publish.suppression import hide
+    from parties.publish.table_text import HIDDEN, spelled
 
     report: dict[str, Any] = {"cells": made.values.size}
     if base is not None:
@@ -117,19 +115,7 @@ def _told(
             "hidden": int(hidden.sum()),
         }
         texts = [
-            [HIDDEN if covered else _spelled(int(x), made.digits) for x, covered in zip(line, over, strict=True)]
+            [HIDDEN if covered else spelled(int(x), made.digits) for x, covered in zip(line, over, strict=True)]
             for line, over in zip(made.values, hidden, strict=True)
         ]
     return texts, report
-
-
-def _spelled(units: int, digits: int) -> str:
-    """A number in units of 10^-digits, with that many digits after the point."""
-    whole, rest = divmod(units, 10**digits)
-    return f"{whole}.{rest:0{digits}}" if digits else str(whole)
-
-
-def _csv(lines: list[list[str]]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(lines)
-    return stream.getvalue()

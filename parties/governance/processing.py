@@ -89,6 +89,7 @@ def _publication(found: Evidence, entry: AuditEntry) -> dict[str, Any]:
         "columns": fields["columns"],
         "protected_by": fields["protection"],
         "digest": fields["digest"],
+        "into": fields["into"],
     }
 
 

@@ -18,6 +18,7 @@ from parties.publish.masks import cell
 from parties.publish.reading import encode, require, text_of
 from parties.publish.settings import PublishPlan
 from parties.publish.writing import writer_of
+from parties.randomness import private
 from parties.sources.opened import Rows
 from parties.tables.delimited import MISSING
 from parties.text import quoted
@@ -162,7 +163,7 @@ def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path) -> Wri
     selected += [column.as_(f"o{i}") for i, column in enumerate(shown.values())]
     query = exp.Select().select(*selected).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(texts)}
-    mixed, written = np.random.default_rng(), 0
+    mixed, written = private(), 0
     with files.replacing(out) as stream, writer_of(out, stream, order) as writer:
         for batch in rows.engine.batches(query):
             made = {}

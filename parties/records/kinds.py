@@ -218,6 +218,7 @@ class Published(Fields):
     columns: list[Text] = []  # those that are told, recoded or not
     protection: list[Text] = []  # the models or rules that were kept
     digest: Digest | None = None  # of the published file
+    into: Text = ""  # the table of the same database that was published instead
 
 
 FIELDS: dict[str, type[Fields]] = {
