@@ -95,11 +95,11 @@ $(CORE): pyproject.toml
 		else echo "run first: sudo apt-get install python3-venv"; exit 2; fi; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	$(BIN)/python -m smc.kernels.warm
 	@touch $@
 
 $(STAMP): $(CORE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m smc.kernels.warm
 	@touch $@
 
 clean:
