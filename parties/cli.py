@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
-from parties import signals
+from parties import extras, signals
 from parties.jobs import kinds
 from smc import __version__
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
@@ -210,6 +210,8 @@ def run(arguments: list[str] | None = None) -> int:
         return _fail(f"the system refused: {error.strerror or error}{name}", 2)
     except Exception as error:
         _show_traceback()
+        if isinstance(error, ImportError) and (line := extras.remedy(error)) is not None:
+            return _fail(f"this {line}", 2)
         return _fail(f"internal error, please report it: {type(error).__name__}; {TRACEBACK_VARIABLE}=1 shows more", 1)
 
 
