@@ -24,8 +24,14 @@ from scripts.pages import ROOT, broken, headings, inner_links, pages, parser
 
 FILES = Path(__file__).parent / "site_files"
 # What programs of one's own import; a party's inside is told by docs/architecture.md.
-PACKAGES = ("smc", "protocols", "parties", r"!parties\.(web|node|commands|bench|cli|console|signals|__main__)\b")
-PACKAGES += (r"!parties\.link\.(?!settings)", r"!smc\.kernels\.")
+PACKAGES = (
+    "smc",
+    "protocols",
+    "parties",
+    r"!smc\.kernels\.",
+    r"!parties\.(web|node|commands|bench|cli|console|signals|__main__)\b",
+    r"!parties\.link\.(?!settings)",
+)
 # What is not listed stands under the last title.
 NAVIGATION: dict[str, tuple[str, ...]] = {
     "Start": ("README.md", "docs/choosing.md", "docs/tutorial.md", "examples/README.md"),
