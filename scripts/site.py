@@ -34,7 +34,7 @@ PACKAGES = (
 )
 # What is not listed stands under the last title.
 NAVIGATION: dict[str, tuple[str, ...]] = {
-    "Start": ("README.md", "docs/choosing.md", "docs/tutorial.md", "examples/README.md"),
+    "Start": ("README.md", "docs/choosing.md", "docs/security.md", "docs/tutorial.md", "examples/README.md"),
     "Questions": (
         "docs/release.md",
         "docs/clusters.md",
@@ -45,7 +45,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/python.md",
     ),
     "Running": ("docs/tables.md", "docs/policy.md", "docs/records.md"),
-    "Inside": ("docs/architecture.md", "docs/protocols.md", "docs/cost.md", "docs/extending.md"),
+    "Inside": ("docs/architecture.md", "docs/protocols.md", "docs/measured.md", "docs/cost.md", "docs/extending.md"),
     "More": (),
 }
 
@@ -146,7 +146,9 @@ def reference(out: Path, *modules: str) -> None:
     """pdoc's pages of the packages."""
     import pdoc
 
-    pdoc.render.configure(docformat="markdown", show_source=False, include_undocumented=False)
+    pdoc.render.configure(
+        docformat="markdown", show_source=False, include_undocumented=False, template_directory=FILES / "reference"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         # Fields made by a loop have no line of source, named tuples no module to look types up in: the pages are right.

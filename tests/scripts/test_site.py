@@ -50,7 +50,7 @@ def test_each_page_is_there_and_all_it_names(built: Path) -> None:
 
 def test_every_page_is_in_the_menu_of_every_page(built: Path) -> None:
     for path in built.rglob("*.html"):
-        menu = path.read_text().split("</nav>")[0]
+        _, _, menu = path.read_text().partition("<nav ")
         assert menu.count("<li>") == len(pages())
         assert menu.count('aria-current="page"') == 1
 
@@ -73,8 +73,11 @@ def test_a_listed_page_that_is_missing_ends_the_build(monkeypatch: pytest.Monkey
 def test_the_reference_has_docstrings_and_ends_at_what_cannot_be_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site.reference(tmp_path / "out", "smc.meter")
-    assert "class" in (tmp_path / "out" / "smc" / "meter.html").read_text()
+    site.reference(tmp_path / "out", "smc.meter", "protocols.opened")
+    text = (tmp_path / "out" / "smc" / "meter.html").read_text()
+    assert "as a tree of named phases" in text
+    assert 'href="../../index.html"' in text
+    assert 'href="../index.html"' in (tmp_path / "out" / "index.html").read_text()
     package = tmp_path / "halfway"
     package.mkdir()
     (package / "__init__.py").write_text('"""Whole."""\n')
