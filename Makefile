@@ -11,7 +11,7 @@ PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-sensitivity
+	bench-synthesis bench-sensitivity docs
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -51,6 +51,10 @@ counting: $(STAMP)
 
 pictures: $(STAMP)
 	SMC_PICTURES=docs/pictures $(BIN)/pytest tests/conformance/test_tutorial.py -k runs
+
+# The pages and the reference of the packages, to be read from the disk: build/site/index.html.
+docs: $(STAMP)
+	$(BIN)/python -m scripts.site
 
 cost: $(STAMP)
 	$(BIN)/python -m benchmarks.cost_document

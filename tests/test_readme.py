@@ -1,22 +1,26 @@
-"""What the README promises in code and options is so."""
+"""What the pages promise in commands and options is so, and the README's code prints what it says."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+from pathlib import Path
 
 import click
 import pytest
 
 from parties.cli import cli
+from scripts.pages import pages, parser
 from tests.support.places import ROOT
 
-README = (ROOT / "README.md").read_text()
+README = Path("README.md")
+HEADS = ("local reports ",)  # how files begin that are no commands
 
 
 def test_the_python_example_prints_what_it_says() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    text = (ROOT / README).read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (expected,) = re.findall(r"print\(.*\)  # (.*)", code)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -24,21 +28,58 @@ def test_the_python_example_prints_what_it_says() -> None:
     assert printed.getvalue().strip() == expected
 
 
-def examples() -> list[str]:
-    return re.findall(r"(?:\$  |^    )smc ((?:.*\\\n)*.*)", README, re.MULTILINE)
+def blocks(text: str) -> list[str]:
+    """The commands in a page's code blocks, each in one line without its comment."""
+    found = []
+    for token in parser().parse(text):
+        if token.type in ("code_block", "fence"):
+            for line in re.findall(r"(?:^|\$ +)smc ((?:.*\\\n)*.*)", token.content, re.MULTILINE):
+                found.append(re.sub(r"\s#.*", "", line.replace("\\\n", " ")))
+    return found
 
 
-@pytest.mark.parametrize("line", examples())
-def test_every_command_shown_exists_with_its_options(line: str) -> None:
-    words = re.sub(r"\s#.*", "", line.replace("\\\n", " ")).split()
+def spans(text: str) -> list[str]:
+    """The commands in a page's running text and tables."""
+    inline = (child for token in parser().parse(text) for child in token.children or [])
+    return [child.content[4:] for child in inline if child.type == "code_inline" and child.content.startswith("smc ")]
+
+
+def unknown(line: str) -> set[str]:
+    """The command or the options of a line that do not exist; what is written large stands for any command."""
+    words = line.split()
     command: click.Command = cli
-    while isinstance(command, click.Group):
-        found = command.get_command(click.Context(command), words.pop(0))
-        assert found is not None, line
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        name = words.pop(0)
+        if name.isupper():
+            return set()
+        found = command.get_command(click.Context(command), name)
+        if found is None:
+            return {name}
         command = found
-    known = {name for parameter in command.params for name in parameter.opts}
-    assert {word for word in words if word.startswith("--")} <= known
+    options = {name for parameter in command.params for name in parameter.opts} | {"--help", "--version"}
+    return {word.partition("=")[0] for word in words if word.startswith("--")} - options
+
+
+@pytest.mark.parametrize("page", pages(), ids=str)
+def test_every_command_shown_exists_with_its_options(page: Path) -> None:
+    text = (ROOT / page).read_text()
+    wrong = {
+        line: missing
+        for line in blocks(text) + spans(text)
+        if not line.startswith(HEADS) and (missing := unknown(line))
+    }
+    assert wrong == {}
 
 
 def test_there_are_examples() -> None:
-    assert len(examples()) >= 9
+    assert len(blocks((ROOT / README).read_text())) >= 20
+    assert sum(len(blocks((ROOT / page).read_text())) for page in pages()) > 100
+    assert sum(len(spans((ROOT / page).read_text())) for page in pages()) > 100
+
+
+def test_what_does_not_exist_is_found() -> None:
+    assert unknown("id3 --data x --frobnicate 3") == {"--frobnicate"}
+    assert unknown("release cuont") == {"cuont"}
+    assert unknown("estimate KIND --link lan") == set()
+    page = "a\n\n    smc id3 --a \\\n        b   # c\n\n```console\n$ smc node\n```\n"
+    assert [line.split() for line in blocks(page)] == [["id3", "--a", "b"], ["node"]]

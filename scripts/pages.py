@@ -1,0 +1,95 @@
+"""The Markdown pages of this repository: their headings, the anchors these get, and what they link to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = (".", "docs", "examples", "examples/*", "benchmarks", "deploy")
+
+
+class Link(NamedTuple):
+    """A link or picture: the line it stands on, the path (empty: this page) and the anchor (empty: none)."""
+
+    line: int
+    path: str
+    anchor: str
+
+
+def pages(root: Path = ROOT) -> list[Path]:
+    """All pages, relative to the root."""
+    return sorted(path.relative_to(root) for folder in FOLDERS for path in root.glob(f"{folder}/*.md"))
+
+
+def parser() -> MarkdownIt:
+    """CommonMark with tables, as the pages are written."""
+    return MarkdownIt("commonmark").enable("table")
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading's text: lower case, spaces to hyphens, punctuation left out."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def plain(inline: Token) -> str:
+    """The text of a heading, without its marks."""
+    return "".join(child.content for child in inline.children or [] if child.type in ("text", "code_inline"))
+
+
+def headings(tokens: list[Token]) -> Iterator[tuple[Token, str, str]]:
+    """(opening token, text, anchor) of each heading; the second of one name ends in -1, as everywhere."""
+    seen: dict[str, int] = {}
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open":
+            text = plain(inline)
+            anchor = slug(text)
+            count = seen.get(anchor, 0)
+            seen[anchor] = count + 1
+            yield opening, text, f"{anchor}-{count}" if count else anchor
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page."""
+    return {anchor for _, _, anchor in headings(parser().parse(text))}
+
+
+def inner_links(tokens: list[Token]) -> Iterator[tuple[Token, str]]:
+    """(token, attribute) of each link and picture that leads to this repository, not to the network."""
+    for token in tokens:
+        for child in token.children or []:
+            name = {"link_open": "href", "image": "src"}.get(child.type)
+            if name and not re.match(r"[a-z]+:", str(child.attrs[name])):
+                yield child, name
+
+
+def links(text: str) -> Iterator[Link]:
+    """The links of a page that lead to this repository."""
+    for token in parser().parse(text):
+        for child, name in inner_links([token]):
+            path, _, anchor = str(child.attrs[name]).partition("#")
+            yield Link((token.map or [0])[0] + 1, path, anchor)
+
+
+def broken(root: Path = ROOT) -> list[str]:
+    """One line for each link whose file or anchor is not there."""
+    found: list[str] = []
+    known: dict[Path, set[str]] = {}
+    for page in pages(root):
+        text = (root / page).read_text()
+        for link in links(text):
+            target = (root / page.parent / link.path).resolve() if link.path else root / page
+            if not target.exists():
+                found.append(f"{page}:{link.line}: there is no {link.path}")
+            elif link.anchor and target.suffix == ".md":
+                if target not in known:
+                    known[target] = anchors(target.read_text())
+                if link.anchor not in known[target]:
+                    found.append(f"{page}:{link.line}: {link.path or page} has no heading #{link.anchor}")
+    return found

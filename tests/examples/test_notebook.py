@@ -1,0 +1,44 @@
+"""The notebook runs, shows what it prints, and is a notebook of format 4.5."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from tests.support.notebooks import executed, outputs
+from tests.support.places import ROOT
+from tests.support.walkthrough import free_ports
+
+NOTEBOOK = ROOT / "examples" / "notebook" / "joint_tree.ipynb"
+
+
+def shown(notebook: dict[str, Any]) -> list[Any]:
+    return [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def test_it_shows_what_it_prints() -> None:
+    ports = free_ports(NOTEBOOK.read_text())
+    assert len(ports) == 1
+    assert shown(executed(NOTEBOOK, ports)) == shown(json.loads(NOTEBOOK.read_text()))
+
+
+def test_its_format() -> None:
+    text = NOTEBOOK.read_text()
+    notebook = json.loads(text)
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    identifiers = [cell["id"] for cell in notebook["cells"]]
+    assert len(set(identifiers)) == len(identifiers)
+    assert all(re.fullmatch(r"[\w-]{1,64}", identifier) for identifier in identifiers)
+    assert len(text) < 10_000
+    assert "/tmp" not in text
+    assert "/home" not in text
+
+
+def test_a_cell_shows_its_prints_and_its_last_value() -> None:
+    names: dict[str, Any] = {}
+    assert outputs("x = 2", names, 1) == []
+    printed, value = outputs("print('a')\nprint('b')\nx + 1", names, 2)
+    assert printed["text"] == ["a\n", "b\n"]
+    assert value["data"] == {"text/plain": ["3"]}
+    assert outputs("None", names, 3) == []

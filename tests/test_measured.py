@@ -1,0 +1,77 @@
+"""The figures in docs/measured.md and README.md are those of benchmarks/results."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from parties.console import size
+from tests.support.places import ROOT
+
+README = " ".join((ROOT / "README.md").read_text().split())
+PAGE = (ROOT / "docs" / "measured.md").read_text()
+WORDS = " ".join(PAGE.split())
+
+
+def results(name: str) -> Any:
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())
+
+
+def rows(head: str) -> list[list[str]]:
+    """The cells of the table whose head begins so."""
+    _, _, table = PAGE.partition(f"| {head}")
+    lines = table.partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_beside_mpyc() -> None:
+    measured = {one["data"]: one for one in results("peers")["results"]}
+    shown = rows("data set")
+    assert len(shown) == len(measured)
+    for data, count, ours, theirs, our_bytes, their_bytes in shown:
+        one = measured[data]
+        smc, peer = one["programs"]["smc"], one["programs"][one["faster_peer"]]
+        assert int(count.replace(",", "")) == one["rows"]
+        assert (ours, theirs) == (f"{smc['seconds']['median']:.2f}", f"{peer['seconds']['median']:.2f}")
+        assert our_bytes == size(smc["bytes"]["median"])
+        assert their_bytes == size(peer["bytes"]["median"])
+
+
+def test_the_bench() -> None:
+    measured = {
+        (one["protocol"], one["profile"], one["batch"]): one
+        for one in results("bench")["rows"]
+        if one["link"] == "loopback"
+    }
+    shown = rows("protocol")
+    assert len(shown) >= 10
+    for protocol, batch, profile, seconds, predicted, both, rounds, gates in shown:
+        one = measured[protocol, profile, int(batch.replace(",", ""))]
+        assert float(seconds) == pytest.approx(one["seconds"], abs=6e-4)
+        assert float(predicted) == pytest.approx(one["predicted_seconds"], abs=6e-4)
+        assert both == size(one["bytes_sent"] + one["bytes_received"])
+        assert (rounds, gates.replace(",", "")) == (str(one["rounds"]), str(one["and_gates"]))
+
+
+def test_counting_where_the_rows_live() -> None:
+    counting = results("counting")["counting"]
+    levels = counting["levels"]
+    assert counting["rows"] == 10**8
+    for part in (
+        f"{counting['bytes'] / 1e9:.2f} GB",
+        f"in {counting['read_seconds']:.0f} s",
+        f"{min(level['seconds'] for level in levels):.1f} to {max(level['seconds'] for level in levels):.1f} s",
+        f"{max(level['nodes'] for level in levels):,} open nodes",
+        f"{counting['peak_memory_gb']:.2f} GB of memory",
+    ):
+        assert part in WORDS, part
+
+
+def test_the_figures_of_the_readme() -> None:
+    (car,) = (one for one in results("peers")["results"] if one["data"] == "car")
+    smc, peer = car["programs"]["smc"], car["programs"][car["faster_peer"]]
+    for seconds, sent in ((smc["seconds"], smc["bytes"]), (peer["seconds"], peer["bytes"])):
+        assert f"{seconds['median']:.2f} s and {size(sent['median'])}" in README
+    assert f"{car['rows']:,} rows" in README
