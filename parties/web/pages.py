@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
@@ -83,9 +83,9 @@ class Pages:
         """Withdraw a job, or stop it."""
         return self._decide(visit, self._operator.cancel)
 
-    def figure(self, visit: Visit) -> Response:
-        """What a chart of a job shows, for our script."""
-        return results.figure(self._result(visit), visit.request.path_params["name"])
+    def picture(self, visit: Visit) -> Response:
+        """The picture of a result."""
+        return results.picture(self._result(visit))
 
     def download(self, visit: Visit) -> Response:
         """A result as a file."""
@@ -102,15 +102,9 @@ class Pages:
 
     def budget(self, visit: Visit) -> Response:
         """What was spent of each table's privacy, and what is left."""
-        return self._renderer.page(visit, "budget.html", {"tables": self._operator.budget()})
-
-    def budget_figure(self, visit: Visit) -> Response:
-        """What was spent of a table over time, for our script."""
-        name = visit.request.query_params.get("table")
-        for table in self._operator.budget():
-            if table.table == name:
-                return JSONResponse(figures.budget(table, datetime.now(UTC)))
-        raise HTTPException(404, "There is no such table.")
+        now = datetime.now(UTC)
+        tables = [(table, figures.budget(table, now)) for table in self._operator.budget()]
+        return self._renderer.page(visit, "budget.html", {"tables": tables})
 
     def _decide(self, visit: Visit, decision: Callable[[str, str], object]) -> Response:
         """Make a decision and go back to the page it came from, which says so if it could not be made."""

@@ -47,6 +47,10 @@ def browser(node: FakeNode) -> Browser:
     return Browser(node)
 
 
+SVG = {"id", "class", "xmlns", "viewbox", "preserveaspectratio", "width", "height", "font-family", "tabindex", "role"}
+SVG |= {"aria-hidden", "aria-label"}
+
+
 @pytest.mark.parametrize("text", [*HOSTILE, "long " * 20_000])
 def test_what_others_wrote_is_text(node: FakeNode, browser: Browser, text: str) -> None:
     fields: dict[str, Any] = {
@@ -72,7 +76,7 @@ def test_what_others_wrote_is_text(node: FakeNode, browser: Browser, text: str) 
             assert not any(name.startswith("on") or name == "style" for name in attributes)
             assert tag != "script" or (attributes["src"] or "").startswith("/static/")
             assert tag != "img" or (attributes["src"] or "").startswith(("/jobs/", "/static/"))
-            assert tag != "svg" or set(attributes) == {"width", "height", "aria-hidden"}
+            assert tag != "svg" or set(attributes) <= SVG
         if path != f"/propose?like={waiting.id}":  # fields must hold what was written
             assert not re.search("[\u200f\u202e\u2066\0\x1b]", answer.text)
         assert len(answer.text) < 400_000
@@ -259,11 +263,10 @@ def test_a_forest_with_noise_in_words(node: FakeNode, browser: Browser, monkeypa
     assert "18 questions, 36 leaves, depth 4." in text
     assert "3 trees, each of rows of its own, vote." in text
     assert "with epsilon 0.5 for a row replaced, attributes compared by gini." in text
-    assert browser.get(f"/jobs/{job.id}/figures/tree").status_code == 200
     assert "tree 3" in browser.get(f"/jobs/{job.id}/tree.txt").text
 
 
-@pytest.mark.parametrize("name", ["tree.json", "tree.svg", "figures/tree", "figures/bytes"])
+@pytest.mark.parametrize("name", ["tree.json", "tree.svg", "picture"])
 def test_there_is_no_result_before_the_end(node: FakeNode, browser: Browser, name: str) -> None:
     job = node.add()
     assert browser.get(f"/jobs/{job.id}/{name}").status_code == 404
@@ -292,8 +295,7 @@ def test_large_trees_are_files_only(node: FakeNode, browser: Browser) -> None:
     node.finish(job.id, wide_tree(6, 4))
     page = browser.get(f"/jobs/{job.id}").text
     assert "too large to draw" in page
-    assert 'data-figure="/jobs/' + job.id + "/figures/tree" not in page
-    assert browser.get(f"/jobs/{job.id}/figures/tree").status_code == 404
+    assert 'class="tree-picture"' not in page
     assert browser.get(f"/jobs/{job.id}/tree.json").status_code == 200
 
 
@@ -333,7 +335,7 @@ def test_a_lost_peer_is_said(node: FakeNode, browser: Browser) -> None:
 
 
 def test_the_browser_needs_the_login_for_the_live_page_only(node: FakeNode) -> None:
-    assert Browser(node, signed_in=False).get("/static/plotly.min.js").status_code == 200
+    assert Browser(node, signed_in=False).get("/static/explore.js").status_code == 200
     assert Browser(node).get(f"{ORIGIN}/static/../app.py").status_code == 404
 
 
@@ -363,12 +365,8 @@ def test_budgets_are_a_bar_a_table_and_what_each_job_cost(node: FakeNode, browse
     assert "permute and flip: epsilon 0.75, delta 1e-12" in page
     assert "over: it counts no more" in page
     assert "none: nothing is refused" in page
-    figure = browser.get("/budget/figure?table=patients").json()
-    assert [trace["name"] for trace in figure["data"]] == ["spent", "budget"]
-    assert figure["data"][0]["y"] == [0, 1, 2, 2.5, 1.5, 2.25, 2.25]
-    assert figure["data"][1]["y"] == [4, 4]
-    assert browser.get("/budget/figure?table=visits").json()["data"][0]["y"] == []
-    assert browser.get("/budget/figure?table=other").status_code == 404
+    assert page.count('<path class="spent"') == page.count('<path class="bound"') == 1, "nothing is spent of the other"
+    assert "up to 2.5; the line is the budget, 4<" in page
 
 
 def test_the_price_of_a_job(node: FakeNode, browser: Browser) -> None:
