@@ -15,8 +15,10 @@ from starlette.staticfiles import StaticFiles
 
 from parties.operator.interface import NotRecordedError, Operator
 from parties.trees import drawing
+from parties.web.connection import ENDLESS
 from parties.web.guard import Guard
 from parties.web.login import Logins
+from parties.web.news import News
 from parties.web.pages import Pages
 from parties.web.proposal import Proposals
 from parties.web.render import Renderer
@@ -72,6 +74,7 @@ def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRout
             route("/jobs/{id}/refuse", pages.refuse, "POST"),
             route("/jobs/{id}/cancel", pages.cancel, "POST"),
             route("/jobs/{id}/{file}", pages.download),
+            Route(ENDLESS, News(operator, logins)),
             Route("/login", log_in),
             route("/logout", log_out, "POST"),
             Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # asked for wherever a page is

@@ -146,10 +146,13 @@ def test_a_link_from_another_site_finds_the_session(site: Site) -> None:
 def test_approving_and_refusing(site: Site) -> None:
     first, second = site.node.add(purpose="first"), site.node.add(purpose="second")
     page = site.signed_in()
+    page.locator(f"#look-{first.id} > summary").click()
     page.locator(f"#job-{first.id}").get_by_role("button", name="Approve").click()
     page.locator("#under-way").get_by_text("both agree").wait_for()
     assert site.node.job(first.id).state == "queued"
-    page.get_by_role("link", name="Decision tree for readmitted").first.click()
+    assert page.locator("#said").inner_text() == "You approved “first”: both agree: it starts next."
+    assert page.evaluate("document.activeElement.href") == f"{site.origin}/jobs/{second.id}", "where one goes on"
+    page.get_by_role("link", name="second").click()
     assert page.url.endswith(second.id)
     page.get_by_text("Refuse …").click()
     page.get_by_label("Why? The proposer will read it.").fill("no ethics vote <yet>")
@@ -163,13 +166,14 @@ def test_what_the_node_says_stays_on_the_page_with_what_was_typed(site: Site) ->
     job = site.node.add()
     page = site.signed_in()
     site.expected.append("400")
+    page.get_by_text("your decision").click()
     page.get_by_text("Refuse …").click()
     page.get_by_label("Why?").fill("typed")
     site.node.trouble = "the peer is gone"
     page.get_by_role("button", name="Refuse", exact=True).click()
     page.get_by_role("alert").get_by_text("the peer is gone").wait_for()
     site.node.add(purpose="one more")
-    page.get_by_text("one more").wait_for()  # the page still keeps itself up to date
+    page.get_by_role("link", name="one more").wait_for()  # the page still keeps itself up to date
     assert page.get_by_role("alert").inner_text() == "the peer is gone"
     assert page.locator(f"#refuse-{job.id}").input_value() == "typed"
 
@@ -182,6 +186,7 @@ def test_progress_comes_by_itself_and_disturbs_nobody(site: Site) -> None:
     page.evaluate("window.untouched = true")
     progress = page.locator(f"#progress-{job.id}")
     assert "not known yet" in progress.inner_text()
+    page.get_by_text("your decision").first.click()
     page.get_by_text("Refuse …").first.click()
     field = page.locator(f"#refuse-{waiting.id}")
     field.type("still typ")
@@ -190,7 +195,7 @@ def test_progress_comes_by_itself_and_disturbs_nobody(site: Site) -> None:
     assert progress.locator("progress").evaluate("bar => bar.position") == pytest.approx(0.25)
     page.keyboard.type("ing")
     site.node.add(purpose="a new one")
-    page.get_by_text("a new one").wait_for()
+    page.get_by_role("link", name="a new one").wait_for()
     assert page.title().startswith("(2)")
     assert field.input_value() == "still typing"
     assert field.evaluate("area => document.activeElement === area")
@@ -209,17 +214,20 @@ def test_a_running_job_turns_into_its_result(site: Site) -> None:
     site.node.finish(job.id)
     assert "smoker" in texts(drawn(page))
     assert page.evaluate("window.untouched")
-    assert not page.evaluate("document.body.hasAttribute('data-live')")
+    assert not page.evaluate("document.body.hasAttribute('data-news')")
 
 
 def test_a_page_says_that_it_is_out_of_date(site: Site) -> None:
     page = site.signed_in()
     site.expected += ["ERR_FAILED", "401"]
     page.route("**/*", lambda route: route.abort())
+    site.node.add(purpose="while nobody answers")
     page.get_by_text("The node does not answer").wait_for()
     page.unroute("**/*")
     page.locator("#stale").wait_for(state="hidden")
+    page.get_by_role("link", name="while nobody answers").wait_for()
     page.context.clear_cookies()
+    site.node.add()
     page.get_by_text("You are signed out").wait_for()
 
 

@@ -13,7 +13,7 @@ from parties.operator.budget import Price
 from parties.operator.interface import Asked, Verdict
 from parties.trees.text import to_dot, to_text
 from parties.trees.tree import Noise, TreeFile, size
-from parties.web import results, words
+from parties.web import listing, results, words
 from tests.support.fake_node import ORIGIN, Browser, FakeNode, tree, wide_tree
 from tests.support.hostile import HOSTILE
 
@@ -144,7 +144,7 @@ def test_decisions_lead_back_to_their_page(node: FakeNode, browser: Browser, pag
     node.change(stop.id, state="queued", ours=APPROVED)
 
     def place(job: Any) -> str:
-        return "/" if page == "overview" else f"/jobs/{job.id}"
+        return f"{'/' if page == 'overview' else f'/jobs/{job.id}'}?decided={job.id}"
 
     answer = browser.send_form(f"/jobs/{yes.id}/approve", page=page)
     assert (answer.status_code, answer.headers["location"]) == (303, place(yes))
@@ -165,7 +165,7 @@ def test_what_the_node_refuses_is_said_where_one_is(node: FakeNode, browser: Bro
     assert "the peer has just &lt;withdrawn&gt; this job" in answer.text
     assert ">typed text</textarea>" in answer.text
     assert "the only purpose" in answer.text
-    assert f'data-live="{"/" if page == "overview" else f"/jobs/{job.id}"}"' in answer.text
+    assert f'data-news="/news{"" if page == "overview" else f"?job={job.id}"}"' in answer.text
 
 
 def test_a_refusal_needs_a_reason(node: FakeNode, browser: Browser) -> None:
@@ -341,6 +341,7 @@ def test_the_browser_needs_the_login_for_the_live_page_only(node: FakeNode) -> N
 
 def test_the_jobs_in_pages(node: FakeNode, browser: Browser) -> None:
     """However many have ended, a page shows some, and what is open is on the first whatever came after it."""
+    assert listing.PAGE < 60
     waiting = node.add(ours=WAITING, theirs=APPROVED)
     over = [node.add() for _ in range(60)]
     for job in over:
@@ -350,9 +351,9 @@ def test_the_jobs_in_pages(node: FakeNode, browser: Browser) -> None:
     while path is not None:
         page = browser.get(path).text
         assert len(page) < 120_000
-        assert waiting.id in page
-        seen += re.findall(r'<tr id="job-([0-9a-f]{32})"', page)
-        older = re.search(r'<a href="(/\?before=[0-9a-f]{32})">Older</a>', page)
+        assert (waiting.id in page) == (path == "/")
+        seen += re.findall(r'<article class="row" id="job-([0-9a-f]{32})"', page)
+        older = re.search(r'<a href="(/\?before=[0-9a-f]{32})" rel="next">Older</a>', page)
         path = older[1] if older else None
     assert seen == [job.id for job in reversed(over)]
     assert browser.get("/?before=" + "0" * 32).status_code == 404
@@ -378,7 +379,7 @@ def test_the_price_of_a_job(node: FakeNode, browser: Browser) -> None:
         node.finish(job.id)
     assert "spent, <time" in browser.get(f"/jobs/{spent.id}").text
     assert f"it returns the result of job {spent.id[:8]}" in browser.get(f"/jobs/{again.id}").text
-    rows = re.findall(r'<td data-label="epsilon">(.*?)</td>', browser.get("/").text)
+    rows = re.findall(r'<span data-label="epsilon">(.*?)</span>', browser.get("/").text)
     assert rows == ["0", "1"]
 
 
