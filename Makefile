@@ -7,8 +7,9 @@ STAMP := $(VENV)/.installed
 # As many workers as cores, four at most; a file's tests stay together, for they share their fixtures.
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish bench-release \
-	bench-blurring bench-local counting cost pictures proto clean
+.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
+	bench-release bench-blurring bench-local counting cost pictures proto clean bench-clusters bench-regress \
+	bench-synthesis
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -17,7 +18,7 @@ test: lint
 	$(PYTEST)
 
 # Neither nodes, databases, browsers nor many processes: under two minutes on two cores.
-QUICK := tests/test_help.py tests/test_layers.py tests/test_readme.py tests/test_tree_mirrors.py tests/proto \
+QUICK := tests/test_help.py tests/test_layers.py tests/test_readme.py tests/test_tree_mirrors.py tests/parties/link/test_exchange.py \
 	tests/smc/test_*.py $(addprefix tests/smc/, primitives gmw yao engines/test_views.py) \
 	tests/protocols/test_questions.py tests/protocols/test_id3.py \
 	tests/parties/test_*.py $(addprefix tests/parties/, jobs operator policy tables trees commands web) \
@@ -56,7 +57,7 @@ bench-private: $(STAMP)
 	$(BIN)/python -m benchmarks.private_trees --out benchmarks/results $(if $(MORE),--more $(MORE))
 
 bench-publish: $(STAMP)
-	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --out benchmarks/results/publishing.json
+	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --rows 10000000 --out benchmarks/results/publishing.json
 
 bench-local: $(STAMP)
 	$(BIN)/python -m benchmarks.local --out benchmarks/results/local.json
@@ -64,14 +65,22 @@ bench-local: $(STAMP)
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json
 
+bench-regress: $(STAMP)
+	$(BIN)/python -m benchmarks.regression --out benchmarks/results
+
 bench-release: $(STAMP)
 	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json
 
 bench-blurring: $(STAMP)
 	$(BIN)/python -m benchmarks.blurring --out benchmarks/results
 
+bench-clusters: $(STAMP)
+	$(BIN)/python -m benchmarks.clusters --out benchmarks/results
+bench-synthesis: $(STAMP)
+	$(BIN)/python -m benchmarks.synthesis --out benchmarks/results $(if $(PEER),--peer)
+
 proto: $(STAMP)
-	$(BIN)/python -m grpc_tools.protoc -I . --python_out=. --pyi_out=. proto/exchange.proto
+	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto
 
 # A fresh Debian has python3 without the venv module; root can install it, others are told what to do.
 $(STAMP): pyproject.toml

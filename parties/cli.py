@@ -19,12 +19,14 @@ import click
 
 from parties import signals
 from parties.jobs import kinds
+from smc import __version__
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
 COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come besides
     "demo": ("parties.commands.demo:demo", "Two parties on this machine learn a tree from bundled data."),
     "identity": ("parties.commands.identity:group", "Make and look at keys and certificates."),
     "schema": ("parties.commands.alone:schema_command", "Propose a schema from one's own file."),
+    "compare": ("parties.commands.compare:compare_command", "A synthetic table beside one's own rows."),
     "predict": ("parties.commands.alone:predict", "Classify rows on this machine."),
     "run": ("parties.commands.run:run", "Run a program of your own, written against the engine."),
     "estimate": ("parties.commands.estimate:group", "What a job will cost, before it runs."),
@@ -50,6 +52,9 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
+    "regress": {
+        "alone": ("parties.commands.regress_alone:alone", "Learn one from one's own rows, with noise."),
+    },
     "release": {
         "check": (
             "parties.commands.release_check:check_command",
@@ -57,7 +62,7 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
         ),
     },
 }
-# numpy reads it when it is loaded: of linear algebra, which is not used here, it would start threads that spin.
+# numpy reads it when it is loaded: of linear algebra, which is hardly used here, it would start threads that spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 EXIT_CODES: dict[type[SmcError], int] = {InputError: 2, LinkError: 3, JobMismatchError: 4}
@@ -140,7 +145,7 @@ class _Whole(_Lazy):
 
 
 @click.command(cls=_Whole, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="smc")
+@click.version_option(__version__, prog_name="smc")
 def cli() -> None:
     """Secure two-party computation: joint decision trees, comparisons and circuits."""
 

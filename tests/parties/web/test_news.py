@@ -36,9 +36,8 @@ class Listening:
             try:
                 with self.client.stream("GET", path) as answer:
                     assert answer.headers["content-type"].startswith("text/event-stream")
-                    lines.extend(
-                        line for line in answer.iter_lines() if line.startswith("data:") and not lines.append(line)
-                    )
+                    for line in answer.iter_lines():
+                        lines += [line] if line.startswith("data:") else []
             except httpx.HTTPError:
                 pass
 

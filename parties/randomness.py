@@ -1,0 +1,12 @@
+"""Randomness that nobody can draw again: a counter-mode generator with a key from the operating system."""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+
+
+def private() -> np.random.Generator:
+    """A generator for this machine's own rows. Philox with 128 bits of key; its seed is not kept."""
+    return np.random.Generator(np.random.Philox(key=secrets.randbits(128)))
