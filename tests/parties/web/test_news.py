@@ -37,13 +37,14 @@ class Listening:
                 with self.client.stream("GET", path) as answer:
                     assert answer.headers["content-type"].startswith("text/event-stream")
                     for line in answer.iter_lines():
-                        lines += [line] if line.startswith("data:") else []
+                        if line.startswith("data:"):
+                            lines.append(line)
             except httpx.HTTPError:
                 pass
 
         thread = threading.Thread(target=read, daemon=True)
         thread.start()
-        eventually(lambda: bool(lines))
+        eventually(lambda: bool(lines), 10)
         return lines, thread
 
 
@@ -69,7 +70,7 @@ def test_whatever_changes_is_news(listening: Listening) -> None:
     ):
         known = len(lines)
         change()
-        eventually(lambda known=known: len(lines) > known)
+        eventually(lambda known=known: len(lines) > known, 10)
     time.sleep(0.1)
     quiet = len(lines)
     time.sleep(0.1)
