@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
-from parties.operator.interface import OPEN, JobResult, JobView, Operator
+from parties.operator.interface import OPEN, AuditEntry, JobResult, JobView, Operator
 from parties.web import figures, results
 from parties.web.cautions import done_before, unusual
 from parties.web.connection import ENDLESS
@@ -18,10 +18,11 @@ from parties.web.listing import PAGE, STATES, Choice, listing
 from parties.web.proposal import read_field
 from parties.web.render import MOST_OPEN, Renderer
 from parties.web.visits import Visit
-from parties.web.words import ended, outcome
+from parties.web.words import compact, ended, outcome
 from smc.errors import InputError
 
 ENTRIES = 50  # of the audit log, a page
+SEARCHED = 500  # entries at once
 
 
 class Pages:
@@ -104,10 +105,23 @@ class Pages:
         """The audit log, the newest entries first, and whether it is whole."""
         text = visit.request.query_params.get("before", "")
         before = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
-        entries = self._operator.audit(ENTRIES + 1, before)  # one more tells whether there are older ones
+        choice = Choice.read(dict(visit.request.query_params))
+        entries = self._entries(choice.words.casefold().split(), before)
         older = entries[ENTRIES - 1].number if len(entries) > ENTRIES else None
-        context = {"entries": entries[:ENTRIES], "older": older, "first_page": before is None}
+        context: dict[str, object] = {"entries": entries[:ENTRIES], "older": older, "first_page": before is None}
+        context |= {"words": choice.words, "query": Choice(choice.words).query()}
         return self._renderer.page(visit, "audit.html", {**context, "state": self._operator.verify()})
+
+    def _entries(self, words: list[str], before: int | None) -> list[AuditEntry]:
+        """A page of entries in which all words stand, and one more if there are older ones."""
+        found: list[AuditEntry] = []
+        some = self._operator.audit(ENTRIES + 1 if not words else SEARCHED, before)
+        while some and len(found) <= ENTRIES:
+            for entry in some:
+                text = f"{entry.kind} {entry.job or ''} {compact(entry.fields)}".casefold()
+                found += [entry] if all(word in text for word in words) else []
+            some = self._operator.audit(SEARCHED, some[-1].number) if words else []
+        return found[: ENTRIES + 1]
 
     def budget(self, visit: Visit) -> Response:
         """What was spent of each table's privacy, and what is left."""

@@ -6,7 +6,6 @@ what could make a line read differently than it is written.
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -130,8 +129,18 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 
 
 def compact(value: object) -> str:
-    """A value of the audit log on one line."""
-    return json.dumps(value, ensure_ascii=False)
+    """A value of the audit log in words, as on the terminal; long ones, such as digests, are cut; empty for none."""
+    match value:
+        case None:
+            return ""
+        case list():
+            said = [compact(one) if isinstance(one, dict) else str(one) for one in value[:8]]
+            return ", ".join(said) + (", …" if len(value) > 8 else "")
+        case dict():
+            return ", ".join(f"{name} {compact(inner)}" for name, inner in value.items() if inner is not None)
+        case _:
+            text = str(value)
+            return text if len(text) <= 60 else f"{text[:23]}…"
 
 
 def _value(value: object, none: str) -> str:

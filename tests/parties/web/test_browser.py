@@ -373,3 +373,63 @@ def test_a_changed_log_is_seen(site: Site) -> None:
     site.node.tamper(1, by="somebody else")
     page.reload()
     assert "entry 1 was changed" in page.get_by_role("alert").inner_text()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
+def test_pages_have_no_fault_of_accessibility(site: Site, width: int, scheme: str) -> None:
+    """By axe-core, which is kept beside the tests (axe-4.14.1.min.js, MPL 2.0)."""
+    waiting = site.node.add(parameters={"min_rows": 0, "max_depth": None})
+    site.node.add(ours=Verdict(verdict="approved", by="operator"))
+    site.node.run(site.node.add().id, 4.0, 9.0)
+    done = site.node.finish(site.node.add().id)
+    page = site.signed_in(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    axe = (Path(__file__).parents[2] / "vectors" / "axe-4.14.1.min.js").read_text("utf-8")
+    paths = ("/", "/?q=no+such+job", f"/jobs/{waiting.id}", f"/jobs/{done.id}", "/propose", "/audit", "/budget")
+    for path in paths if scheme == "light" else paths[:4:2]:
+        page.goto(site.origin + path)
+        for closed in page.locator("details.look:not([open]) > summary").all():
+            closed.click()
+        page.evaluate(axe)
+        found = page.evaluate("axe.run().then(({violations}) => violations.map((v) => [v.id, v.nodes[0].html]))")
+        assert found == [], path
+
+
+def test_the_keyboard_alone_approves_and_refuses(site: Site) -> None:
+    first, second = site.node.add(purpose="first"), site.node.add(purpose="second")
+    page = site.signed_in()
+
+    def tab_to(selector: str) -> None:
+        for _ in range(60):
+            if page.evaluate("(s) => document.activeElement.matches(s)", selector):
+                return
+            page.keyboard.press("Tab")
+        raise AssertionError(f"no way to {selector}")
+
+    tab_to(f"#look-{second.id} > summary")
+    page.keyboard.press("Enter")
+    tab_to(f"#job-{second.id} button.good")
+    page.keyboard.press("Enter")
+    page.locator("#said", has_text="You approved “second”").wait_for()
+    until(lambda: page.evaluate("document.activeElement.innerText") == "first")  # where one goes on
+    tab_to(f"#look-{first.id} > summary")
+    page.keyboard.press("Enter")
+    tab_to(f"#with-refuse-{first.id} > summary")
+    page.keyboard.press("Enter")
+    tab_to(f"#refuse-{first.id}")
+    page.keyboard.type("no vote")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("#said", has_text="You refused “first”.").wait_for()
+    assert [site.node.job(job.id).state for job in (first, second)] == ["refused", "queued"]
+
+
+def test_what_tells_more_than_usual_is_asked_about_where_one_is(site: Site) -> None:
+    site.node.finish(site.node.add().id)
+    job = site.node.add(exact=True)
+    page = site.signed_in()
+    page.locator(f"#look-{job.id} > summary").click()
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("alert").get_by_text("joint numbers exactly").wait_for()
+    assert page.evaluate("document.activeElement.innerText") == "Approve all the same"
+    page.keyboard.press("Enter")
+    page.locator("#said", has_text="You approved").wait_for()

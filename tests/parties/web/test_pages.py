@@ -221,7 +221,7 @@ def test_a_bad_proposal_comes_back_as_typed(node: FakeNode, browser: Browser, na
     assert answer.status_code == 400
     assert said in answer.text
     assert "a &#34;quoted&#34; purpose" in answer.text
-    assert ">age, sex</textarea>" in answer.text
+    assert 'name="column:sex" checked' in answer.text
     if name != "table":
         assert f'value="{html.escape(text)}"' in answer.text
         assert '<option value="visits" selected>' in answer.text
@@ -233,7 +233,7 @@ def test_a_proposal_like_another(node: FakeNode, browser: Browser) -> None:
     page = browser.get(f"/propose?like={job.id}").text
     assert '<option value="visits" selected>' in page
     assert 'value="again"' in page
-    assert ">age, sex, smoker, blood_pressure</textarea>" in page
+    assert page.count(" checked>") == 4
     assert re.search(r'id="delta"[^>]*value="0.001"', page)
     assert browser.get("/propose?like=ffffffff").status_code == 400
 
@@ -403,3 +403,38 @@ def test_rules_come_with_a_picture_of_whom_they_are_against(
     assert "against.svg" in browser.get("/propose").text
     answer = browser.get("/static/against.svg")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml")
+
+
+def test_columns_of_the_schema_are_picked_and_others_typed(node: FakeNode, browser: Browser) -> None:
+    page = browser.get("/propose").text
+    assert page.count('type="checkbox" name="column:smoker"') == len(node.tables)
+    assert '<option value="readmitted"></option>' in page
+    ticks = {"column:sex": "on", "column:age": "on"}
+    browser.send_form("/propose", table="patients", purpose="p", columns="other", **ticks)
+    assert node.submitted[-1]["columns"] == ["other", "sex", "age"]
+    again = browser.get(f"/propose?like={node.add(target='age', columns=['sex', 'age', 'x']).id}").text
+    assert 'name="column:sex" checked' in again
+    assert 'name="column:age" checked' not in again, "it is the target"
+    assert 'name="columns" value="x"' in again
+
+
+def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
+    page = browser.send_form("/propose", table="patients", purpose="p", delta="a little", min_rows="some").text
+    wrong = [fields["id"] for tag, fields in Elements(page).tags if "aria-invalid" in fields]
+    assert sorted(str(name) for name in wrong) == ["delta", "min_rows"]
+    assert '<p class="wrong" id="delta-wrong">must be a number, with a point as in 0.001, not' in page
+    assert "aria-invalid" not in browser.get("/propose").text
+
+
+def test_the_audit_log_in_words_and_searched(node: FakeNode, browser: Browser) -> None:
+    for i in range(130):
+        node.note("tick" if i % 2 else "tock", None, count=i, nothing=None, names=["a", "b"], digest="9" * 64)
+    page = browser.get("/audit?q=tick").text
+    assert re.findall(r'id="entry-(\d+)"', page) == [str(i) for i in range(130, 30, -2)]
+    assert 'href="/audit?q=tick&amp;before=32"' in page.replace("&before", "&amp;before")
+    older = browser.get("/audit?q=tick&before=32").text
+    assert re.findall(r'id="entry-(\d+)"', older) == [str(i) for i in range(30, 0, -2)]
+    assert "<bdi>a, b</bdi>" in page
+    assert "nothing" not in page
+    assert f"<bdi>{'9' * 23}…</bdi>" in page
+    assert "No entry is like that" in browser.get("/audit?q=absent").text
