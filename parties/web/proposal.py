@@ -56,6 +56,7 @@ class Proposals:
         found = _fields(protocol)
         values = {name: typed.get(name, "") for name in (*HEAD, *(one.key for one in found))}
         columns = self._operator.node().columns
+        table = values["table"]
         context = {
             "typed": values,
             "problem": problem,
