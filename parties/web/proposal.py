@@ -61,11 +61,7 @@ class Proposals:
             "typed": values,
             "problem": problem,
             "wrong": _wrong(problem, (*HEAD, *(one.key for one in found))),
-            "columns": {
-                name: some
-                for name, some in columns.items()
-                if values["table"] not in columns or values["table"] == name
-            },
+            "columns": {table: columns[table]} if table in columns else columns,
             "picked": set(read_list(values.get("columns", ""))),
             "chosen": protocol,
             "kinds": [(name, kinds.find(name).title) for name in kinds.names()],
