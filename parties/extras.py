@@ -17,9 +17,9 @@ DISTRIBUTION = "smc-two-party"  # `smc` on the package index is somebody else's
 # The extra of each package that the core lacks, by the name it is imported by. More than one extra may bring a
 # package: here stands the smallest.
 EXTRA_OF = {
-    **dict.fromkeys(("graphviz", "igraph", "matplotlib"), "plots"),
+    **dict.fromkeys(("graphviz", "matplotlib"), "plots"),
     **dict.fromkeys(("ibis", "duckdb", "sqlglot", "pyarrow", "pandas", "opendp"), "node"),
-    **dict.fromkeys(("starlette", "uvicorn", "jinja2", "plotly", "httpx"), "node"),
+    **dict.fromkeys(("starlette", "uvicorn", "jinja2", "httpx"), "node"),
     **dict.fromkeys(("structlog", "prometheus_client", "grpc_health"), "node"),
     "psycopg": "postgres",
     "pyspark": "spark",

@@ -52,6 +52,7 @@ class PartyFile(CommandTables):
     node: Any = None
     controller: Any = None
     peer: Any = None
+    notify: Any = None
     tables: Any = None
     policy: Any = None
 

@@ -28,7 +28,7 @@ def node(config_file: Path) -> None:
     raise_descriptors()
     file = settings.load(config_file)
     with console.progress("starting"):
-        page = Page(file.node)
+        page = Page(file.node, file.notify)
         party = Node(file, page)
         try:
             where = party.start()

@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 from parties import files
 from parties.link.address import parse_address
 from parties.node.settings import NodeSettings
+from parties.notify import Notifier, NotifySettings
 from parties.operator.interface import Operator
 from parties.web.api import routes
 from parties.web.app import make_app
@@ -21,8 +22,10 @@ from parties.web.server import WebServer
 class Page:
     """Serves the page and the API of a node; `api.json` in its state directory tells commands where, and the key."""
 
-    def __init__(self, settings: NodeSettings) -> None:
+    def __init__(self, settings: NodeSettings, notify: NotifySettings | None = None) -> None:
         self._settings = settings
+        self._notify = notify or NotifySettings()
+        self._notifier: Notifier | None = None
         self._access = settings.state / "api.json"
         self._logins = Logins()
         self._server: WebServer | None = None
@@ -40,6 +43,8 @@ class Page:
         )
         self._metrics.start()
         files.write_text(self._access, json.dumps({"url": self._url, "key": key}) + "\n", private=True)
+        self._notifier = Notifier(self._notify, operator, self._url)
+        self._notifier.start()
         return {"web": self._url, "metrics": f"http://{self._metrics.address}/metrics"}
 
     def login_link(self) -> str:
@@ -48,6 +53,8 @@ class Page:
 
     def stop(self) -> None:
         """End it; may be called twice, or without a start."""
+        if self._notifier is not None:
+            self._notifier.stop()
         for server in (self._server, self._metrics):
             if server is not None:
                 server.stop()

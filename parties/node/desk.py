@@ -36,7 +36,7 @@ class Desk:
         ledger: Ledger,
         control: Control,
         sessions: Sessions,
-        tables: list[str],
+        tables: dict[str, list[str]],
         address: Callable[[], Address],
         predict: str,
     ) -> None:
@@ -56,7 +56,8 @@ class Desk:
             connected=self._control.connected,
             started_at=self._started,
             version=__version__,
-            tables=self._tables,
+            tables=list(self._tables),
+            columns=self._tables,
             trouble="" if self._control.connected else self._control.trouble,
             tls=self._control.tls if self._control.connected else "",
         )

@@ -112,7 +112,7 @@ class Node:
             self._ledger,
             self._control,
             self._sessions,
-            list(offers.tables),
+            {name: list(offer.schema.attributes) for name, offer in offers.tables.items()},
             lambda: self._address,
             self._predict,
         )

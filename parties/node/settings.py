@@ -12,6 +12,9 @@ contact = "privacy@clinic-a.example"
 roles = ["hospital"]             # what this party says the peer is, for the policy
 attributes.gdpr_compliant = true # and what else it knows of it
 
+[notify]                          # who is told that a job waits; nobody if left out
+webhook = "https://chat.example/hook"
+
 [tables.patients]
 source = "patients.parquet"
 schema = "schema.toml"
@@ -30,6 +33,7 @@ from pydantic import AfterValidator, Field
 
 from parties.link.address import parse_address
 from parties.link.settings import Here, link_shape
+from parties.notify import NotifySettings
 from parties.party_file import STATE, CommandTables, read
 from parties.policy.rules import Rule, check_names
 from parties.settings import LocalPath, Seconds, Settings
@@ -95,6 +99,7 @@ class NodeFile(CommandTables):
     node: NodeSettings = Field(default_factory=NodeSettings)
     controller: ControllerSettings | None = None
     peer: PeerSettings = Field(default_factory=PeerSettings)
+    notify: NotifySettings = Field(default_factory=NotifySettings)
     tables: dict[str, TableSettings] = Field(default_factory=dict)
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
 

@@ -33,6 +33,7 @@ from parties.tables import schema as schemas
 from parties.tables.categories import Column
 from parties.tables.schema import Schema
 from parties.trees.compiled import compiled
+from parties.trees.drawing import draw_svg
 from parties.trees.tree import Leaf, Node, TreeFile, places
 from protocols.counts import Counts
 from smc.errors import InputError
@@ -318,19 +319,19 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _html_repr(self) -> str:
         """What a notebook shows: scikit-learn's box, and once there is one the tree.
 
-        The tree is an image of its own, because the style of an SVG inside a page would be that of the whole page.
+        The tree is a document of its own, which can be moved and zoomed; where a notebook takes such things out, an
+        image is left.
         """
         svg = self._repr_svg_()
         if svg is None:
             return str(estimator_html_repr(self))
-        image = base64.b64encode(svg.encode()).decode()
-        return f'{estimator_html_repr(self)}<img alt="decision tree" src="data:image/svg+xml;base64,{image}">'
+        tree = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+        image = f'<img alt="decision tree" src="{tree}">'
+        return f'{estimator_html_repr(self)}<object type="image/svg+xml" data="{tree}">{image}</object>'
 
     def _repr_svg_(self) -> str | None:
         """The tree as a picture, for whatever shows pictures; None before fit."""
         if not self.__sklearn_is_fitted__():
             return None
-        from parties.trees.drawing import draw_svg  # matplotlib takes its time to load
-
         found = self.tree_file_
         return draw_svg(found.tree, found.target, f"Decision tree for {found.target}")

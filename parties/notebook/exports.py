@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parties import files
+from parties.trees.drawing import draw_svg
 from parties.trees.onnx import to_onnx
 from parties.trees.text import to_dot, to_text
 
@@ -32,8 +33,6 @@ def export_dot(classifier: JointID3Classifier) -> str:
 
 def export_svg(classifier: JointID3Classifier) -> str:
     """The tree as an SVG document."""
-    from parties.trees.drawing import draw_svg  # matplotlib takes its time to load
-
     found = _fitted(classifier).tree_file_
     return draw_svg(found.tree, found.target, f"Decision tree for {found.target}")
 

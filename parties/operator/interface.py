@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
+from pydantic import Field
+
 from parties.operator.budget import Price, Registered, Simulation, TableBudget
 from parties.operator.view import View
 from smc.errors import InputError
@@ -158,6 +160,7 @@ class NodeView(View):
     version: str
     tables: list[str]
     trouble: str = ""  # why there is no connection
+    columns: dict[str, list[str]] = Field(default_factory=dict)  # of each of our tables, as its public schema has them
     tls: str = ""  # what protects it: version, and key exchange as far as this end knows
 
 

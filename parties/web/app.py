@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from parties.operator.interface import NotRecordedError, Operator
+from parties.trees import drawing
+from parties.web.connection import ENDLESS
 from parties.web.guard import Guard
 from parties.web.login import Logins
+from parties.web.news import News
 from parties.web.pages import Pages
 from parties.web.proposal import Proposals
 from parties.web.render import Renderer
@@ -66,17 +68,17 @@ def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRout
             route("/propose", proposals.submit, "POST"),
             route("/audit", pages.audit),
             route("/budget", pages.budget),
-            route("/budget/figure", pages.budget_figure),
             route("/jobs/{id}", pages.job),
-            route("/jobs/{id}/figures/{name}", pages.figure),
+            route("/jobs/{id}/picture", pages.picture),
             route("/jobs/{id}/approve", pages.approve, "POST"),
             route("/jobs/{id}/refuse", pages.refuse, "POST"),
             route("/jobs/{id}/cancel", pages.cancel, "POST"),
             route("/jobs/{id}/{file}", pages.download),
+            Route(ENDLESS, News(operator, logins)),
             Route("/login", log_in),
             route("/logout", log_out, "POST"),
             Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # asked for wherever a page is
-            Route("/static/plotly.min.js", plotly),
+            Route("/static/explore.js", explore),
             Mount("/static", _Static(directory=str(files("parties.web") / "static"))),
             *extra_routes,
         ],
@@ -85,10 +87,9 @@ def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRout
     )
 
 
-def plotly(_: Request) -> Response:
-    """The script that draws charts, out of the installed package."""
-    path = Path(str(files("plotly"))) / "package_data" / "plotly.min.js"
-    return FileResponse(path, headers=REVALIDATE, media_type="text/javascript")
+def explore(_: Request) -> Response:
+    """The script that moves and zooms trees, which is also in every tree's file."""
+    return Response(drawing.script(), headers=REVALIDATE, media_type="text/javascript")
 
 
 class _Static(StaticFiles):

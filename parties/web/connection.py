@@ -16,6 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from parties.link import bounds
 
 REQUEST_SECONDS = 10.0  # from the connection, or a request's first byte, to its last
+ENDLESS = "/news"  # the path whose answer ends with its reader only
 STALLED_SECONDS = 30.0  # in which nobody takes more of an answer
 
 
@@ -67,6 +68,12 @@ class Connection(H11Protocol):
         self._stop_waiting()
         self._forget_answer()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """The server ends: answers are finished, but for those that have no end."""
+        super().shutdown()
+        if self.cycle is not None and not self.cycle.response_complete and self.scope["path"] == ENDLESS:
+            self.drop()
 
     def drop(self) -> None:
         """Close it now, whatever is under way."""

@@ -18,7 +18,7 @@ POLICY = {
     "default-src": "'none'",
     "script-src": "'self'",
     "style-src": "'self'",
-    "img-src": "'self' data:",  # plotly draws through them
+    "img-src": "'self'",
     "connect-src": "'self'",
     "form-action": "'self'",
     "frame-ancestors": "'none'",

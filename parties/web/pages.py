@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
-from parties.operator.interface import ENDED, OPEN, JobResult, JobView, Operator
+from parties.operator.interface import OPEN, AuditEntry, JobResult, JobView, Operator
 from parties.web import figures, results
+from parties.web.cautions import done_before, unusual
+from parties.web.connection import ENDLESS
+from parties.web.listing import PAGE, STATES, Choice, listing
 from parties.web.proposal import read_field
 from parties.web.render import MOST_OPEN, Renderer
 from parties.web.visits import Visit
-from parties.web.words import ended, nearness
+from parties.web.words import compact, ended, outcome
 from smc.errors import InputError
 
 ENTRIES = 50  # of the audit log, a page
-JOBS = 25  # that have ended, a page
+SEARCHED = 500  # entries at once
 
 
 class Pages:
@@ -28,26 +31,28 @@ class Pages:
     def __init__(self, operator: Operator, renderer: Renderer) -> None:
         self._operator, self._renderer = operator, renderer
 
-    def overview(self, visit: Visit, problem: str = "") -> Response:
-        """Jobs: those that wait for this party, those that will go on by themselves, the last of those that ended."""
-        before = visit.request.query_params.get("before")
+    def overview(
+        self, visit: Visit, problem: str = "", choice: Choice | None = None, more: Sequence[str] = ()
+    ) -> Response:
+        """Jobs: those that wait for this party, those that will go on by themselves, those that ended; or a choice."""
+        asked = Choice.read(dict(visit.request.query_params)) if choice is None else choice
         open_jobs = self._operator.jobs(MOST_OPEN, states=OPEN)
         try:
-            over = self._operator.jobs(JOBS + 1, before, ENDED)  # one more tells whether there are older ones
+            listed = listing(self._operator, asked, open_jobs)
         except InputError as error:
             raise HTTPException(404, str(error)) from None
         context: dict[str, object] = {
             "open_jobs": open_jobs,
-            "live": "/" if before is None else "",
-            "for_us": [job for job in open_jobs if job.needs_us],
-            "under_way": sorted((job for job in open_jobs if not job.needs_us), key=nearness),
-            "over": over[:JOBS],
-            "older": over[JOBS - 1].id if len(over) > JOBS else None,
-            "first_page": before is None,
+            "most_open": MOST_OPEN,
+            "news": ENDLESS,
+            "listing": listed,
+            "query": asked.query(),
+            "states": STATES,
+            "page_size": PAGE,
         }
-        return self._show(visit, "overview.html", problem, context)
+        return self._show(visit, "overview.html", problem, context, more)
 
-    def job(self, visit: Visit, problem: str = "") -> Response:
+    def job(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
         """All about one job."""
         job = self._job(visit)
         brought, unread = None, ""
@@ -56,12 +61,17 @@ class Pages:
                 brought = results.brought(self._operator.result(job.id))
             except InputError as error:
                 unread = str(error)
-        live = "" if ended(job) else f"/jobs/{job.id}"
-        context = {"live": live, "job": job, "brought": brought, "unread": unread}
-        return self._show(visit, "job.html", problem, context)
+        news = "" if ended(job) else f"{ENDLESS}?job={job.id}"
+        context = {"news": news, "job": job, "brought": brought, "unread": unread}
+        return self._show(visit, "job.html", problem, context, more)
 
     def approve(self, visit: Visit) -> Response:
-        """Consent to a job."""
+        """Consent to a job; one that tells more than its table's usual is asked about once more."""
+        found = self._job(visit)
+        if found.waits_for_us and visit.form.get("sure") != found.digest:
+            more = unusual(found, done_before(self._operator, found))
+            if more:
+                return self._back(visit, more=more)
 
         def approve(job: str, why: str) -> JobView:
             del why
@@ -83,9 +93,9 @@ class Pages:
         """Withdraw a job, or stop it."""
         return self._decide(visit, self._operator.cancel)
 
-    def figure(self, visit: Visit) -> Response:
-        """What a chart of a job shows, for our script."""
-        return results.figure(self._result(visit), visit.request.path_params["name"])
+    def picture(self, visit: Visit) -> Response:
+        """The picture of a result."""
+        return results.picture(self._result(visit))
 
     def download(self, visit: Visit) -> Response:
         """A result as a file."""
@@ -95,39 +105,67 @@ class Pages:
         """The audit log, the newest entries first, and whether it is whole."""
         text = visit.request.query_params.get("before", "")
         before = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
-        entries = self._operator.audit(ENTRIES + 1, before)  # one more tells whether there are older ones
+        choice = Choice.read(dict(visit.request.query_params))
+        entries = self._entries(choice.words.casefold().split(), before)
         older = entries[ENTRIES - 1].number if len(entries) > ENTRIES else None
-        context = {"entries": entries[:ENTRIES], "older": older, "first_page": before is None}
+        context: dict[str, object] = {"entries": entries[:ENTRIES], "older": older, "first_page": before is None}
+        context |= {"words": choice.words, "query": Choice(choice.words).query()}
         return self._renderer.page(visit, "audit.html", {**context, "state": self._operator.verify()})
+
+    def _entries(self, words: list[str], before: int | None) -> list[AuditEntry]:
+        """A page of entries in which all words stand, and one more if there are older ones."""
+        found: list[AuditEntry] = []
+        some = self._operator.audit(ENTRIES + 1 if not words else SEARCHED, before)
+        while some and len(found) <= ENTRIES:
+            for entry in some:
+                text = f"{entry.kind} {entry.job or ''} {compact(entry.fields)}".casefold()
+                found += [entry] if all(word in text for word in words) else []
+            some = self._operator.audit(SEARCHED, some[-1].number) if words else []
+        return found[: ENTRIES + 1]
 
     def budget(self, visit: Visit) -> Response:
         """What was spent of each table's privacy, and what is left."""
-        return self._renderer.page(visit, "budget.html", {"tables": self._operator.budget()})
-
-    def budget_figure(self, visit: Visit) -> Response:
-        """What was spent of a table over time, for our script."""
-        name = visit.request.query_params.get("table")
-        for table in self._operator.budget():
-            if table.table == name:
-                return JSONResponse(figures.budget(table, datetime.now(UTC)))
-        raise HTTPException(404, "There is no such table.")
+        now = datetime.now(UTC)
+        tables = [(table, figures.budget(table, now)) for table in self._operator.budget()]
+        return self._renderer.page(visit, "budget.html", {"tables": tables})
 
     def _decide(self, visit: Visit, decision: Callable[[str, str], object]) -> Response:
-        """Make a decision and go back to the page it came from, which says so if it could not be made."""
-        from_overview = visit.form.get("page") == "overview"
+        """Make a decision and go back to where it was made, which says what happened, or why nothing did."""
         try:
             visit.check()
             decision(visit.identifier, visit.form.get("why", "").strip())
         except InputError as error:
-            return (self.overview if from_overview else self.job)(visit, str(error))
-        return RedirectResponse("/" if from_overview else f"/jobs/{self._job(visit).id}", 303)
+            return self._back(visit, str(error))
+        job = self._job(visit)
+        if not _from_overview(visit):
+            return RedirectResponse(f"/jobs/{job.id}?decided={job.id}", 303)
+        query = Choice.of(visit.form.get("query", "")).query()
+        return RedirectResponse(f"/?{query}{'&' if query else ''}decided={job.id}", 303)
 
-    def _show(self, visit: Visit, template: str, problem: str, context: dict[str, object]) -> Response:
-        """A page with decisions on it; after one that failed it says why, and still has what was typed."""
-        typed = {"job": visit.identifier if problem else "", "why": visit.form.get("why", "")}
-        return self._renderer.page(
-            visit, template, {**context, "problem": problem, "typed": typed}, 400 if problem else 200
-        )
+    def _back(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
+        """The page that a form was sent from, once more."""
+        if _from_overview(visit):
+            return self.overview(visit, problem, Choice.of(visit.form.get("query", "")), more)
+        return self.job(visit, problem, more)
+
+    def _show(
+        self, visit: Visit, template: str, problem: str, context: dict[str, object], more: Sequence[str]
+    ) -> Response:
+        """A page with decisions on it; after one that was not made it says why, and still has what was typed."""
+        undecided = bool(problem or more)
+        typed = {"job": visit.identifier if undecided else "", "why": visit.form.get("why", ""), "unusual": more}
+        told = {"problem": problem, "typed": typed, "said": "" if undecided else self._said(visit)}
+        return self._renderer.page(visit, template, {**context, **told}, 400 if problem else 200)
+
+    def _said(self, visit: Visit) -> str:
+        """What the decision that led here has done: it is read off the job, whatever the address claims."""
+        decided = visit.request.query_params.get("decided")
+        if not decided:
+            return ""
+        try:
+            return outcome(self._operator.job(decided))
+        except InputError:
+            return ""
 
     def _job(self, visit: Visit) -> JobView:
         try:
@@ -140,6 +178,10 @@ class Pages:
             return self._operator.result(visit.identifier)
         except InputError as error:
             raise HTTPException(404, str(error)) from None
+
+
+def _from_overview(visit: Visit) -> bool:
+    return visit.form.get("page") == "overview"
 
 
 def _typed(job: JobView, form: dict[str, str]) -> dict[str, object] | None:

@@ -6,7 +6,7 @@ Its fields are the settings of the kind of job that is chosen; a field that is w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
@@ -20,6 +20,7 @@ from parties.web.visits import Visit
 from smc.errors import InputError
 
 HEAD = ("table", "peer_table", "purpose")
+PICKED = "column:"  # before the name of a column that is ticked
 LONGEST_NUMBER = 40  # digits: Python refuses numbers that are much longer with words of its own
 
 
@@ -43,9 +44,9 @@ class Proposals:
         """Propose the job and go to its page; if it will not do, the form says why and still has all of it."""
         try:
             visit.check()
-            job = self._operator.submit(_job(visit.form))
+            job = self._operator.submit(_job(_typed(visit.form)))
         except InputError as error:
-            return self._show(visit, visit.form, str(error))
+            return self._show(visit, _typed(visit.form), str(error))
         return RedirectResponse(f"/jobs/{job.id}", 303)
 
     def _show(self, visit: Visit, typed: Mapping[str, str], problem: str = "") -> Response:
@@ -54,9 +55,14 @@ class Proposals:
             protocol = kinds.DEFAULT
         found = _fields(protocol)
         values = {name: typed.get(name, "") for name in (*HEAD, *(one.key for one in found))}
+        columns = self._operator.node().columns
+        table = values["table"]
         context = {
             "typed": values,
             "problem": problem,
+            "wrong": _wrong(problem, (*HEAD, *(one.key for one in found))),
+            "columns": {table: columns[table]} if table in columns else columns,
+            "picked": set(read_list(values.get("columns", ""))),
             "chosen": protocol,
             "kinds": [(name, kinds.find(name).title) for name in kinds.names()],
             "line": kinds.line(protocol),
@@ -71,7 +77,7 @@ class Proposals:
 def read_field(one: Parameter, text: str) -> Any:
     """What was typed into a field, as a job file has it. `InputError` if it cannot be."""
     if one.type is tuple:
-        return [part.strip() for part in re.split(r"[,\n]", text) if part.strip()]
+        return read_list(text)
     if one.type is bool:
         return text == "yes"
     if one.type not in (int, float):
@@ -85,6 +91,25 @@ def read_field(one: Parameter, text: str) -> Any:
         raise InputError(f"{one.key}: must be {what}, not {quoted(text)}") from None
 
 
+def read_list(text: str) -> list[str]:
+    """Names with commas or line ends between them."""
+    return [part.strip() for part in re.split(r"[,\n]", text) if part.strip()]
+
+
+def _typed(form: Mapping[str, str]) -> dict[str, str]:
+    """A form with the columns that are ticked as if they had been typed; those that are no ticks come first."""
+    picked = [name.removeprefix(PICKED) for name in form if name.startswith(PICKED)]
+    fields = {name: text for name, text in form.items() if not name.startswith(PICKED)}
+    columns = dict.fromkeys([*read_list(form.get("columns", "")), *picked])
+    return fields | ({"columns": ", ".join(columns)} if columns else {})
+
+
+def _wrong(problem: str, known: Collection[str]) -> dict[str, str]:
+    """What is wrong with which fields: messages name them, one a line."""
+    found = [line.partition(": ") for line in problem.split("; ")]
+    return {name: text for name, _, text in found if name in known and text}
+
+
 def _fields(protocol: str) -> list[Parameter]:
     """The settings that a form for this kind asks for."""
     settings = kinds.find(protocol).Settings
@@ -96,7 +121,16 @@ def _job(form: dict[str, str]) -> dict[str, Any]:
     protocol = form.get("protocol") or kinds.DEFAULT
     job: dict[str, Any] = {name: form[name].strip() for name in HEAD if form.get(name, "").strip()}
     given = {one: form.get(one.key, "").strip() for one in _fields(protocol)}
-    return {"protocol": protocol} | job | {one.key: read_field(one, text) for one, text in given.items() if text}
+    read: dict[str, Any] = {}
+    wrong: list[str] = []
+    for one, text in given.items():
+        try:
+            read |= {one.key: read_field(one, text)} if text else {}
+        except InputError as error:  # every field that is wrong is told of at once
+            wrong.append(str(error))
+    if wrong:
+        raise InputError("; ".join(wrong))
+    return {"protocol": protocol} | job | read
 
 
 def _like(job: JobView) -> dict[str, str]:

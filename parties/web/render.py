@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 
 from parties.operator.interface import OPEN, Operator
 from parties.templates import environment
+from parties.web.cautions import cautions
 from parties.web.visits import Visit
 from parties.web.words import FILTERS, TESTS
 
@@ -27,7 +28,7 @@ MOST_OPEN = 200  # jobs that have not ended, on a page
 def _templates() -> Environment:
     """All templates, with our words for what they show."""
     found = environment("parties.web")
-    found.filters.update(FILTERS)
+    found.filters.update(FILTERS, cautions=cautions)
     found.tests.update(TESTS)
     return found
 
@@ -39,7 +40,7 @@ class Renderer:
         self._operator = operator
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
-        """A page for somebody who has signed in; `live` in the context is where our script asks for its news."""
+        """A page for somebody who has signed in; `news` in the context is where our script hears of them."""
         known = context.get("open_jobs")
         jobs = self._operator.jobs(MOST_OPEN, states=OPEN) if known is None else known
         frame = {
@@ -47,7 +48,7 @@ class Renderer:
             "waiting": sum(job.needs_us for job in jobs),
             "form_token": visit.session.form_token,
             "path": visit.request.url.path,
-            "live": "",
+            "news": "",
         }
         return self._answer(template, status, frame | context)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from parties.jobs import kinds
-from parties.jobs.kind import File, Kind
+from parties.jobs.kind import File
 from parties.operator.interface import JobResult
 from parties.web import figures, tree_view
 from parties.web.words import lines
@@ -19,6 +20,7 @@ from parties.web.words import lines
 PHASE_LEVELS = 2  # of the cost table
 VIEWERS = {"tree": "result_tree.html", "plain": "result_plain.html"}  # by `Kind.page`
 WHOLE = "result.json"  # the file that has all of a result
+_drawing = threading.Lock()  # matplotlib is for one thread at a time
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Brought:
     shown: Any
     text: list[str]
     picture: bool
+    bars: list[figures.Bar]
     files: list[str]
     afterwards: str
     profile: str
@@ -56,6 +59,7 @@ def brought(result: JobResult) -> Brought:
         files=[*(file.name for file in kind.files()), WHOLE],
         afterwards=kind.afterwards,
         profile=str(result.cost.get("profile", "")),
+        bars=figures.costs(result.cost),
         phases=[phase for phase in phases if phase[0] < PHASE_LEVELS],
         total=result.cost["total"],
         opened=result.opened,
@@ -65,16 +69,13 @@ def brought(result: JobResult) -> Brought:
     )
 
 
-def figure(result: JobResult, name: str) -> Response:
-    """A picture of the result, or a chart's data as JSON; others are not found."""
-    if name in ("bytes", "seconds"):
-        return JSONResponse(figures.costs(result.cost, name))
-    kind = kinds.find(result.protocol)
-    if name == "tree" and kind.page == "tree" and (found := tree_view.figure(result.document)) is not None:
-        return JSONResponse(found)
-    if name == "picture" and (svg := _picture(kind, result)) is not None:
-        return Response(svg, media_type="image/svg+xml")
-    raise HTTPException(404, "There is no such picture.")
+def picture(result: JobResult) -> Response:
+    """The result as an SVG; not found if its kind draws none."""
+    with _drawing:
+        svg = kinds.find(result.protocol).picture(result.document)
+    if svg is None:
+        raise HTTPException(404, "There is no such picture.")
+    return Response(svg, media_type="image/svg+xml")
 
 
 def download(result: JobResult, name: str) -> Response:
@@ -86,11 +87,6 @@ def download(result: JobResult, name: str) -> Response:
         raise HTTPException(404, "There is no such file.")
     stem, ending = name.rsplit(".", 1)
     headers = {"Content-Disposition": f'attachment; filename="{stem}-{result.id[:8]}.{ending}"'}
-    with figures.drawing:
+    with _drawing:
         content = file.content(result.document)
     return Response(content, headers=headers, media_type=file.media_type)
-
-
-def _picture(kind: type[Kind], result: JobResult) -> str | None:
-    with figures.drawing:
-        return kind.picture(result.document)

@@ -1,16 +1,20 @@
-"""A tree for the page: how large it is, its classes, its outline, and the picture to explore."""
+"""A tree for the page: how large it is, its classes, its outline, and its picture."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from parties.trees import tree
+from markupsafe import Markup
+
+from parties.trees import drawing, tree
+from parties.trees.drawing import Class
 from parties.trees.tree import Leaf, Node, Size, TreeFile, places
-from parties.web import figures
 from smc.errors import InputError
 
+DRAWN = 1500  # nodes that a browser moves smoothly
 OUTLINED = 3000  # nodes that the page lists; the files have all
+ROLE = 'id="tree-picture" tabindex="0" role="img" aria-label="The tree as a picture; the list below says the same."'
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,8 @@ class TreeView:
 
     target: str
     size: Size
-    drawable: bool
-    legend: list[tuple[str, str, int]]
+    picture: Markup | None  # None if it is too large to draw here
+    legend: list[Class]
     outline: list[Line] | None
     made: str  # what noise it was made with, if any
 
@@ -44,17 +48,16 @@ def view(document: dict[str, Any]) -> TreeView:
     return TreeView(
         target=file.target,
         size=size,
-        drawable=size.nodes <= figures.LARGEST,
-        legend=figures.legend(root),
+        picture=_picture(root) if size.nodes <= DRAWN else None,
+        legend=drawing.legend(root),
         outline=_outline(root) if size.nodes <= OUTLINED else None,
         made=_made(file),
     )
 
 
-def figure(document: dict[str, Any]) -> figures.Figure | None:
-    """The picture to explore; None if the tree is too large for it."""
-    root = _tree_file(document).shown
-    return figures.tree(root) if tree.size(root).nodes <= figures.LARGEST else None
+def _picture(root: Node) -> Markup:
+    """The SVG as an element of the page, that a keyboard reaches. Its texts are escaped by the writer of XML."""
+    return Markup(drawing.draw_bare(root).replace("<svg ", f"<svg {ROLE} ", 1))
 
 
 def _made(file: TreeFile) -> str:

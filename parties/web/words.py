@@ -6,9 +6,8 @@ what could make a line read differently than it is written.
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from parties.console import size
 from parties.jobs import kinds
@@ -43,6 +42,16 @@ def state(job: JobView) -> str:
     }.get(job.state, job.state)
 
 
+def outcome(job: JobView) -> str:
+    """What a decision of ours has made of a job, in a line."""
+    about = f"“{shown(job.purpose or job.title, 80)}”"
+    if job.state == "cancelled" and job.ended_by != "peer":
+        return f"You cancelled {about}."
+    if job.state == "refused" and job.ours.verdict == "refused":
+        return f"You refused {about}."
+    return f"{'You approved ' if job.ours.by == 'operator' else ''}{about}: {state(job)}."
+
+
 def ended(job: JobView) -> bool:
     """Whether nothing more will happen to a job."""
     return job.state in ENDED
@@ -63,17 +72,25 @@ def features(job: JobView) -> list[str]:
     return [column for column in job.columns if column != job.target]
 
 
-def parameters(job: JobView) -> list[tuple[str, str, str]]:
-    """The parameters of a job: name, value, explanation; of a kind that is not known here under their own names."""
+class Parameters(NamedTuple):
+    """Those of what is asked, and those of how it is computed: name, value, explanation."""
+
+    asked: list[tuple[str, str, str]]
+    engine: list[tuple[str, str, str]]
+
+
+def parameters(job: JobView) -> Parameters:
+    """The parameters of a job; of a kind that is not known here under their own names."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else None
     known = {} if settings is None else {one.key: one for one in public_parameters(settings)}
-    rows = []
+    rows = Parameters([], [])
     for name, value in job.parameters.items():
         one = known.get(name)
         if value is None and (one is None or one.is_engine or not one.none):
             continue  # left to the engine
         label, about = (shown(name, 40), "") if one is None else (one.title, one.help)
-        rows.append((label, _value(value, one.none if one is not None else ""), about))
+        place = rows.engine if one is not None and one.is_engine else rows.asked
+        place.append((label, _value(value, one.none if one is not None else ""), about))
     return rows
 
 
@@ -112,8 +129,18 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 
 
 def compact(value: object) -> str:
-    """A value of the audit log on one line."""
-    return json.dumps(value, ensure_ascii=False)
+    """A value of the audit log in words, as on the terminal; long ones, such as digests, are cut; empty for none."""
+    match value:
+        case None:
+            return ""
+        case list():
+            said = [compact(one) if isinstance(one, dict) else str(one) for one in value[:8]]
+            return ", ".join(said) + (", …" if len(value) > 8 else "")
+        case dict():
+            return ", ".join(f"{name} {compact(inner)}" for name, inner in value.items() if inner is not None)
+        case _:
+            text = str(value)
+            return text if len(text) <= 60 else f"{text[:23]}…"
 
 
 def _value(value: object, none: str) -> str:

@@ -189,6 +189,7 @@ class FakeNode(Budgets):
             started_at=self._time(-7200),
             version="0.1.0",
             tables=self.tables,
+            columns=dict.fromkeys(self.tables, COLUMNS),
             trouble="" if self.connected else "192.0.2.7:7000 does not answer",
         )
 

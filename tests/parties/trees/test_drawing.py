@@ -6,10 +6,10 @@ import sys
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
-import matplotlib
 import pytest
 
-from parties.trees import drawing, tree
+from parties.pictures import text_measure
+from parties.trees import drawing, layout, tree
 from parties.trees.tree import Leaf, Node, Place, Split, places
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -78,15 +78,14 @@ def test_the_legend_counts_the_leaves_of_each_class() -> None:
 
 def test_leaves_of_a_class_share_its_colour() -> None:
     svg = drawing.draw_svg(Split("a", {"1": Leaf("no"), "2": Leaf("yes"), "3": Leaf("no")}), "play", "A title")
-    used = [svg.lower().count(f"fill: {colour.lower()}") for colour in drawing.PALETTE]
+    used = [svg.count(f'fill="{colour}"') for colour in drawing.PALETTE]
     assert used == [2 + 1, 1 + 1, 0, 0, 0, 0, 0, 0]  # leaves and swatch
 
 
 def test_title_and_description_are_in_the_document() -> None:
     root = ET.fromstring(drawing.draw_svg(AWKWARD, "p & q", "Trees <of> $x$ & y"))
-    assert [element.text for element in root.iter(f"{SVG}title")] == ["Trees <of> $x$ & y"]
-    (description,) = [element.text for element in root.iter("{http://purl.org/dc/elements/1.1/}description")]
-    assert description == "predicts p & q: 2 splits, 3 leaves, depth 2"
+    assert root.findtext(f"{SVG}title") == "Trees <of> $x$ & y"
+    assert root.findtext(f"{SVG}desc") == "predicts p & q: 2 splits, 3 leaves, depth 2"
 
 
 def test_the_same_tree_is_the_same_picture() -> None:
@@ -95,17 +94,17 @@ def test_the_same_tree_is_the_same_picture() -> None:
 
 def test_endless_names_are_cut() -> None:
     svg = drawing.draw_svg(Split("a" * 5000, {"v": Leaf("x")}), "play", "t" * 5000)
-    assert max(map(len, texts(svg))) == drawing.LONGEST
+    assert max(map(len, texts(svg))) == layout.LONGEST
 
 
 @NAMED
 def test_nothing_overlaps(tree: Node) -> None:
     """Boxes and branch values keep clear of each other, and the picture holds them all."""
-    measure = drawing.text_measure()
-    picture = drawing.arrange(places(tree), measure)
-    areas = [(x, y, x + w, y + drawing.NODE_HEIGHT) for x, y, w in picture.boxes]
+    measure = text_measure()
+    picture = layout.arrange(places(tree), measure)
+    areas = [(x, y, x + w, y + layout.NODE_HEIGHT) for x, y, w in picture.boxes]
     for x, y, text in picture.values:
-        half, high = measure(text, drawing.VALUE_POINTS) / 2, drawing.VALUE_POINTS / 72 / 2
+        half, high = measure(text, layout.VALUE_POINTS) / 2, layout.VALUE_POINTS / 72 / 2
         areas.append((x - half, y - high, x + half, y + high))
     areas.sort()
     for i, (_, top, right, bottom) in enumerate(areas):
@@ -124,23 +123,44 @@ def test_nothing_overlaps(tree: Node) -> None:
 def test_lines_join_parents_and_children(tree: Node) -> None:
     """The lines run along the axes, and one ends at every branch's node."""
     found = places(tree)
-    picture = drawing.arrange(found, drawing.text_measure())
+    picture = layout.arrange(found, text_measure())
     steps = [step for line in picture.lines for step in pairwise(line)]
     assert all(abs(a[0] - b[0]) < 1e-9 or abs(a[1] - b[1]) < 1e-9 for a, b in steps)
     ends = {(round(x, 6), round(y, 6)) for line in picture.lines for x, y in (line[0], line[-1])}
     hangs = len({y for place, (_, y, _) in zip(found, picture.boxes, strict=True) if place.depth == 1}) <= 1
     for place, (x, y, width) in zip(found, picture.boxes, strict=True):
         if place.parent is not None:
-            top, left = (x + width / 2, y), (x, y + drawing.NODE_HEIGHT / 2)
+            top, left = (x + width / 2, y), (x, y + layout.NODE_HEIGHT / 2)
             assert tuple(round(c, 6) for c in (top if hangs else left)) in ends
 
 
+@NAMED
+def test_the_layout_is_tidy(tree: Node) -> None:
+    """Neighbours of a level keep a unit apart, in order; parents stand over the middle of their children."""
+    found = places(tree)
+    across = layout.tidy(found)
+    assert min(across) == 0
+    for depth in {place.depth for place in found}:
+        level = [x for place, x in zip(found, across, strict=True) if place.depth == depth]
+        assert all(b - a >= 1 - 1e-9 for a, b in pairwise(level))
+    for i in range(len(found)):
+        below = [x for place, x in zip(found, across, strict=True) if place.parent == i]
+        if below:
+            assert across[i] == pytest.approx((below[0] + below[-1]) / 2)
+
+
+def test_subtrees_share_columns_where_they_can() -> None:
+    deep = Split("b", {"1": Split("c", {"1": Leaf("x"), "2": Leaf("y"), "3": Leaf("z")}), "2": Leaf("x")})
+    across = layout.tidy(places(Split("a", {"1": deep, "2": Leaf("x"), "3": Leaf("y")})))
+    assert max(across) < 4  # five leaves, and no five columns
+
+
 def test_small_trees_hang_and_wide_trees_grow_to_the_right() -> None:
-    measure = drawing.text_measure()
-    small = drawing.arrange(places(TREES["small"]), measure)
-    assert small.width <= drawing.PAGE_WIDTH
-    wide = drawing.arrange(places(TREES["wide"]), measure)
-    assert wide.height > 64 * drawing.NODE_HEIGHT
+    measure = text_measure()
+    small = layout.arrange(places(TREES["small"]), measure)
+    assert small.width <= layout.PAGE_WIDTH
+    wide = layout.arrange(places(TREES["wide"]), measure)
+    assert wide.height > 64 * layout.NODE_HEIGHT
     assert wide.width < 3
 
 
@@ -157,26 +177,44 @@ def test_every_text_contrasts_with_its_box() -> None:
         assert (light + 0.05) / (dark + 0.05) >= 4.5, fill
 
 
-def test_libraries_for_pictures_are_loaded_for_pictures_only() -> None:
-    code = "import sys, parties.trees.drawing; print({'matplotlib', 'igraph'} & set(sys.modules))"
+def test_a_picture_needs_no_library_of_pictures() -> None:
+    code = """import sys; from parties.trees import drawing; from parties.trees.tree import Leaf
+drawing.draw_svg(Leaf("x"), "play", "t"); print({"matplotlib", "igraph", "plotly", "PIL"} & set(sys.modules))"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
 
-@pytest.mark.filterwarnings("error")
-def test_letters_the_font_lacks_raise_no_warnings() -> None:
+def test_a_node_says_the_way_to_it() -> None:
+    root = ET.fromstring(drawing.draw_svg(Split("age", {"old": Split("sex", {"f": Leaf("yes")})}), "play", "t"))
+    ways = [element.text for element in root.findall(f"{SVG}g/{SVG}title")]
+    assert ways == ["→ age?", "age = old\n→ sex?", "age = old\nsex = f\n→ class yes"]
+
+
+def test_a_long_way_is_cut_at_its_beginning() -> None:
+    chain: Node = Leaf("end")
+    for i in reversed(range(150)):
+        chain = Split(f"q{i}", {"v": chain})
+    root = ET.fromstring(drawing.draw_svg(chain, "play", "t"))
+    lines = (root.findall(f"{SVG}g/{SVG}title")[-1].text or "").splitlines()
+    assert lines[0] == "(138 questions before)"
+    assert lines[-2:] == ["q149 = v", "→ class end"]
+    assert len(lines) == drawing.PATH_SHOWN + 2
+
+
+@NAMED
+def test_the_picture_for_a_page_is_the_files_without_its_head(tree: Node) -> None:
+    bare = ET.fromstring(drawing.draw_bare(tree))
+    whole = ET.fromstring(drawing.draw_svg(tree, "play", "t"))
+    assert len(bare.findall(f"{SVG}g")) == len(places(tree)) == len(whole.findall(f"{SVG}g")) - 1  # the head
+    assert bare.find(f"{SVG}script") is None
+    assert whole.findtext(f"{SVG}script") == drawing.script()
+    assert "style" not in {name for element in bare.iter() for name in element.attrib}  # a page's policy forbids them
+
+
+def test_letters_of_all_scripts_are_drawn() -> None:
     assert "短い" in drawing.draw_svg(AWKWARD, "play", "中文 🎾")
 
 
 def test_names_with_what_xml_forbids_still_give_xml() -> None:
     tree = Split("a\uffff", {"v\ufffe": Leaf("\x00")})
     assert {"a\\uffff", "v\\ufffe", "\\x00"} <= set(texts(drawing.draw_svg(tree, "play", "t\x01")))
-
-
-def test_the_users_own_matplotlib_settings_do_not_matter_and_stay() -> None:
-    tree = TREES["small"]
-    plain = drawing.draw_svg(tree, "play", "t")
-    own = {"text.usetex": True, "savefig.bbox": "tight", "figure.facecolor": "red", "path.sketch": (1, 100, 2)}
-    with matplotlib.rc_context(own):
-        assert drawing.draw_svg(tree, "play", "t") == plain
-        assert matplotlib.rcParams["text.usetex"] is True

@@ -19,10 +19,9 @@ PATHS = [
     "/propose",
     "/audit",
     "/budget",
-    "/budget/figure",
     "/jobs/abcd",
     "/jobs/abcd/tree.json",
-    "/jobs/abcd/figures/tree",
+    "/jobs/abcd/picture",
 ]
 
 
@@ -187,7 +186,7 @@ def test_other_origins_are_refused(node: FakeNode, origin: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/login", "/nowhere", "/favicon.ico", "/static/style.css", "/static/plotly.min.js", "/audit"]
+    "path", ["/", "/login", "/nowhere", "/favicon.ico", "/static/style.css", "/static/explore.js", "/audit"]
 )
 def test_every_answer_has_the_headers(node: FakeNode, path: str) -> None:
     answer = Browser(node).get(path)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from parties.link.address import Address
 from parties.operator.interface import Verdict
+from parties.trees.drawing import draw_svg
 from parties.trees.tree import Leaf, Split
 from parties.web.app import make_app
 from parties.web.login import Logins
@@ -23,7 +25,7 @@ MARKUP = "<b>x</b> & <script>y</script> %{z} $1$"
 class Site:
     """A node with its page, and a browser that records what goes wrong on it.
 
-    All tests share one window, whose cache has plotly: that alone makes them several times as fast.
+    All tests share one window.
     """
 
     def __init__(self, chromium: Any) -> None:
@@ -88,14 +90,13 @@ def site(shared_site: Site) -> Iterator[Site]:
 
 
 def drawn(page: Any) -> Any:
-    """The tree's chart, when all charts are there."""
-    for name in ("tree", "bytes", "seconds"):
-        page.wait_for_selector(f"#{name}-chart[data-drawn=done]")
-    return page.locator("#tree-chart")
+    """The tree's picture, when it can be explored."""
+    page.wait_for_selector("#tree-picture[data-explored]")
+    return page.locator("#tree-picture")
 
 
-def texts(chart: Any) -> list[str]:
-    return list(chart.locator(".scatterlayer .textpoint").all_text_contents())
+def texts(picture: Any) -> list[str]:
+    return list(picture.locator("text").all_text_contents())
 
 
 def until(true: Callable[[], bool], seconds: float = 8.0) -> None:
@@ -106,9 +107,14 @@ def until(true: Callable[[], bool], seconds: float = 8.0) -> None:
         time.sleep(0.05)
 
 
-def middle(page: Any, chart: Any, text: str) -> tuple[float, float]:
-    box = chart.locator(".scatterlayer .textpoint", has_text=text).first.bounding_box()
+def middle(picture: Any, text: str) -> tuple[float, float]:
+    box = picture.locator("text", has_text=text).first.bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def height(picture: Any) -> float:
+    """Of a letter, in pixels."""
+    return float(picture.locator("text").first.bounding_box()["height"])
 
 
 def test_a_link_signs_in_once(site: Site) -> None:
@@ -140,10 +146,13 @@ def test_a_link_from_another_site_finds_the_session(site: Site) -> None:
 def test_approving_and_refusing(site: Site) -> None:
     first, second = site.node.add(purpose="first"), site.node.add(purpose="second")
     page = site.signed_in()
+    page.locator(f"#look-{first.id} > summary").click()
     page.locator(f"#job-{first.id}").get_by_role("button", name="Approve").click()
     page.locator("#under-way").get_by_text("both agree").wait_for()
     assert site.node.job(first.id).state == "queued"
-    page.get_by_role("link", name="Decision tree for readmitted").first.click()
+    assert page.locator("#said").inner_text() == "You approved “first”: both agree: it starts next."
+    assert page.evaluate("document.activeElement.href") == f"{site.origin}/jobs/{second.id}", "where one goes on"
+    page.get_by_role("link", name="second").click()
     assert page.url.endswith(second.id)
     page.get_by_text("Refuse …").click()
     page.get_by_label("Why? The proposer will read it.").fill("no ethics vote <yet>")
@@ -157,13 +166,14 @@ def test_what_the_node_says_stays_on_the_page_with_what_was_typed(site: Site) ->
     job = site.node.add()
     page = site.signed_in()
     site.expected.append("400")
+    page.get_by_text("your decision").click()
     page.get_by_text("Refuse …").click()
     page.get_by_label("Why?").fill("typed")
     site.node.trouble = "the peer is gone"
     page.get_by_role("button", name="Refuse", exact=True).click()
     page.get_by_role("alert").get_by_text("the peer is gone").wait_for()
     site.node.add(purpose="one more")
-    page.get_by_text("one more").wait_for()  # the page still keeps itself up to date
+    page.get_by_role("link", name="one more").wait_for()  # the page still keeps itself up to date
     assert page.get_by_role("alert").inner_text() == "the peer is gone"
     assert page.locator(f"#refuse-{job.id}").input_value() == "typed"
 
@@ -176,6 +186,7 @@ def test_progress_comes_by_itself_and_disturbs_nobody(site: Site) -> None:
     page.evaluate("window.untouched = true")
     progress = page.locator(f"#progress-{job.id}")
     assert "not known yet" in progress.inner_text()
+    page.get_by_text("your decision").first.click()
     page.get_by_text("Refuse …").first.click()
     field = page.locator(f"#refuse-{waiting.id}")
     field.type("still typ")
@@ -184,7 +195,7 @@ def test_progress_comes_by_itself_and_disturbs_nobody(site: Site) -> None:
     assert progress.locator("progress").evaluate("bar => bar.position") == pytest.approx(0.25)
     page.keyboard.type("ing")
     site.node.add(purpose="a new one")
-    page.get_by_text("a new one").wait_for()
+    page.get_by_role("link", name="a new one").wait_for()
     assert page.title().startswith("(2)")
     assert field.input_value() == "still typing"
     assert field.evaluate("area => document.activeElement === area")
@@ -203,17 +214,20 @@ def test_a_running_job_turns_into_its_result(site: Site) -> None:
     site.node.finish(job.id)
     assert "smoker" in texts(drawn(page))
     assert page.evaluate("window.untouched")
-    assert not page.evaluate("document.body.hasAttribute('data-live')")
+    assert not page.evaluate("document.body.hasAttribute('data-news')")
 
 
 def test_a_page_says_that_it_is_out_of_date(site: Site) -> None:
     page = site.signed_in()
     site.expected += ["ERR_FAILED", "401"]
     page.route("**/*", lambda route: route.abort())
+    site.node.add(purpose="while nobody answers")
     page.get_by_text("The node does not answer").wait_for()
     page.unroute("**/*")
     page.locator("#stale").wait_for(state="hidden")
+    page.get_by_role("link", name="while nobody answers").wait_for()
     page.context.clear_cookies()
+    site.node.add()
     page.get_by_text("You are signed out").wait_for()
 
 
@@ -222,47 +236,80 @@ def test_the_tree_can_be_explored(site: Site) -> None:
     site.node.finish(job.id)
     page = site.signed_in()
     page.goto(f"{site.origin}/jobs/{job.id}")
-    chart = drawn(page)
-    shown = texts(chart)
-    assert {"age", "sex", "blood_pressure", "smoker", "yes", "no", "maybe", "over 60"} <= set(shown)
-    for name in ("bytes", "seconds"):
-        assert page.locator(f"#{name}-chart .bars .point").count() >= 6
+    picture = drawn(page)
+    assert {"age", "sex", "blood_pressure", "smoker", "yes", "no", "maybe", "over 60"} <= set(texts(picture))
+    assert page.locator(".bars tbody tr").count() == 6
+    way = picture.locator("g", has_text="maybe").locator("title").text_content()
+    assert way.splitlines() == ["age = 40 to 60", "sex = male", "→ class maybe"]
 
-    page.mouse.move(*middle(page, chart, "maybe"))
-    hover = chart.locator(".hoverlayer .hovertext")
-    hover.wait_for()
-    lines = hover.locator("tspan.line").all_text_contents()
-    assert lines == ["age = 40 to 60", "sex = male", "→ class maybe"]
-
-    before = middle(page, chart, "maybe")
+    before, small = middle(picture, "maybe"), height(picture)
     page.get_by_role("button", name="Larger").click()
-    last_text = "[...document.querySelectorAll('#tree-chart .textpoint text')].at(-1)"
-    grown = f"parseFloat(getComputedStyle({last_text}).fontSize) > 14"
-    until(lambda: page.evaluate(grown))
-    chart.focus()
+    assert height(picture) == pytest.approx(1.4 * small, abs=2)  # a letter's box is whole pixels
+    picture.focus()
     page.keyboard.press("ArrowRight")
+    assert middle(picture, "maybe") != pytest.approx(before, abs=2)
     page.keyboard.press("0")
-    until(lambda: middle(page, chart, "maybe") == pytest.approx(before, abs=2))
+    assert middle(picture, "maybe") == pytest.approx(before, abs=0.5)
 
     page.mouse.move(*before)
     page.mouse.down()
     page.mouse.move(before[0] + 80, before[1] + 30, steps=4)
     page.mouse.up()
-    until(lambda: middle(page, chart, "maybe") == pytest.approx((before[0] + 80, before[1] + 30), abs=3))
-    assert not page.evaluate(grown)
+    moved = (before[0] + 80, before[1] + 30)
+    assert middle(picture, "maybe") == pytest.approx(moved, abs=1)
     page.mouse.wheel(0, -300)
-    until(lambda: page.evaluate(grown))
+    until(lambda: height(picture) > 1.3 * small)
+    assert middle(picture, "maybe") == pytest.approx(moved, abs=1)  # what the pointer is on stays there
+
+
+def test_the_wheel_is_the_pages_until_the_tree_is_clicked(site: Site) -> None:
+    site.node.finish(site.node.add().id)
+    page = site.signed_in()
+    page.goto(f"{site.origin}/jobs/{site.node.jobs()[0].id}")
+    picture = drawn(page)
+    small = height(picture)
+    page.mouse.move(*middle(picture, "age"))
+    page.mouse.wheel(0, 40)
+    until(lambda: page.evaluate("scrollY") > 0)
+    assert height(picture) == small
+
+
+def test_a_large_tree_opens_whole_on_a_phone(site: Site) -> None:
+    site.node.finish(site.node.add().id, wide_tree(5, 3))
+    page = site.signed_in(viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
+    page.goto(f"{site.origin}/jobs/{site.node.jobs()[0].id}")
+    picture = drawn(page)
+    frame = picture.bounding_box()
+    assert frame["height"] <= 640
+    for end in ("first", "last"):
+        box = getattr(picture.locator("g"), end).bounding_box()
+        assert frame["x"] <= box["x"]
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+        assert frame["y"] <= box["y"]
+        assert box["y"] + box["height"] <= frame["y"] + frame["height"]
+
+
+def test_the_file_is_explored_like_the_page(site: Site, tmp_path: Path) -> None:
+    path = tmp_path / "tree.svg"
+    path.write_text(draw_svg(wide_tree(3, 3), "readmitted", "A tree"))
+    page = site.page()
+    page.goto(path.as_uri())
+    picture = page.locator("svg[data-explored]")
+    small = height(picture)
+    page.keyboard.press("+")
+    assert height(picture) == pytest.approx(1.3 * small, abs=2)  # a letter's box is whole pixels
+    page.keyboard.press("0")
+    assert height(picture) == pytest.approx(small)
+    site.requests.remove(path.as_uri())
 
 
 def test_names_are_not_taken_for_markup_by_the_picture(site: Site) -> None:
     site.node.finish(site.node.add().id, Split(MARKUP, {MARKUP: Leaf(MARKUP), "plain": Leaf("other")}))
     page = site.signed_in()
     page.goto(f"{site.origin}/jobs/{site.node.jobs()[0].id}")
-    chart = drawn(page)
-    assert texts(chart).count(MARKUP) == 3
-    page.mouse.move(*middle(page, chart, "other"))
-    chart.locator(".hoverlayer .hovertext").wait_for()
-    assert chart.locator(".hoverlayer tspan.line").all_text_contents()[0] == f"{MARKUP} = plain"[:48]
+    picture = drawn(page)
+    assert texts(picture).count(MARKUP) == 3
+    assert picture.locator("title").last.text_content().splitlines()[0] == f"{MARKUP} = plain"
     page.get_by_text("The tree as a list").click()
     assert page.locator(".outline summary").get_by_text(MARKUP + "?").is_visible()
 
@@ -291,7 +338,7 @@ def test_without_scripts_all_is_there(site: Site) -> None:
     site.node.finish(job.id)
     page = site.signed_in(java_script_enabled=False)
     page.goto(f"{site.origin}/jobs/{job.id}")
-    picture = page.get_by_alt_text("The tree")
+    picture = page.locator("#tree-picture")
     assert picture.is_visible()
     assert picture.bounding_box()["width"] > 200
     page.goto(f"{site.origin}/jobs/{waiting.id}")
@@ -326,3 +373,63 @@ def test_a_changed_log_is_seen(site: Site) -> None:
     site.node.tamper(1, by="somebody else")
     page.reload()
     assert "entry 1 was changed" in page.get_by_role("alert").inner_text()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
+def test_pages_have_no_fault_of_accessibility(site: Site, width: int, scheme: str) -> None:
+    """By axe-core, which is kept beside the tests (axe-4.14.1.min.js, MPL 2.0)."""
+    waiting = site.node.add(parameters={"min_rows": 0, "max_depth": None})
+    site.node.add(ours=Verdict(verdict="approved", by="operator"))
+    site.node.run(site.node.add().id, 4.0, 9.0)
+    done = site.node.finish(site.node.add().id)
+    page = site.signed_in(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    axe = (Path(__file__).parents[2] / "vectors" / "axe-4.14.1.min.js").read_text("utf-8")
+    paths = ("/", "/?q=no+such+job", f"/jobs/{waiting.id}", f"/jobs/{done.id}", "/propose", "/audit", "/budget")
+    for path in paths if scheme == "light" else paths[:4:2]:
+        page.goto(site.origin + path)
+        for closed in page.locator("details.look:not([open]) > summary").all():
+            closed.click()
+        page.evaluate(axe)
+        found = page.evaluate("axe.run().then(({violations}) => violations.map((v) => [v.id, v.nodes[0].html]))")
+        assert found == [], path
+
+
+def test_the_keyboard_alone_approves_and_refuses(site: Site) -> None:
+    first, second = site.node.add(purpose="first"), site.node.add(purpose="second")
+    page = site.signed_in()
+
+    def tab_to(selector: str) -> None:
+        for _ in range(60):
+            if page.evaluate("(s) => document.activeElement.matches(s)", selector):
+                return
+            page.keyboard.press("Tab")
+        raise AssertionError(f"no way to {selector}")
+
+    tab_to(f"#look-{second.id} > summary")
+    page.keyboard.press("Enter")
+    tab_to(f"#job-{second.id} button.good")
+    page.keyboard.press("Enter")
+    page.locator("#said", has_text="You approved “second”").wait_for()
+    until(lambda: page.evaluate("document.activeElement.innerText") == "first")  # where one goes on
+    tab_to(f"#look-{first.id} > summary")
+    page.keyboard.press("Enter")
+    tab_to(f"#with-refuse-{first.id} > summary")
+    page.keyboard.press("Enter")
+    tab_to(f"#refuse-{first.id}")
+    page.keyboard.type("no vote")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("#said", has_text="You refused “first”.").wait_for()
+    assert [site.node.job(job.id).state for job in (first, second)] == ["refused", "queued"]
+
+
+def test_what_tells_more_than_usual_is_asked_about_where_one_is(site: Site) -> None:
+    site.node.finish(site.node.add().id)
+    job = site.node.add(exact=True)
+    page = site.signed_in()
+    page.locator(f"#look-{job.id} > summary").click()
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("alert").get_by_text("joint numbers exactly").wait_for()
+    assert page.evaluate("document.activeElement.innerText") == "Approve all the same"
+    page.keyboard.press("Enter")
+    page.locator("#said", has_text="You approved").wait_for()

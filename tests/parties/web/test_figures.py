@@ -1,80 +1,55 @@
-"""The figures of a page: trees and costs as plotly draws them; nobody's text is taken for markup."""
+"""The charts of a page: parts add up, steps stand where and when something was spent."""
 
 from __future__ import annotations
 
-import html
-import json
 import re
+from datetime import UTC, datetime
 
 import pytest
 
-from parties.trees.tree import Leaf, Node, Split, places, size
 from parties.web import figures
-from tests.support.fake_node import cost, tree, wide_tree
-from tests.support.hostile import HOSTILE, named
+from tests.support.budgets import Budgets
+from tests.support.fake_node import cost
 
-
-@pytest.mark.parametrize("text", HOSTILE[:5])
-def test_figures_have_no_markup_of_others(text: str) -> None:
-    shown = figures.plain(text)
-    assert not re.search(r"[<>$%{}\"']", shown)
-    assert html.unescape(shown) == text
-    tree = named(text) if "\n" not in text else named("x")
-    texts = [t for trace in figures.tree(tree)["data"] for key in ("text", "hovertext") for t in trace.get(key, [])]
-    for one in texts:
-        assert not set(re.findall("<[^>]*>", one)) - {"<br>"}
-    phases = {**cost()["phases"], text: cost()["total"]}
-    bars = figures.costs({**cost(), "phases": phases}, "bytes")
-    assert all("<" not in name for trace in bars["data"] for name in trace["y"])
-
-
-def test_figures_are_what_plotly_takes() -> None:
-    plotly = pytest.importorskip("plotly.graph_objects")
-    for figure in (figures.tree(tree()), figures.costs(cost(), "bytes"), figures.costs(cost(), "seconds")):
-        fields = json.loads(json.dumps(figure))
-        data = [{**trace, "textfont": {}} for trace in fields["data"]]  # our script fills in colours left empty
-        plotly.Figure(data=data, layout=fields["layout"])
-
-
-def test_a_tree_is_drawn_as_the_layout_places_it() -> None:
-    figure = figures.tree(tree())
-    nodes = figure["data"][-1]
-    found = places(tree())
-    assert len(nodes["x"]) == len(nodes["hovertext"]) == len(found)
-    assert nodes["hovertext"][0] == "→ age?"
-    deep = next(i for i, place in enumerate(found) if place.depth == 4)
-    assert nodes["hovertext"][deep].split("<br>") == [
-        "age = 40 to 60", "sex = female", "blood_pressure = normal", "smoker = no", "→ class no"
-    ]  # fmt: skip
-    assert all(0 <= x <= figure["width"] for x in nodes["x"])
-    assert all(0 <= y <= figure["height"] for y in nodes["y"])
-    depths = {place.depth: y for place, y in zip(found, nodes["y"], strict=True)}
-    assert [y for _, y in sorted(depths.items())] == sorted(depths.values())  # a level below the other
-
-
-@pytest.mark.parametrize("root", [Leaf("yes"), Split("a", {"only": Leaf("yes")}), wide_tree(4, 4)])
-def test_trees_of_all_shapes_are_drawn(root: Node) -> None:
-    figure = figures.tree(root)
-    assert len(figure["data"][-1]["x"]) == size(root).nodes
-    assert figure["width"] > 0
-
-
-def test_a_deep_path_is_cut_at_its_beginning() -> None:
-    root: Node = Leaf("end")
-    for i in reversed(range(150)):
-        root = Split(f"q{i}", {"v": root})
-    lines = figures.tree(root)["data"][-1]["hovertext"][-1].split("<br>")
-    assert lines[0] == "(138 questions before)"
-    assert lines[-2:] == ["q149 = v", "→ class end"]
-    assert len(lines) == figures.PATH_SHOWN + 2
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
 def test_bars_add_up_to_the_total() -> None:
-    bars = figures.costs(cost(), "bytes")["data"]
-    assert [trace["name"] for trace in bars] == ["sent", "received"]
-    assert bars[0]["y"] == ["base ot", "level 0", "level 1", "level 2", "level 3", "other"]
-    assert sum(bars[0]["x"]) == cost()["total"]["bytes_sent"]
-    assert sum(bars[1]["x"]) == cost()["total"]["bytes_received"]
-    seconds = figures.costs(cost(), "seconds")["data"]
-    assert sum(seconds[0]["x"]) == pytest.approx(cost()["total"]["seconds"])
-    assert figures.costs({"total": cost()["total"], "phases": {}}, "seconds")["data"][0]["y"] == ["other"]
+    bars = figures.costs(cost())
+    assert [bar.name for bar in bars] == ["base ot", "level 0", "level 1", "level 2", "level 3", "other"]
+    total = cost()["total"]
+    assert sum(bar.sent for bar in bars) == total["bytes_sent"]
+    assert sum(bar.received for bar in bars) == total["bytes_received"]
+    assert sum(bar.seconds for bar in bars) == pytest.approx(total["seconds"])
+    assert max(bar.sent_part + bar.received_part for bar in bars) == pytest.approx(100, abs=0.01)
+    assert max(bar.seconds_part for bar in bars) == 100
+    assert bars[1].sent_part == pytest.approx(bars[2].sent_part / 3, abs=0.01)
+    assert [bar.name for bar in figures.costs({"total": total, "phases": {}})] == ["other"]
+
+
+def test_a_run_that_cost_nothing_has_no_bars() -> None:
+    nothing = dict.fromkeys(cost()["total"], 0)
+    assert figures.costs({"total": nothing, "phases": {}}) == []
+    assert figures.costs({"total": nothing, "phases": {"a": nothing}})[0].sent_part == 0
+
+
+def test_steps_rise_when_something_is_spent() -> None:
+    table = (
+        Budgets()
+        .budget()[0]
+        .model_copy(
+            update={
+                "budget": 2.0,
+                "history": [("2026-11-20T00:00:00+00:00", 0.5), ("2026-11-21T00:00:00+00:00", 1.0)],
+            }
+        )
+    )
+    steps = figures.budget(table, NOW)
+    assert steps is not None
+    numbers = [float(number) for number in re.findall(r"[\d.]+", steps.path)]
+    height = figures.HEIGHT / (figures.ROOM * 2.0)  # of one epsilon
+    lower, upper = (pytest.approx(figures.HEIGHT - amount * height, abs=0.01) for amount in (0.5, 1.0))
+    assert numbers == [0, 100, 0, lower, 500, upper, 1000, 100]
+    assert steps.bound == pytest.approx(figures.HEIGHT - 2 * height, abs=0.01)
+    assert figures.budget(table.model_copy(update={"history": []}), NOW) is None
+    assert figures.budget(table.model_copy(update={"budget": None}), NOW).bound is None  # type: ignore[union-attr]

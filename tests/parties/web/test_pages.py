@@ -13,7 +13,7 @@ from parties.operator.budget import Price
 from parties.operator.interface import Asked, Verdict
 from parties.trees.text import to_dot, to_text
 from parties.trees.tree import Noise, TreeFile, size
-from parties.web import results, words
+from parties.web import listing, results, words
 from tests.support.fake_node import ORIGIN, Browser, FakeNode, tree, wide_tree
 from tests.support.hostile import HOSTILE
 
@@ -47,6 +47,10 @@ def browser(node: FakeNode) -> Browser:
     return Browser(node)
 
 
+SVG = {"id", "class", "xmlns", "viewbox", "preserveaspectratio", "width", "height", "font-family", "tabindex", "role"}
+SVG |= {"aria-hidden", "aria-label"}
+
+
 @pytest.mark.parametrize("text", [*HOSTILE, "long " * 20_000])
 def test_what_others_wrote_is_text(node: FakeNode, browser: Browser, text: str) -> None:
     fields: dict[str, Any] = {
@@ -72,7 +76,7 @@ def test_what_others_wrote_is_text(node: FakeNode, browser: Browser, text: str) 
             assert not any(name.startswith("on") or name == "style" for name in attributes)
             assert tag != "script" or (attributes["src"] or "").startswith("/static/")
             assert tag != "img" or (attributes["src"] or "").startswith(("/jobs/", "/static/"))
-            assert tag != "svg" or set(attributes) == {"width", "height", "aria-hidden"}
+            assert tag != "svg" or set(attributes) <= SVG
         if path != f"/propose?like={waiting.id}":  # fields must hold what was written
             assert not re.search("[\u200f\u202e\u2066\0\x1b]", answer.text)
         assert len(answer.text) < 400_000
@@ -140,7 +144,7 @@ def test_decisions_lead_back_to_their_page(node: FakeNode, browser: Browser, pag
     node.change(stop.id, state="queued", ours=APPROVED)
 
     def place(job: Any) -> str:
-        return "/" if page == "overview" else f"/jobs/{job.id}"
+        return f"{'/' if page == 'overview' else f'/jobs/{job.id}'}?decided={job.id}"
 
     answer = browser.send_form(f"/jobs/{yes.id}/approve", page=page)
     assert (answer.status_code, answer.headers["location"]) == (303, place(yes))
@@ -161,7 +165,7 @@ def test_what_the_node_refuses_is_said_where_one_is(node: FakeNode, browser: Bro
     assert "the peer has just &lt;withdrawn&gt; this job" in answer.text
     assert ">typed text</textarea>" in answer.text
     assert "the only purpose" in answer.text
-    assert f'data-live="{"/" if page == "overview" else f"/jobs/{job.id}"}"' in answer.text
+    assert f'data-news="/news{"" if page == "overview" else f"?job={job.id}"}"' in answer.text
 
 
 def test_a_refusal_needs_a_reason(node: FakeNode, browser: Browser) -> None:
@@ -217,7 +221,7 @@ def test_a_bad_proposal_comes_back_as_typed(node: FakeNode, browser: Browser, na
     assert answer.status_code == 400
     assert said in answer.text
     assert "a &#34;quoted&#34; purpose" in answer.text
-    assert ">age, sex</textarea>" in answer.text
+    assert 'name="column:sex" checked' in answer.text
     if name != "table":
         assert f'value="{html.escape(text)}"' in answer.text
         assert '<option value="visits" selected>' in answer.text
@@ -229,7 +233,7 @@ def test_a_proposal_like_another(node: FakeNode, browser: Browser) -> None:
     page = browser.get(f"/propose?like={job.id}").text
     assert '<option value="visits" selected>' in page
     assert 'value="again"' in page
-    assert ">age, sex, smoker, blood_pressure</textarea>" in page
+    assert page.count(" checked>") == 4
     assert re.search(r'id="delta"[^>]*value="0.001"', page)
     assert browser.get("/propose?like=ffffffff").status_code == 400
 
@@ -259,11 +263,10 @@ def test_a_forest_with_noise_in_words(node: FakeNode, browser: Browser, monkeypa
     assert "18 questions, 36 leaves, depth 4." in text
     assert "3 trees, each of rows of its own, vote." in text
     assert "with epsilon 0.5 for a row replaced, attributes compared by gini." in text
-    assert browser.get(f"/jobs/{job.id}/figures/tree").status_code == 200
     assert "tree 3" in browser.get(f"/jobs/{job.id}/tree.txt").text
 
 
-@pytest.mark.parametrize("name", ["tree.json", "tree.svg", "figures/tree", "figures/bytes"])
+@pytest.mark.parametrize("name", ["tree.json", "tree.svg", "picture"])
 def test_there_is_no_result_before_the_end(node: FakeNode, browser: Browser, name: str) -> None:
     job = node.add()
     assert browser.get(f"/jobs/{job.id}/{name}").status_code == 404
@@ -292,8 +295,7 @@ def test_large_trees_are_files_only(node: FakeNode, browser: Browser) -> None:
     node.finish(job.id, wide_tree(6, 4))
     page = browser.get(f"/jobs/{job.id}").text
     assert "too large to draw" in page
-    assert 'data-figure="/jobs/' + job.id + "/figures/tree" not in page
-    assert browser.get(f"/jobs/{job.id}/figures/tree").status_code == 404
+    assert 'class="tree-picture"' not in page
     assert browser.get(f"/jobs/{job.id}/tree.json").status_code == 200
 
 
@@ -333,12 +335,13 @@ def test_a_lost_peer_is_said(node: FakeNode, browser: Browser) -> None:
 
 
 def test_the_browser_needs_the_login_for_the_live_page_only(node: FakeNode) -> None:
-    assert Browser(node, signed_in=False).get("/static/plotly.min.js").status_code == 200
+    assert Browser(node, signed_in=False).get("/static/explore.js").status_code == 200
     assert Browser(node).get(f"{ORIGIN}/static/../app.py").status_code == 404
 
 
 def test_the_jobs_in_pages(node: FakeNode, browser: Browser) -> None:
     """However many have ended, a page shows some, and what is open is on the first whatever came after it."""
+    assert listing.PAGE < 60
     waiting = node.add(ours=WAITING, theirs=APPROVED)
     over = [node.add() for _ in range(60)]
     for job in over:
@@ -348,9 +351,9 @@ def test_the_jobs_in_pages(node: FakeNode, browser: Browser) -> None:
     while path is not None:
         page = browser.get(path).text
         assert len(page) < 120_000
-        assert waiting.id in page
-        seen += re.findall(r'<tr id="job-([0-9a-f]{32})"', page)
-        older = re.search(r'<a href="(/\?before=[0-9a-f]{32})">Older</a>', page)
+        assert (waiting.id in page) == (path == "/")
+        seen += re.findall(r'<article class="row" id="job-([0-9a-f]{32})"', page)
+        older = re.search(r'<a href="(/\?before=[0-9a-f]{32})" rel="next">Older</a>', page)
         path = older[1] if older else None
     assert seen == [job.id for job in reversed(over)]
     assert browser.get("/?before=" + "0" * 32).status_code == 404
@@ -363,12 +366,8 @@ def test_budgets_are_a_bar_a_table_and_what_each_job_cost(node: FakeNode, browse
     assert "permute and flip: epsilon 0.75, delta 1e-12" in page
     assert "over: it counts no more" in page
     assert "none: nothing is refused" in page
-    figure = browser.get("/budget/figure?table=patients").json()
-    assert [trace["name"] for trace in figure["data"]] == ["spent", "budget"]
-    assert figure["data"][0]["y"] == [0, 1, 2, 2.5, 1.5, 2.25, 2.25]
-    assert figure["data"][1]["y"] == [4, 4]
-    assert browser.get("/budget/figure?table=visits").json()["data"][0]["y"] == []
-    assert browser.get("/budget/figure?table=other").status_code == 404
+    assert page.count('<path class="spent"') == page.count('<path class="bound"') == 1, "nothing is spent of the other"
+    assert "up to 2.5; the line is the budget, 4<" in page
 
 
 def test_the_price_of_a_job(node: FakeNode, browser: Browser) -> None:
@@ -380,7 +379,7 @@ def test_the_price_of_a_job(node: FakeNode, browser: Browser) -> None:
         node.finish(job.id)
     assert "spent, <time" in browser.get(f"/jobs/{spent.id}").text
     assert f"it returns the result of job {spent.id[:8]}" in browser.get(f"/jobs/{again.id}").text
-    rows = re.findall(r'<td data-label="epsilon">(.*?)</td>', browser.get("/").text)
+    rows = re.findall(r'<span data-label="epsilon">(.*?)</span>', browser.get("/").text)
     assert rows == ["0", "1"]
 
 
@@ -404,3 +403,38 @@ def test_rules_come_with_a_picture_of_whom_they_are_against(
     assert "against.svg" in browser.get("/propose").text
     answer = browser.get("/static/against.svg")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml")
+
+
+def test_columns_of_the_schema_are_picked_and_others_typed(node: FakeNode, browser: Browser) -> None:
+    page = browser.get("/propose").text
+    assert page.count('type="checkbox" name="column:smoker"') == len(node.tables)
+    assert '<option value="readmitted"></option>' in page
+    ticks = {"column:sex": "on", "column:age": "on"}
+    browser.send_form("/propose", table="patients", purpose="p", columns="other", **ticks)
+    assert node.submitted[-1]["columns"] == ["other", "sex", "age"]
+    again = browser.get(f"/propose?like={node.add(target='age', columns=['sex', 'age', 'x']).id}").text
+    assert 'name="column:sex" checked' in again
+    assert 'name="column:age" checked' not in again, "it is the target"
+    assert 'name="columns" value="x"' in again
+
+
+def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
+    page = browser.send_form("/propose", table="patients", purpose="p", delta="a little", min_rows="some").text
+    wrong = [fields["id"] for tag, fields in Elements(page).tags if "aria-invalid" in fields]
+    assert sorted(str(name) for name in wrong) == ["delta", "min_rows"]
+    assert '<p class="wrong" id="delta-wrong">must be a number, with a point as in 0.001, not' in page
+    assert "aria-invalid" not in browser.get("/propose").text
+
+
+def test_the_audit_log_in_words_and_searched(node: FakeNode, browser: Browser) -> None:
+    for i in range(130):
+        node.note("tick" if i % 2 else "tock", None, count=i, nothing=None, names=["a", "b"], digest="9" * 64)
+    page = browser.get("/audit?q=tick").text
+    assert re.findall(r'id="entry-(\d+)"', page) == [str(i) for i in range(130, 30, -2)]
+    assert 'href="/audit?q=tick&amp;before=32"' in page.replace("&before", "&amp;before")
+    older = browser.get("/audit?q=tick&before=32").text
+    assert re.findall(r'id="entry-(\d+)"', older) == [str(i) for i in range(30, 0, -2)]
+    assert "<bdi>a, b</bdi>" in page
+    assert "nothing" not in page
+    assert f"<bdi>{'9' * 23}…</bdi>" in page
+    assert "No entry is like that" in browser.get("/audit?q=absent").text

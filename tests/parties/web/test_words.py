@@ -28,6 +28,6 @@ def test_moments() -> None:
 def test_what_is_yes_or_no_is_said_so_wherever_a_job_is_shown() -> None:
     job = job_view("a" * 32, protocol="release-count", parameters={"exact": False, "max_rows": 1, "epsilon": 1.0})
     seen = JobView.model_validate_json(job.model_dump_json())  # as another process has it
-    assert [value for label, value, _ in words.parameters(seen) if label == "Exact"] == ["no"]
-    assert [value for label, value, _ in words.parameters(seen) if label == "Row bound"] == ["1"]
+    assert [value for label, value, _ in words.parameters(seen).asked if label == "Exact"] == ["no"]
+    assert [value for label, value, _ in words.parameters(seen).asked if label == "Row bound"] == ["1"]
     assert any("exact no, max_rows 1, epsilon 1.0" in line for line in job_text.sheet(seen, None))

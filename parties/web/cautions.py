@@ -1,0 +1,64 @@
+"""What an operator should notice before consenting: settings that protect nobody, and more than a table usually tells.
+
+The usual of a table is what the jobs done on it have told. A job tells more if it
+- opens exact joint numbers, and none of them did;
+- spends a larger epsilon than each of them did;
+- says in its list of what is revealed a sentence that none of theirs has, numbers aside;
+- lets leaves speak of one person, and none of them did;
+- reads a column of ours that none of them read.
+A table on which nothing was done has no usual.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from parties.operator.interface import JobView, Operator
+from parties.web.words import shown
+
+LOOKED_AT = 1000  # jobs done, over which a table's usual is taken
+ONE_PERSON = "Leaves may speak of one person: no fewest rows (min_rows 0) and no limit to the levels (max_depth)."
+
+
+def cautions(job: JobView) -> list[str]:
+    """What is to be noticed of the job alone, a sentence each."""
+    given = job.parameters
+    unbounded = "max_depth" in given and given["max_depth"] is None
+    private = any(given.get(name) is not None for name in ("epsilon", "rho"))  # noise hides a row
+    ruled = any((given.get(name) or 0) > 1 for name in ("k", "l"))  # type: ignore[operator]
+    return [ONE_PERSON] if given.get("min_rows") == 0 and unbounded and not private and not ruled else []
+
+
+def done_before(operator: Operator, job: JobView) -> list[JobView]:
+    """The jobs done on the same table of ours, the last `LOOKED_AT` of any table looked through."""
+    return [one for one in operator.jobs(LOOKED_AT, None, ("done",)) if one.table == job.table and one.id != job.id]
+
+
+def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:
+    """How a job tells more than those done on its table, a sentence each."""
+    if not job.table or not done:
+        return []
+    found = []
+    if job.exact and not any(one.exact for one in done):
+        found.append("It opens joint numbers exactly, without noise.")
+    most = max((one.price.epsilon for one in done if one.price is not None), default=None)
+    if job.price is not None and most is not None and job.price.epsilon > most:
+        found.append(f"It spends epsilon {job.price.epsilon:.4g}; the most so far was {most:.4g}.")
+    told = _sentences(done)
+    found += [f"It reveals: {shown(one, 300)}" for one in job.reveals if _bare(one) not in told]
+    known = {caution for one in done for caution in cautions(one)}
+    found += [caution for caution in cautions(job) if caution not in known]
+    new = [column for column in job.columns if column not in {name for one in done for name in one.columns}]
+    if new:
+        found.append(f"It reads {', '.join(shown(name, 60) for name in new[:8])}{', …' if len(new) > 8 else ''}.")
+    return found
+
+
+def _sentences(jobs: Iterable[JobView]) -> set[str]:
+    return {_bare(sentence) for job in jobs for sentence in job.reveals}
+
+
+def _bare(sentence: str) -> str:
+    """A sentence without its numbers."""
+    return re.sub(r"\d[\d.,]*(e-?\d+)?", "#", sentence)

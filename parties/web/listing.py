@@ -1,0 +1,101 @@
+"""Which jobs a page lists: all in their places, or those that words and a state choose, so many a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import parse_qsl, urlencode
+
+from parties.operator.interface import ENDED, OPEN, JobView, Operator, State
+from parties.web.words import nearness
+
+PAGE = 25  # jobs
+LOOKED_AT = 5000  # jobs that a search looks through
+CHUNK = 200
+NUMBER = 4  # digits of a job's number that name it
+LONGEST = 200  # characters of what is searched for
+STATES: dict[str, tuple[str, tuple[State, ...]]] = {
+    "": ("all", ()),
+    "ours": ("waiting for us", OPEN),
+    "open": ("under way", OPEN),
+    "ended": ("ended", ENDED),
+    "done": ("done", ("done",)),
+    "failed": ("failed", ("failed",)),
+    "refused": ("refused", ("refused",)),
+    "cancelled": ("cancelled", ("cancelled",)),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What somebody asked for; `before` is the last job of the page before."""
+
+    words: str = ""
+    state: str = ""
+    before: str = ""
+
+    @classmethod
+    def read(cls, fields: Mapping[str, str]) -> Choice:
+        """Of a query. A state that there is not counts as all."""
+        state = fields.get("state", "")
+        words = " ".join(fields.get("q", "").split())[:LONGEST]
+        return cls(words, state if state in STATES else "", fields.get("before", "")[:40])
+
+    @classmethod
+    def of(cls, query: str) -> Choice:
+        """The inverse of `query`: nothing but a choice comes out of it, whatever goes in."""
+        return cls.read(dict(parse_qsl(query, max_num_fields=20) if len(query) < 2000 else []))
+
+    def query(self, **changes: str) -> str:
+        """As the query of an address, with changes."""
+        asked = replace(self, **changes)
+        fields = {"q": asked.words, "state": asked.state, "before": asked.before}
+        return urlencode({name: value for name, value in fields.items() if value})
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it leaves jobs out."""
+        return bool(self.words or self.state)
+
+    def takes(self, job: JobView) -> bool:
+        """Whether a job is one of these: every word stands somewhere in it, or its number begins so."""
+        if (self.state == "ours" and not job.needs_us) or (self.state == "open" and job.needs_us):
+            return False
+        about = (job.purpose, job.title, job.question, job.table, job.peer_table, job.target, job.peer, job.why)
+        text = "\n".join((*about, *job.columns)).casefold()
+        words = self.words.casefold().split()
+        return all(word in text or (len(word) >= NUMBER and job.id.startswith(word)) for word in words)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What the page of jobs shows. `older` is the last job shown if there are older ones; `cut`: not all were searched.
+
+    Without a narrowing choice `for_us` and `under_way` are all that have not ended, `found` those that have.
+    """
+
+    choice: Choice
+    for_us: list[JobView]
+    under_way: list[JobView]
+    found: list[JobView]
+    older: str
+    cut: bool
+
+
+def listing(operator: Operator, choice: Choice, open_jobs: list[JobView]) -> Listing:
+    """The jobs for a choice. `InputError` if `before` names none."""
+    ours = [job for job in open_jobs if job.needs_us]
+    under_way = sorted((job for job in open_jobs if not job.needs_us), key=nearness)
+    states = STATES[choice.state][1] if choice.narrows else ENDED
+    found: list[JobView] = []
+    looked, before = 0, choice.before or None
+    while len(found) <= PAGE and looked < LOOKED_AT:
+        some = operator.jobs(CHUNK if choice.narrows else PAGE + 1, before, states)
+        found += [job for job in some if choice.takes(job)]
+        looked += len(some)
+        if len(some) < CHUNK:
+            break
+        before = some[-1].id
+    older = found[PAGE - 1].id if len(found) > PAGE else ""
+    cut = looked >= LOOKED_AT and not older
+    return Listing(choice, ours, under_way, found[:PAGE], older, cut)

@@ -1,0 +1,75 @@
+"""Server-sent events: a page that is looked at is told when what it shows has changed, and asks for it itself.
+
+The stream carries no content. It ends with the session, and when too many others were opened after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from parties.operator.interface import ENDED, OPEN, Operator
+from parties.web.login import Logins
+from parties.web.visits import cookie
+from smc.errors import InputError
+
+LOOK_SECONDS = 1.0  # between two looks at what there is
+STILL_SECONDS = 15.0  # without news, until a line says that the stream is alive
+MOST = 32  # streams at once
+LOOKED_AT = 200  # jobs that have not ended
+
+
+class News:
+    """The endpoint: `text/event-stream` for those who have signed in."""
+
+    def __init__(self, operator: Operator, logins: Logins) -> None:
+        self._operator, self._logins = operator, logins
+        self._streams: list[object] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        secret = request.cookies.get(cookie(request), "")
+
+        def signed_in() -> bool:
+            return self._logins.session(secret, in_use=False) is not None
+
+        answer = Response(status_code=401)
+        if signed_in():
+            job = request.query_params.get("job")
+            answer = StreamingResponse(self._stream(signed_in, job), media_type="text/event-stream")
+        await answer(scope, receive, send)
+
+    async def _stream(self, signed_in: Callable[[], bool], job: str | None) -> AsyncIterator[str]:
+        mine = object()
+        self._streams = [*self._streams[1 - MOST :], mine]
+        try:
+            known = await run_in_threadpool(self._mark, job)
+            yield f"retry: {1000 * LOOK_SECONDS:.0f}\ndata: {known}\n\n"  # the page may be older than this stream
+            quiet = 0.0
+            while mine in self._streams and signed_in():
+                await asyncio.sleep(LOOK_SECONDS)
+                now = await run_in_threadpool(self._mark, job)
+                quiet = 0.0 if now != known else quiet + LOOK_SECONDS
+                if quiet == 0.0 or quiet >= STILL_SECONDS:
+                    yield f"data: {now}\n\n" if quiet == 0.0 else ": still here\n\n"
+                    known, quiet = now, 0.0
+        finally:
+            self._streams = [one for one in self._streams if one is not mine]
+
+    def _mark(self, job: str | None) -> str:
+        """Something else whenever what the pages show has changed."""
+        node, found = self._operator.node(), self._operator.jobs(LOOKED_AT, None, OPEN)
+        shown = [node, *found, *self._operator.jobs(1, None, ENDED)]
+        if job is not None:
+            try:
+                shown.append(self._operator.job(job))
+            except InputError:
+                return "gone"
+        return hashlib.sha256("\n".join(one.model_dump_json() for one in shown).encode()).hexdigest()[:16]

@@ -1,0 +1,199 @@
+"""Who is told that a job waits: what a message says and does not say, deadlines, failures that are logged once."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from parties import notify
+from parties.notify import Notifier, NotifySettings
+from tests.support.fake_node import FakeNode
+from tests.support.waiting import eventually
+
+PAGE = "http://127.0.0.1:7080"
+SECRETS = ("secret purpose", "hidden_table", "university", "readmitted", "hospital")
+Make = Callable[..., Notifier]
+
+
+class Hook(ThreadingHTTPServer):
+    """A server for webhooks that answers `status`."""
+
+    def __init__(self) -> None:
+        self.got: list[dict[str, Any]] = []
+        self.asked, self.status = 0, 204
+        hook = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                hook.asked += 1
+                body = self.rfile.read(int(self.headers["content-length"]))
+                if hook.status == 204:
+                    hook.got.append(json.loads(body))
+                self.send_response(hook.status)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/hook"
+
+
+class Post(socketserver.ThreadingTCPServer):
+    """A mail server that says yes to everything and keeps what it was sent."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.got: list[str] = []
+        post = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                self.wfile.write(b"220 here\r\n")
+                while line := self.rfile.readline():
+                    if line.upper().startswith(b"DATA"):
+                        self.wfile.write(b"354 go on\r\n")
+                        lines = iter(self.rfile.readline, b".\r\n")
+                        post.got.append(b"".join(lines).decode())
+                    self.wfile.write(b"250 ok\r\n")
+
+        super().__init__(("127.0.0.1", 0), Handler)
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Any], Any]]:
+    servers = []
+
+    def begin(server: Any) -> Any:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        servers.append(server)
+        return server
+
+    yield begin
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def node() -> FakeNode:
+    return FakeNode()
+
+
+@pytest.fixture
+def make(node: FakeNode) -> Iterator[Make]:
+    made = []
+
+    def begin(**settings: Any) -> Notifier:
+        made.append(Notifier(NotifySettings(every=0.02, **settings), node, PAGE))
+        made[-1].start()
+        return made[-1]
+
+    yield begin
+    for one in made:
+        one.stop()
+
+
+def test_nobody_is_told_unless_asked_for(node: FakeNode) -> None:
+    quiet = Notifier(NotifySettings(), node, PAGE)
+    quiet.start()
+    assert not quiet._thread.is_alive()
+
+
+def test_a_webhook_is_told_once_and_no_secret(node: FakeNode, make: Make, serve: Callable[[Any], Any]) -> None:
+    hook = serve(Hook())
+    first = node.add(purpose="secret purpose", table="hidden_table")
+    make(webhook=hook.url)
+    eventually(lambda: hook.got, 10)
+    second = node.add(purpose="secret purpose", table="hidden_table")
+    node.change(node.add().id, state="queued")  # waits for nobody
+    eventually(lambda: len(hook.got) == 2, 10)
+    assert [one["jobs"] for one in hook.got] == [[first.id[:8]], [second.id[:8]]]
+    assert hook.got[0]["page"] == PAGE
+    assert hook.got[0]["text"].startswith(f"a job waits for you: {first.id[:8]}. Decide at {PAGE}")
+    assert not [word for word in SECRETS if word in json.dumps(hook.got)]
+
+
+def test_a_mail(node: FakeNode, make: Make, serve: Callable[[Any], Any]) -> None:
+    post = serve(Post())
+    jobs = [node.add(purpose="secret purpose", table="hidden_table") for _ in range(2)]
+    smtp = f"127.0.0.1:{post.server_address[1]}"
+    make(mail="anna@clinic.example", sender="smc@clinic.example", smtp=smtp, security="none")
+    eventually(lambda: post.got, 10)
+    text = post.got[0]
+    for part in ("Subject: smc: 2 jobs wait for you", "To: anna@clinic.example", PAGE, *(job.id[:8] for job in jobs)):
+        assert part in text
+    assert not [word for word in SECRETS if word in text]
+
+
+def test_a_failure_is_logged_once_without_where_to_and_tried_again(
+    node: FakeNode, make: Make, serve: Callable[[Any], Any], caplog: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notify, "AGAIN_SECONDS", 0.04)
+    hook = serve(Hook())
+    hook.status = 500
+    job = node.add()
+    with caplog.at_level(logging.WARNING, "parties.notify"):
+        make(webhook=hook.url)
+        eventually(lambda: hook.asked >= 3, 10)
+        hook.status = 204
+        eventually(lambda: hook.got, 10)
+    assert hook.got[0]["jobs"] == [job.id[:8]]
+    assert [record.getMessage() for record in caplog.records] == ["webhook failed"]
+
+
+def test_a_server_that_is_silent_holds_nothing_up(
+    node: FakeNode, make: Make, serve: Callable[[Any], Any], caplog: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other way is told although the first never answers; the deadline is that of the whole sending."""
+    monkeypatch.setattr(notify, "AGAIN_SECONDS", 0.04)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hook = serve(Hook())
+        smtp = f"127.0.0.1:{silent.getsockname()[1]}"
+        node.add()
+        with caplog.at_level(logging.WARNING, "parties.notify"):
+            mail = {"mail": "a@b.example", "sender": "a@b.example", "smtp": smtp, "security": "none"}
+            make(webhook=hook.url, seconds=1.0, **mail)
+            eventually(lambda: "mail failed" in caplog.messages, 10)
+        last = node.add()
+        eventually(lambda: any(last.id[:8] in one["jobs"] for one in hook.got), 10)
+
+
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ({"webhook": "http://chat.example/hook"}, "https"),
+        ({"webhook": "file:///etc/passwd"}, "https"),
+        ({"mail": "anna"}, "one address"),
+        ({"mail": "a@b.c\nBcc: x@y.z"}, "one address"),
+        ({"mail": "a@b.example"}, "needs sender and smtp"),
+        ({"mail": "a@b.c", "sender": "a@b.c", "smtp": "mail.example:25", "security": "none"}, "on this machine"),
+        ({"user": "smc"}, "go together"),
+        ({"smtp": "mail.example"}, "HOST:PORT"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(ValidationError, match=wrong):
+        NotifySettings(**settings)
+
+
+def test_the_table_of_party_toml(tmp_path: Path) -> None:
+    from parties.node.settings import load
+
+    (tmp_path / "party.toml").write_text('[notify]\nwebhook = "https://chat.example/hook"\nseconds = 3\n')
+    found = load(tmp_path / "party.toml").notify
+    assert (found.webhook, found.seconds, found.mail) == ("https://chat.example/hook", 3.0, None)

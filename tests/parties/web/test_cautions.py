@@ -1,0 +1,103 @@
+"""What is to be noticed before consent, and what makes a job tell more than its table's usual."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parties.operator.budget import Price
+from parties.operator.interface import JobView
+from parties.web.cautions import ONE_PERSON, cautions, done_before, unusual
+from tests.support.fake_node import COLUMNS, REVEALS, Browser, FakeNode
+
+OPEN = {"min_rows": 0, "max_depth": None}
+
+
+def price(epsilon: float) -> Price:
+    return Price(epsilon=epsilon, at=0.0, rho=0.0, delta=0.0, adjacency="replace", uses=[])
+
+
+@pytest.fixture
+def node() -> FakeNode:
+    return FakeNode()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "noticed"),
+    [
+        (OPEN, True),
+        ({"min_rows": 1, "max_depth": None}, False),
+        ({"min_rows": 0, "max_depth": 3}, False),
+        ({"min_rows": 0}, False),
+        ({**OPEN, "epsilon": 0.5}, False),
+        ({**OPEN, "k": 5}, False),
+        ({**OPEN, "k": 1}, True),
+        ({"delta": 0.1}, False),
+    ],
+)
+def test_leaves_that_may_speak_of_one_person(node: FakeNode, parameters: dict[str, Any], noticed: bool) -> None:
+    assert cautions(node.add(parameters=parameters)) == ([ONE_PERSON] if noticed else [])
+
+
+@pytest.mark.parametrize("path", ["/", "/jobs/{}"])
+def test_the_page_says_so_until_the_job_has_ended(node: FakeNode, path: str) -> None:
+    job, browser = node.add(parameters=OPEN), Browser(node)
+    assert "Leaves may speak of one person" in browser.get(path.format(job.id)).text
+    node.finish(job.id)
+    assert "Leaves may speak of one person" not in browser.get(path.format(job.id)).text
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, []),
+        ({"exact": True}, ["It opens joint numbers exactly, without noise."]),
+        ({"price": price(0.5)}, []),
+        ({"price": price(1.0)}, []),
+        ({"price": price(1.5)}, ["It spends epsilon 1.5; the most so far was 1."]),
+        ({"reveals": [REVEALS[1].replace("20", "5,000")]}, []),
+        ({"reveals": [*REVEALS, "Both learn 4 names."]}, ["It reveals: Both learn 4 names."]),
+        ({"parameters": OPEN}, [ONE_PERSON]),
+        ({"columns": [*COLUMNS, "income", "zip"]}, ["It reads income, zip."]),
+        ({"columns": COLUMNS[:2]}, []),
+        ({"table": "visits"}, []),  # nothing was done there
+        ({"table": ""}, []),
+    ],
+)
+def test_more_than_usual(node: FakeNode, fields: dict[str, Any], said: list[str]) -> None:
+    for epsilon in (0.25, 1.0):
+        node.finish(node.add(price=price(epsilon)).id)
+    node.refuse(node.add(exact=True).id, "no")  # what was not done tells nothing
+    job = node.add(**fields)
+    assert unusual(job, done_before(node, job)) == said
+
+
+def test_what_was_done_once_is_usual(node: FakeNode) -> None:
+    fields: dict[str, Any] = {"exact": True, "parameters": OPEN, "reveals": ["A."], "columns": ["x"]}
+    node.finish(node.add(**fields).id)
+    job = node.add(**fields)
+    assert unusual(job, done_before(node, job)) == []
+
+
+@pytest.mark.parametrize("page", ["overview", "job"])
+def test_approving_more_than_usual_is_asked_once_more(node: FakeNode, page: str) -> None:
+    node.finish(node.add().id)
+    job, browser = node.add(exact=True, purpose="sums"), Browser(node)
+    answer = browser.send_form(f"/jobs/{job.id}/approve", page=page)
+    assert answer.status_code == 200
+    assert "It opens joint numbers exactly" in answer.text
+    assert answer.text.count("Approve all the same") == 1
+    assert node.job(job.id).state == "waiting"
+    assert browser.send_form(f"/jobs/{job.id}/approve", page=page, sure="0" * 64).status_code == 200
+    assert node.job(job.id).state == "waiting", "it was sure of another job"
+    assert browser.send_form(f"/jobs/{job.id}/approve", page=page, sure=job.digest).status_code == 303
+    assert node.job(job.id).state == "queued"
+
+
+def test_a_usual_job_is_approved_at_once(node: FakeNode) -> None:
+    node.finish(node.add().id)
+    job = node.add()
+    assert Browser(node).send_form(f"/jobs/{job.id}/approve", page="overview").status_code == 303
+    assert isinstance(node.job(job.id), JobView)
+    assert node.job(job.id).state == "queued"
