@@ -87,7 +87,11 @@ class Register:
 
     def ready(self) -> list[Record]:
         """Jobs that could begin or go on now, the oldest first."""
-        return [record for record in reversed(self.all()) if self.state(record) in ("queued", "interrupted")]
+        return [record for record in self._agreed() if not (record.ours.waits or record.peer_waits)]
+
+    def waiting_for_table(self) -> list[Record]:
+        """Jobs that could begin or go on if our table were there, the oldest first."""
+        return [record for record in self._agreed() if record.ours.waits]
 
     def entries(self, last: int, before: int | None) -> list[AuditEntry]:
         """The last entries of the audit log, the newest first."""
@@ -126,6 +130,9 @@ class Register:
         with self._lock:
             self._closed = True
             self._connection.close()
+
+    def _agreed(self) -> list[Record]:
+        return [record for record in reversed(self.all()) if self.state(record) in ("queued", "interrupted")]
 
     # How it is written.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from parties.budget.account import BudgetError
 from parties.jobs.means import Means
@@ -55,6 +55,8 @@ class Runs(Register):
             record = self._get(identifier)
             if self.state(record) not in ("queued", "interrupted"):
                 raise InputError(f"the job is {self.state(record)}")
+            if record.ours.waits:
+                raise InputError("the job waits for its table")
             if record.ours.by not in ("operator", "proposer"):
                 decision = self._gate.allows_now(record.ours.proposal, self._around(record.ours.proposal))
                 if decision.effect != "permit":
@@ -153,10 +155,13 @@ class Runs(Register):
             self._journal.interrupted(record, why)
             self._put(record)
 
-    def remark(self, identifier: str, note: str) -> None:
-        """Why the job does not go on now, for our operator."""
-        with self._writing():
-            self._not_now(self._get(identifier), note)
+    def table_away(self, identifier: str, why: str) -> None:
+        """The job waits for our table: the peer is told that, our operator why too."""
+        self._waits(identifier, "table", f"waits for its table: {why}")
+
+    def table_there(self, identifier: str) -> None:
+        """The job does not wait for our table any more."""
+        self._waits(identifier, "", "")
 
     def failed(self, identifier: str, error: BaseException, public: str) -> None:
         """The job cannot go on; the error is for our operator, `public` is what the peer is told."""
@@ -204,6 +209,16 @@ class Runs(Register):
         if steps > task.steps(known):  # this session has got further: of the next level it is the first
             changes |= {"tree": task.encode(state), "tries": 1}
         return self._put(record.model_copy(update=changes))
+
+    def _waits(self, identifier: str, what: Literal["", "table"], note: str) -> None:
+        with self._writing():
+            record = self._get(identifier)
+            news = record.ours.waits != what
+            if self.state(record) in ENDED or not (news or record.note != note):
+                return
+            ours = record.ours.model_copy(update={"waits": what})
+            record = self._put(record.model_copy(update={"ours": ours, "note": note}))
+        self._tell(record, say=news)
 
     def _missing(self, record: Record) -> list[str]:
         """What the operator has still to type."""

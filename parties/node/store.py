@@ -68,6 +68,11 @@ class Record(BaseModel):
         """The job's identifier."""
         return self.ours.proposal.id
 
+    @property
+    def peer_waits(self) -> bool:
+        """Whether the peer has said that the job waits for something of its own."""
+        return self.theirs is not None and self.theirs.waits != ""
+
 
 class Store:
     """The table of jobs. The caller holds the node's lock, and a transaction around what belongs together.

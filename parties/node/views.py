@@ -6,7 +6,7 @@ from typing import Literal
 
 from parties.jobs.kind import Kind, Means
 from parties.jobs.spending import EXACT
-from parties.node import admission, checkpoint, commitment, statement
+from parties.node import admission, checkpoint, commitment, readiness, statement
 from parties.node.gate import Who
 from parties.node.prediction import predicted
 from parties.node.statement import Statement
@@ -29,6 +29,8 @@ def job_view(
     job, party = record.ours.proposal, who.party
     task = job.task
     why = statement.why(record.ours, record.theirs, who.peer_name)
+    theirs_away = record.peer_waits and not record.ours.waits
+    note = f"{who.peer_name} waits for its table" if theirs_away else record.note
     ended_badly = state in ("refused", "cancelled", "failed")
     return JobView(
         id=record.id,
@@ -56,7 +58,7 @@ def job_view(
         ended_by=_ended_by(record, state),
         price=price,
         exact=task.exact,
-        why=record.note if state in ("queued", "interrupted") or (record.note and record.ours.end == "failed") else why,
+        why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
     )
 
 
@@ -110,7 +112,7 @@ def _cost(task: Kind, means: Means, party: int, link: str) -> PredictedCost | No
     found = predicted(task, means, link)
     if found is None:
         return None
-    both = [checkpoint, *([commitment] if task.reads_table else []), *([admission] if task.spends else [])]
+    both = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([admission] if task.spends else [])]
     return PredictedCost(
         assumed=task.assumed,
         profile=str(found.profile),
