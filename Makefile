@@ -17,7 +17,7 @@ test: lint
 	$(PYTEST)
 
 # Neither nodes, databases, browsers nor many processes: under two minutes on two cores.
-QUICK := tests/test_help.py tests/test_layers.py tests/test_readme.py tests/test_tree_mirrors.py tests/proto \
+QUICK := tests/test_help.py tests/test_layers.py tests/test_readme.py tests/test_tree_mirrors.py tests/parties/link/test_exchange.py \
 	tests/smc/test_*.py $(addprefix tests/smc/, primitives gmw yao engines/test_views.py) \
 	tests/protocols/test_questions.py tests/protocols/test_id3.py \
 	tests/parties/test_*.py $(addprefix tests/parties/, jobs operator policy tables trees commands web) \
@@ -71,7 +71,7 @@ bench-blurring: $(STAMP)
 	$(BIN)/python -m benchmarks.blurring --out benchmarks/results
 
 proto: $(STAMP)
-	$(BIN)/python -m grpc_tools.protoc -I . --python_out=. --pyi_out=. proto/exchange.proto
+	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto
 
 # A fresh Debian has python3 without the venv module; root can install it, others are told what to do.
 $(STAMP): pyproject.toml

@@ -19,6 +19,7 @@ import click
 
 from parties import signals
 from parties.jobs import kinds
+from smc import __version__
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
 COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come besides
@@ -140,7 +141,7 @@ class _Whole(_Lazy):
 
 
 @click.command(cls=_Whole, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="smc")
+@click.version_option(__version__, prog_name="smc")
 def cli() -> None:
     """Secure two-party computation: joint decision trees, comparisons and circuits."""
 

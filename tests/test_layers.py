@@ -12,8 +12,7 @@ from tests.support.places import ROOT
 ALLOWED = {
     "smc": {"smc"},
     "protocols": {"smc", "protocols"},
-    "proto": {"proto"},
-    "parties": {"smc", "protocols", "proto", "parties"},
+    "parties": {"smc", "protocols", "parties"},
 }
 NOT_FOR_THE_ENGINE = {"grpc", "click", "rich", "pydantic", "matplotlib", "csv", "tomllib"}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from parties.records import audit, database
 from parties.settings import required
 from parties.tables import schema
 from parties.text import printable
+from smc import __version__
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _evidence(path: Path) -> Evidence:
         log=log,
         state=state,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
-        software=f"smc {version('smc')}",
+        software=f"smc {__version__}",
     )
 
 

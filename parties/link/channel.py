@@ -7,11 +7,11 @@ import time
 
 from google.protobuf.message import DecodeError
 
+from parties.link.exchange_pb2 import ABORT, GOODBYE, HELLO, Frame, Hello, Kind
 from parties.link.frames import FrameReader, FrameWriter, assemble
 from parties.link.outbox import OutboxClosedError, OutboxStuckError
 from parties.link.transport import Stream, one_line
 from parties.link.watchdog import Watchdog
-from proto.exchange_pb2 import ABORT, GOODBYE, HELLO, Frame, Hello, Kind
 from smc.channel import Buffer, Channel
 from smc.errors import LinkError, ProtocolError
 

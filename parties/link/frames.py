@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from google.protobuf.message import DecodeError
 
-from proto.exchange_pb2 import ABORT, DATA, GOODBYE, HELLO, Frame, Kind
+from parties.link.exchange_pb2 import ABORT, DATA, GOODBYE, HELLO, Frame, Kind
 from smc.channel import Buffer, check_message
 from smc.errors import ProtocolError
 

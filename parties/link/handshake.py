@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from parties.canonical import canonical, dump
+from parties.link.exchange_pb2 import Hello
 from parties.text import quoted
-from proto.exchange_pb2 import Hello
 from smc.errors import InputError, JobMismatchError, ProtocolError
 
 WIRE_VERSION = 3

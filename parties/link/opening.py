@@ -11,6 +11,7 @@ from parties.identity import common_name, short_fingerprint
 from parties.link.address import Address, parse_address
 from parties.link.channel import HELLO_STEP, GrpcChannel
 from parties.link.emulation import Line
+from parties.link.exchange_pb2 import HELLO, Hello
 from parties.link.frames import FrameWriter
 from parties.link.handshake import agree, make_hello
 from parties.link.listening import Listener
@@ -19,7 +20,6 @@ from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.preflight import await_peer
 from parties.link.transport import Stream, dial
-from proto.exchange_pb2 import HELLO, Hello
 from smc.errors import InputError, JobMismatchError, LinkError
 from smc.link_shape import LinkShape
 

@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from parties.identity import Identity, tls_name
 from parties.link import tls
 from parties.link.address import Address
+from parties.link.exchange_pb2 import DESCRIPTOR
 from parties.link.frames import MAX_FRAME_BYTES
 from parties.link.outbox import Outbox
-from proto.exchange_pb2 import DESCRIPTOR
 from smc.link_shape import WINDOW_BYTES
 
 # gRPC's own log would stand between our lines on the terminal; it reads this when it is loaded.

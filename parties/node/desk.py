@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 
 from parties.budget import shown
@@ -22,6 +21,7 @@ from parties.node.store import Record
 from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.operator.interface import AuditEntry, AuditState, JobResult, JobView, NodeView, NotRecordedError, State
 from parties.records.register import registered
+from smc import __version__
 from smc.errors import InputError
 
 LARGEST_GROUP = 1000  # rows of one person or family
@@ -55,7 +55,7 @@ class Desk:
             address=str(self._address()),
             connected=self._control.connected,
             started_at=self._started,
-            version=version("smc"),
+            version=__version__,
             tables=self._tables,
             trouble="" if self._control.connected else self._control.trouble,
             tls=self._control.tls if self._control.connected else "",
@@ -120,7 +120,7 @@ class Desk:
     def register(self) -> Registered:
         """See `Operator`."""
         who, jobs = self._who, self._ledger.all()[::-1]
-        entry = published.entry(who.identity.name, f"smc {version('smc')}", who.party, self._ledger.accounts, jobs)
+        entry = published.entry(who.identity.name, f"smc {__version__}", who.party, self._ledger.accounts, jobs)
         return registered(who.identity, entry)
 
     def _view(self, record: Record) -> JobView:

@@ -7,7 +7,6 @@ import sqlite3
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib.metadata import version
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry
@@ -38,6 +37,7 @@ from parties.policy.rules import remarks
 from parties.records import marker
 from parties.records.database import FILE_NAME, signed_head
 from parties.sources.opening import open_table
+from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
 
@@ -143,7 +143,7 @@ class Node:
         with recorded():
             self._ledger.note(
                 "node started",
-                version=version("smc"),
+                version=__version__,
                 fingerprint=fingerprint(self._who.identity.certificate),
                 peer_fingerprint=fingerprint(self._who.peer),
                 tables=list(self._offers.tables),

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.extras import needing
 from parties.publish.cell_rules import Needs
 from parties.publish.cells import Counts
 from parties.publish.tabulation import signs
-from parties.sources.needed import needing
 
 EXACT = 6_000  # cells times needs up to which the best set is looked for
 SECONDS = 20.0  # for the best set; then the best so far is taken

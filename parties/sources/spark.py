@@ -12,8 +12,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
+from parties.extras import needing
 from parties.link.address import parse_address
-from parties.sources.needed import needing
 from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 

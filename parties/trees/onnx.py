@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parties.extras import install_line
 from parties.trees.compiled import Compiled, compiled
 from smc.errors import InputError
 
@@ -27,7 +28,7 @@ def to_onnx(tree: Node, attributes: Sequence[str], about: dict[str, str]) -> Mod
     try:
         from onnx import TensorProto, checker, helper
     except ImportError:
-        raise InputError("ONNX needs the onnx library: pip install 'smc[notebook]'") from None
+        raise InputError(f"ONNX needs the onnx library: {install_line('notebook')}") from None
 
     arrays = compiled(tree)
     nodes, constants = [], []

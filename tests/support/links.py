@@ -12,10 +12,10 @@ import grpc
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.identity import Identity, tls_name
+from parties.link.exchange_pb2 import HELLO, Frame, Hello
 from parties.link.opening import Link, open_link
 from parties.link.options import LinkOptions
 from parties.link.transport import LABEL, METHOD
-from proto.exchange_pb2 import HELLO, Frame, Hello
 
 JOB: dict[str, Any] = {"protocol": "test", "delta": 0.001}
 Program = Callable[[Link], Any]

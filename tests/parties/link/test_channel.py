@@ -12,10 +12,10 @@ import psutil
 import pytest
 
 from parties.link.channel import GrpcChannel
+from parties.link.exchange_pb2 import ABORT, DATA
 from parties.link.frames import FrameReader, FrameWriter
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream
-from proto.exchange_pb2 import ABORT, DATA
 from smc.errors import InputError, LinkError, ProtocolError
 
 SECRET = "salary 123456"

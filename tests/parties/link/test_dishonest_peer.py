@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from parties.link.exchange_pb2 import ABORT, DATA, GOODBYE, HELLO, Hello
 from parties.link.frames import CHUNK_BYTES, MAX_FRAME_BYTES
-from proto.exchange_pb2 import ABORT, DATA, GOODBYE, HELLO, Hello
 from smc.errors import JobMismatchError, LinkError, ProtocolError
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from parties.canonical import canonical
+from parties.link.exchange_pb2 import Hello
 from parties.link.handshake import MAX_JOB_BYTES, agree, differences, make_hello
-from proto.exchange_pb2 import Hello
 from smc.errors import InputError, JobMismatchError, ProtocolError
 from tests.support.json_objects import jobs
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from parties.link.address import Address
+from parties.link.exchange_pb2 import ABORT, DATA, GOODBYE
 from parties.link.listening import Port, RefusedError, Take
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.node import control
 from parties.node.control import Control, control_options
-from proto.exchange_pb2 import ABORT, DATA, GOODBYE
 from tests.support.waiting import eventually
 
 OPTIONS = {"wait": 5.0, "timeout": 5.0, "goodbye": 5.0}

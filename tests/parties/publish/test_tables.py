@@ -293,7 +293,7 @@ def test_bad_input(arguments: list[str], message: str, capsys: Any) -> None:
 def test_scipy_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setitem(__import__("sys").modules, "scipy.optimize", None)
     assert smc(*BY, "--across", "benefit", "--out", "t.csv") == 2
-    assert "pip install 'smc[tables]'" in capsys.readouterr().err
+    assert "pip install 'smc-two-party[tables]'" in capsys.readouterr().err
     assert smc(*BY, "--across", "benefit", "--base", "3", "--out", "t.csv") == 0  # rounding needs no solver
 
 

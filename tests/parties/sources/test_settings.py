@@ -112,7 +112,7 @@ def test_only_attributes_of_the_schema_can_be_counted() -> None:
 @pytest.mark.parametrize(("scheme", "package"), [("postgres", "psycopg"), ("spark", "pyspark.errors")])
 def test_what_must_be_installed_is_said(scheme: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(InputError, match=rf"pip install 'smc\[{scheme}\]'"):
+    with pytest.raises(InputError, match=rf"pip install 'smc-two-party\[{scheme}\]'"):
         open_table(table(source=f"{scheme}://host:1/db", table="t"), SCHEMA, "sex")
 
 
