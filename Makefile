@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish bench-release \
-	bench-blurring bench-local counting cost pictures proto clean
+	bench-blurring bench-local counting cost pictures proto clean bench-clusters
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -56,7 +56,7 @@ bench-private: $(STAMP)
 	$(BIN)/python -m benchmarks.private_trees --out benchmarks/results $(if $(MORE),--more $(MORE))
 
 bench-publish: $(STAMP)
-	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --out benchmarks/results/publishing.json
+	$(BIN)/python -m benchmarks.publishing --adult $(MORE) --rows 10000000 --out benchmarks/results/publishing.json
 
 bench-local: $(STAMP)
 	$(BIN)/python -m benchmarks.local --out benchmarks/results/local.json
@@ -69,6 +69,9 @@ bench-release: $(STAMP)
 
 bench-blurring: $(STAMP)
 	$(BIN)/python -m benchmarks.blurring --out benchmarks/results
+
+bench-clusters: $(STAMP)
+	$(BIN)/python -m benchmarks.clusters --out benchmarks/results
 
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto

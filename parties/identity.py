@@ -19,6 +19,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -90,15 +91,17 @@ def load_identity(key_path: Path, certificate_path: Path) -> Identity:
     """
     certificate = load_certificate(certificate_path)
     key_pem = read_private(key_path)
-    try:
-        key = load_pem_private_key(key_pem, password=None)
-    except TypeError:
-        raise InputError(f"{key_path} is encrypted with a pass phrase, which is not supported") from None
-    except Exception:  # the library raises many kinds for a malformed file
-        raise InputError(f"{key_path} holds no readable private key in PEM form") from None
-    if key.public_key() != certificate.public_key():
+    if _private_key(key_path, key_pem).public_key() != certificate.public_key():
         raise InputError(f"the key {key_path} does not belong to the certificate {certificate_path}")
     return Identity(key_path, certificate_path, certificate, key_pem)
+
+
+def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
+    """Read a private key alone. `InputError` if it is unreadable, others may read it, or it is not EC P-256."""
+    key = _private_key(path, read_private(path))
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise InputError(f"{path}: the key is not EC P-256, as smc identity create makes it")
+    return key
 
 
 def load_certificate(path: Path) -> x509.Certificate:
@@ -167,6 +170,15 @@ def describe(certificate: x509.Certificate) -> dict[str, str | list[str]]:
     }
 
 
+def _private_key(path: Path, pem: bytes) -> PrivateKeyTypes:
+    try:
+        return load_pem_private_key(pem, password=None)
+    except TypeError:
+        raise InputError(f"{path} is encrypted with a pass phrase, which is not supported") from None
+    except Exception:  # the library raises many kinds for a malformed file
+        raise InputError(f"{path} holds no readable private key in PEM form") from None
+
+
 def _self_issue(
     key: ec.EllipticCurvePrivateKey, name: str, alternatives: Sequence[x509.GeneralName], days: int
 ) -> x509.Certificate:
@@ -177,7 +189,7 @@ def _self_issue(
         content_commitment=False,
         key_encipherment=False,
         data_encipherment=False,
-        key_agreement=False,
+        key_agreement=True,  # what is sealed to the certificate: parties.publish.sealing
         key_cert_sign=False,
         crl_sign=False,
         encipher_only=False,

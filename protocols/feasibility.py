@@ -74,10 +74,7 @@ def rule(
     if problem.rules.against == "peer":
         kept, entropies = _kept_by_each(engine, problem, groups, whole), None
     else:
-        parts = [_kept_by_both(engine, problem, part, whole) for part in _batches(groups, problem.classes)]
-        kept = Bits.join([bits for bits, _ in parts])
-        found = [word for _, word in parts if word is not None]
-        entropies = engine.words.join(found) if found else None
+        kept, entropies = kept_by_both(engine, problem, groups, whole)
     left = len(splits[0])
     return Ruling(
         tuple(kept.take(slice(j, len(candidates), left)) for j in range(left)),
@@ -86,7 +83,7 @@ def rule(
     )
 
 
-def _batches(groups: list[Indices], classes: int) -> list[list[Indices]]:
+def _batches(groups: Sequence[Indices], classes: int) -> list[list[Indices]]:
     """Those of a few at a time: what is held of each is a count a class and one for all."""
     ends = np.cumsum([len(part) * (classes + 1) for part in groups])
     cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
@@ -109,11 +106,21 @@ def _kept_by_each(engine: Engine, problem: Problem, splits: list[Indices], whole
     return engine.run(all_netlist(2, engine.form), *engine.both(own[None]))[0]
 
 
-def _kept_by_both(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> tuple[Bits, Word | None]:
-    """Whether the rows of both parties keep the rules in all groups of each split, [1, splits].
+def kept_by_both(
+    engine: Engine, problem: Problem, splits: Sequence[Indices], whole: Indices
+) -> tuple[Bits, Word | None]:
+    """Whether the rows of both parties keep the rules in all groups of each split, secret [1, splits].
 
-    For entropy l-diversity also the sum of n H over the groups: the conditional entropy of the split.
+    Each split is int64[groups, classes], this party's counts; `whole` int64[classes], all its rows. For entropy
+    l-diversity also the sum of n H over the groups: the conditional entropy of the split.
     """
+    parts = [_kept_in_batch(engine, problem, part, whole) for part in _batches(splits, problem.classes)]
+    found = [word for _, word in parts if word is not None]
+    return Bits.join([bits for bits, _ in parts]), engine.words.join(found) if found else None
+
+
+def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> tuple[Bits, Word | None]:
+    """The same of a few splits."""
     rules, words = problem.rules, engine.words
     own = np.concatenate(splits)
     with engine.session.phase("counts"):

@@ -8,5 +8,5 @@ assignment   blurred rows in order, given the intervals of a reconstructed distr
 tree         a binary tree on intervals, pruned by description length; strategies: Global, ByClass, Local
 attack       what the interval metric does not admit: spectral filtering, privacy as entropy
 plan         `blur.toml`: what is blurred how, which both sides know; table: rows of a source, blurred or read
-randomness   noise from the operating system; reports: what the commands say
+reports      what the commands say
 """

@@ -73,10 +73,14 @@ class Domain:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """Bins of published values and how a true value falls into them: `chances` float64[bins, k], columns sum to 1."""
+    """Bins of published values and how a true value falls into them: `chances` float64[bins, k], columns sum to 1.
+
+    `settled`: when a reconstruction ends, as of the noise.
+    """
 
     cuts: Floats
     chances: Floats
+    settled: float
 
     @classmethod
     def of(cls, domain: Domain, noise: Noise) -> Observation:
@@ -91,7 +95,8 @@ class Observation:
             cuts = np.linspace(least, most, int(np.ceil((most - least) / step)) + 1)[1:-1]
         below = noise.below(cuts, domain.lower, domain.upper)
         ends = np.zeros((1, domain.size)), np.ones((1, domain.size))
-        return cls(cuts, np.maximum(np.diff(np.concatenate([ends[0], below, ends[1]]), axis=0), 0))
+        chances = np.maximum(np.diff(np.concatenate([ends[0], below, ends[1]]), axis=0), 0)
+        return cls(cuts, chances, noise.settled)
 
     def counts(self, published: Floats) -> Floats:
         """How many published values fall into each bin, float64[bins]."""

@@ -68,7 +68,8 @@ class Number:
         """The reconstructed distribution."""
         assert self.observed is not None
         smooth = not self.domain.points_only
-        return reconstruct(self.observed.counts(published), self.observed.chances, smooth=smooth)
+        counts, chances = self.observed.counts(published), self.observed.chances
+        return reconstruct(counts, chances, self.observed.settled, smooth=smooth)
 
     def codes(self, published: Floats, rng: np.random.Generator) -> Codes:
         """By sorted assignment."""

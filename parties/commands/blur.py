@@ -39,8 +39,8 @@ def group(
             raise InputError(f"options of smc blur {context.invoked_subcommand} stand after its name")
         return
     from parties.blurring.plan import load
-    from parties.blurring.randomness import private
     from parties.blurring.table import blur
+    from parties.publish.randomness import private
 
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     out = _needed(out, "--out")

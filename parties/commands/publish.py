@@ -14,6 +14,8 @@ import click
 from parties import console, files
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, json_option
+from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_open import open_command
 from parties.commands.publish_table import table_command
 from parties.text import listed
 from smc.errors import InputError
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from parties.publish.settings import PublishPlan
 
 PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+OUT = click.option("--out", type=FILE, help="The published rows: CSV, or Parquet if named so.")
+INTO = click.option("--into", metavar="TABLE", help="Instead of --out: a new table of the source's database.")
 REPORT = click.option("--report", "report_file", type=FILE, help="Write the report as JSON.")
 PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
 
@@ -34,6 +38,7 @@ def group() -> None:
 publish_pseudonyms.add_to(group)
 publish_masks.add_to(group)
 group.add_command(table_command)
+group.add_command(open_command)
 
 
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
@@ -83,21 +88,26 @@ def check_command(
 
 @group.command("anonymise", epilog="Example:  smc publish anonymise --plan publish.toml --out published.csv")
 @PLAN
-@click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
+@OUT
+@INTO
 @click.option("--recoding", "recoding_file", type=FILE, help="Write the recoding, for smc publish apply.")
 @click.option("--algorithm", help="flash, samarati, incognito, mondrian, mondrian-relaxed, top-down  [as in the plan]")
 @click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
 @click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
+@log_options
 @REPORT
 @PAGE
 @json_option
 def anonymise_command(
     plan_file: Path,
-    out: Path,
+    out: Path | None,
+    into: str | None,
     recoding_file: Path | None,
     algorithm: str | None,
     utility: str | None,
     max_suppressed: float | None,
+    config_file: Path | None,
+    purpose: str | None,
     report_file: Path | None,
     page_file: Path | None,
     as_json: bool,
@@ -106,26 +116,31 @@ def anonymise_command(
     from parties.publish.anonymising import anonymised, cells_of, masks_of, order_of
     from parties.publish.dimensions import curve
     from parties.publish.settings import load
-    from parties.publish.writing import write
+    from parties.publish.storing import put
     from parties.settings import merge
 
+    target = _target(out, into)
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
     outputs = {"--out": out, "--recoding": recoding_file, "--report": report_file, "--page": page_file}
     files.check_outputs(outputs, [plan_file, *_inputs(plan)])
     with ExitStack() as opened:
+        log = opened.enter_context(recording(config_file, "anonymise", purpose))
         rows, cells = cells_of(plan, opened)
         models = plan.check()
         outcome = anonymised(cells, plan, models)
         if page_file is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"])
-        write(rows, out, order_of(plan.columns, rows), cells, outcome.partition, masks_of(plan.columns))
+        order = order_of(plan.columns, rows)
+        put(rows, target, order, cells, outcome.partition, masks_of(plan.columns))
+        log.published(plan, order, [model.words for model in models], target)
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
-    _tell(outcome.report, out.name, report_file, page_file, as_json)
+    _tell(outcome.report, out.name if out else str(into), report_file, page_file, as_json)
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
-        console.err.print(f"dropped: {listed(dropped)}; pseudonyms are made by smc publish pseudonyms")
-    console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
+        why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
+        console.err.print(f"dropped: {listed(dropped)}: {why}")
+    _written(into, outputs.values())
 
 
 @group.command(
@@ -134,8 +149,12 @@ def anonymise_command(
 @click.option("--recoding", "recoding_file", type=FILE, required=True, help="What smc publish anonymise wrote.")
 @click.option("--data", metavar="SOURCE", required=True, help="Later rows, with the same columns.")
 @click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
-@click.option("--out", type=FILE, required=True, help="The published rows: CSV, or Parquet if named so.")
+@OUT
+@INTO
 @click.option("--max-suppressed", type=click.FloatRange(0, 1), help="The share that may be left out  [as recoded]")
+@click.option("--public", metavar="SOURCE", help="For presence: a table of all who could be among these rows.")
+@click.option("--public-table", metavar="NAME", help="Which table of it, if it is a database.")
+@log_options
 @REPORT
 @PAGE
 @json_option
@@ -143,8 +162,13 @@ def apply_command(
     recoding_file: Path,
     data: str,
     table: str | None,
-    out: Path,
+    out: Path | None,
+    into: str | None,
     max_suppressed: float | None,
+    public: str | None,
+    public_table: str | None,
+    config_file: Path | None,
+    purpose: str | None,
     report_file: Path | None,
     page_file: Path | None,
     as_json: bool,
@@ -152,12 +176,36 @@ def apply_command(
     """Recode later rows as earlier ones, and check them again: what does not fit is left out, up to the bound."""
     from parties.publish.applying import apply
     from parties.publish.recoding import load
+    from parties.settings import validated
+    from parties.sources import PlaceSettings
 
+    target = _target(out, into)
     outputs = {"--out": out, "--report": report_file, "--page": page_file}
-    files.check_outputs(outputs, [recoding_file, *_paths(data)])
-    report = apply(load(recoding_file), data, table, out, max_suppressed)
-    _tell(report, out.name, report_file, page_file, as_json)
-    console.err.print("written: " + ", ".join(str(path) for path in outputs.values() if path is not None))
+    files.check_outputs(outputs, [recoding_file, *_paths(data), *(_paths(public) if public else [])])
+    recoding = load(recoding_file)
+    place = validated(PlaceSettings, {"source": data, "table": table})
+    register = validated(PlaceSettings, {"source": public, "table": public_table}) if public else None
+    with recording(config_file, "apply", purpose) as log:
+        report = apply(recoding, place, target, max_suppressed, register)
+        log.published(place, recoding.published(), [model["model"] for model in report["models"]], target)
+    _tell(report, out.name if out else str(into), report_file, page_file, as_json)
+    if "unchecked" in report:
+        why = "a party alone cannot count both parties' rows"
+        console.err.print(f"recoded, but not checked: {', '.join(report['unchecked'])} ({why})")
+    _written(into, outputs.values())
+
+
+def _target(out: Path | None, into: str | None) -> Path | str:
+    """Where rows go: a file, or a table of this name. `InputError` unless one of them is given."""
+    if (out is None) == (not into):
+        raise InputError("give either --out, a file, or --into, a table of the source's database")
+    return out if out is not None else str(into)
+
+
+def _written(table: str | None, paths: Iterable[Path | None]) -> None:
+    """Say what there is now."""
+    made = [f"table {table}"] if table else []
+    console.err.print("written: " + ", ".join([*made, *(str(path) for path in paths if path is not None)]))
 
 
 def _from(plan: Path, source: str) -> str:

@@ -8,6 +8,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE
+from parties.commands.publish_log import log_options, recording
 
 PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
 
@@ -21,7 +22,8 @@ def add_to(group: click.Group) -> None:
 @click.command("mask", epilog="Example:  smc publish mask --plan publish.toml --out masked.csv")
 @PLAN
 @click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
-def mask(plan_file: Path, out: Path) -> None:
+@log_options
+def mask(plan_file: Path, out: Path, config_file: Path | None, purpose: str | None) -> None:
     """Write a table through the plan's masks; identifiers without one are dropped, other columns stay as they are."""
     from parties.publish.pseudonyms import write
     from parties.publish.settings import read
@@ -29,11 +31,14 @@ def mask(plan_file: Path, out: Path) -> None:
 
     plan = read(plan_file)
     files.check_outputs({"--out": out}, [plan_file, *([] if "://" in plan.source else [Path(plan.source)])])
-    rows = open_rows(plan)
-    try:
-        written = write(rows, plan, None, out)
-    finally:
-        rows.engine.close()
+    with recording(config_file, "mask", purpose) as log:
+        rows = open_rows(plan)
+        try:
+            written = write(rows, plan, None, out)
+        finally:
+            rows.engine.close()
+        masks = [f"{name}: {one.mask.kind} mask" for name, one in plan.columns.items() if one.mask is not None]
+        log.published(plan, [name for name, one in plan.columns.items() if one.shown], masks, out)
     console.err.print(f"written: {out} ({written.rows} rows)")
 
 

@@ -10,6 +10,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE, json_option
+from parties.commands.publish_log import log_options, recording
 from smc.errors import InputError
 
 MASTER = click.option("--master", type=FILE, required=True, help="The master key, that none but you can read.")
@@ -44,7 +45,10 @@ def keys(master: Path, keys: Path) -> None:
 @MASTER
 @KEYS
 @click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
-def pseudonyms(plan_file: Path, master: Path, keys: Path, out: Path) -> None:
+@log_options
+def pseudonyms(
+    plan_file: Path, master: Path, keys: Path, out: Path, config_file: Path | None, purpose: str | None
+) -> None:
     """Write a table with pseudonyms for identifiers, as the plan says; other columns stay as they are."""
     from parties.publish.keyring import opened, read_master
     from parties.publish.pseudonyms import Pseudonyms, write
@@ -55,12 +59,15 @@ def pseudonyms(plan_file: Path, master: Path, keys: Path, out: Path) -> None:
     files.check_outputs({"--out": out}, [plan_file, master, keys, *_paths(plan.source)])
     if not any(column.pseudonym for column in plan.columns.values()):
         raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
-    with opened(keys, read_master(master)) as ring:
+    with recording(config_file, "pseudonyms", purpose) as log, opened(keys, read_master(master)) as ring:
         rows = open_rows(plan)
         try:
             for warning in Pseudonyms(plan, ring).guessable(rows):
                 console.err.print(f"warning: {warning}")
             written = write(rows, plan, ring, out)
+            made = [f"{name}: {one.pseudonym} pseudonyms" for name, one in plan.columns.items() if one.pseudonym]
+            told = [name for name, one in plan.columns.items() if one.shown or one.pseudonym]
+            log.published(plan, told, made, out)
         finally:
             rows.engine.close()
     console.err.print(f"written: {out} ({written.rows} rows); they are still about people: whom, the keys tell")
@@ -130,16 +137,23 @@ def rotate(master: Path, keys: Path, columns: tuple[str, ...], new_master: Path 
 @click.option(
     "--subject", required=True, help="Who: the value in the plan's subject column; - reads it from standard input."
 )
-def forget(master: Path, keys: Path, subject: str) -> None:
+@click.option("--table", metavar="NAME", help="Of which table of party.toml, for the record; with --config.")
+@log_options
+def forget(
+    master: Path, keys: Path, subject: str, table: str | None, config_file: Path | None, purpose: str | None
+) -> None:
     """Destroy a subject's key: none of their pseudonyms can be restored. It is on record that one was, not whose."""
     from parties.publish.keyring import opened, read_master
 
     if subject == "-":
         subject = sys.stdin.readline()
-    with opened(keys, read_master(master)) as ring:
+    if (table is None) != (config_file is None):
+        raise InputError("--config and --table go together: of which table's subject the log shall tell")
+    with recording(config_file, "forget", purpose, table or "") as log, opened(keys, read_master(master)) as ring:
         if not ring.forget(subject.strip()):
             raise InputError(f"{keys}: there is no key of this subject: it was never made, or is destroyed already")
         ring.commit()
+        log.published(table or "")
     console.err.print(
         "the key is destroyed here; older copies of the file still hold it: destroy them, or rotate --new-master"
     )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties import console, files
 from parties.commands.options import FILE, json_option
+from parties.commands.publish_log import log_options, recording
 from smc.errors import InputError
 
-HIDDEN = "x"
+if TYPE_CHECKING:
+    from parties.publish.cell_rules import CellRules
+    from parties.publish.tabulation import Tabulated
+
 DOMINANCE = click.Tuple([int, float])
 
 
@@ -32,6 +34,7 @@ DOMINANCE = click.Tuple([int, float])
 @click.option("--rounding", type=click.Choice(["controlled", "random"]), help="Do totals stay sums?  [controlled]")
 @click.option("--out", type=FILE, required=True, help="The published table, CSV.")
 @click.option("--report", "report_file", type=FILE, help="Write as JSON what was hidden and why; keep it to yourself.")
+@log_options
 @json_option
 def table_command(
     source: str,
@@ -47,12 +50,13 @@ def table_command(
     rounding: str | None,
     out: Path,
     report_file: Path | None,
+    config_file: Path | None,
+    purpose: str | None,
     as_json: bool,
 ) -> None:
     """Publish a table with totals. Cells that the rules hide stay hidden from who adds and subtracts the others."""
-    from parties.publish import rounding as rounded
     from parties.publish.cell_rules import CellRules
-    from parties.publish.suppression import hide
+    from parties.publish.table_text import as_csv
     from parties.publish.tabulation import tabulate
     from parties.settings import validated
     from parties.sources import PlaceSettings, open_rows
@@ -69,31 +73,17 @@ def table_command(
         threshold = 3
     rules = CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
     rules.check(summed is not None)
-    rows = open_rows(validated(PlaceSettings, {"source": source, "table": table}))
-    try:
-        made = tabulate(rows, by, across, summed, rules.largest)
-    finally:
-        rows.engine.close()
-    report: dict[str, Any] = {"cells": made.values.size}
-    if base is not None:
-        values = rounded.randomly(made.values, base) if rounding == "random" else rounded.controlled(made.values, base)
-        report |= {"base": base, "rounding": rounding or "controlled", "changed": int((values != made.values).sum())}
-        texts = [[str(x) for x in line] for line in values]
-    else:
-        needs = rules.needs(made, summed is not None)
-        hidden = hide(made.values, made.counts, needs)
-        report |= {
-            "by_the_rules": int(needs.sensitive.sum()),
-            "so_that_totals_do_not_tell": int((hidden & ~needs.sensitive).sum()),
-            "hidden": int(hidden.sum()),
-        }
-        texts = [
-            [HIDDEN if covered else _spelled(int(x), made.digits) for x, covered in zip(line, over, strict=True)]
-            for line, over in zip(made.values, hidden, strict=True)
-        ]
-    files.write_text(
-        out, _csv([[by, *made.column_names], *([n, *t] for n, t in zip(made.row_names, texts, strict=True))])
-    )
+    where = validated(PlaceSettings, {"source": source, "table": table})
+    with recording(config_file, "table", purpose) as log:
+        rows = open_rows(where)
+        try:
+            made = tabulate(rows, by, across, summed, rules.largest)
+        finally:
+            rows.engine.close()
+        texts, report = _told(made, rules, base, rounding, summed is not None)
+        files.write_text(out, as_csv(by, made.column_names, made.row_names, texts))
+        columns = [name for name in (by, across, summed) if name is not None]
+        log.published(where, columns, [rules.words if base is None else f"rounded to multiples of {base}"], out)
     if report_file is not None:
         files.write_text(report_file, json.dumps(report, indent=2) + "\n")
     if as_json:
@@ -103,13 +93,29 @@ def table_command(
     console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))
 
 
-def _spelled(units: int, digits: int) -> str:
-    """A number in units of 10^-digits, with that many digits after the point."""
-    whole, rest = divmod(units, 10**digits)
-    return f"{whole}.{rest:0{digits}}" if digits else str(whole)
+def _told(
+    made: Tabulated, rules: CellRules, base: int | None, rounding: str | None, sums: bool
+) -> tuple[list[list[str]], dict[str, Any]]:
+    """The cells as they are published, and what the report says of them."""
+    from parties.publish import rounding as rounded
+    from parties.publish.suppression import hide
+    from parties.publish.table_text import HIDDEN, spelled
 
-
-def _csv(lines: list[list[str]]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(lines)
-    return stream.getvalue()
+    report: dict[str, Any] = {"cells": made.values.size}
+    if base is not None:
+        values = rounded.randomly(made.values, base) if rounding == "random" else rounded.controlled(made.values, base)
+        report |= {"base": base, "rounding": rounding or "controlled", "changed": int((values != made.values).sum())}
+        texts = [[str(x) for x in line] for line in values]
+    else:
+        needs = rules.needs(made, sums)
+        hidden = hide(made.values, made.counts, needs)
+        report |= {
+            "by_the_rules": int(needs.sensitive.sum()),
+            "so_that_totals_do_not_tell": int((hidden & ~needs.sensitive).sum()),
+            "hidden": int(hidden.sum()),
+        }
+        texts = [
+            [HIDDEN if covered else spelled(int(x), made.digits) for x, covered in zip(line, over, strict=True)]
+            for line, over in zip(made.values, hidden, strict=True)
+        ]
+    return texts, report

@@ -40,16 +40,19 @@ class Job:
 
 @dataclass
 class Log:
-    """All jobs of a log, in order, and what they have spent of our tables."""
+    """All jobs of a log, in order, and what they have spent of our tables; what commands published of them."""
 
     jobs: dict[str, Job] = field(default_factory=dict)
     charges: list[Charge] = field(default_factory=list)
+    published: list[AuditEntry] = field(default_factory=list)
 
 
 def read(entries: Iterable[AuditEntry]) -> Log:
-    """The jobs of a log, the oldest entry first."""
+    """The jobs and publications of a log, the oldest entry first."""
     log = Log()
     for entry in entries:
+        if entry.kind == "published":
+            log.published.append(entry)
         if entry.job is None:
             continue
         if entry.kind == "proposed":

@@ -47,6 +47,10 @@ def _record(record: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "## Purposes", "")
     heads = ("purpose", "declared", "table", "kind", "with", "columns", "jobs", "ends", "first", "last", "protected_by")
     yield from _table(heads, record["activities"])
+    if record["publications"]:
+        yield from ("", "## Published by commands", "")
+        shown = ("at", "what", "table", "purpose", "declared", "columns", "protected_by")
+        yield from _table(shown, record["publications"])
     if record["refused"]:
         yield from ("", f"Not computed, because refused by: {text(record['refused'])}.")
     for table in record["tables"]:

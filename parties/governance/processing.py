@@ -15,10 +15,10 @@ from cryptography import x509
 from parties.governance.activities import Job, Log, by_purpose
 from parties.identity import common_name, fingerprint
 from parties.node.settings import NodeFile
-from parties.operator.interface import AuditState
-from parties.sources.settings import TableSettings
+from parties.operator.interface import AuditEntry, AuditState
 from parties.tables.schema import Schema
 
+FORGET = "forget"  # the publication that takes back: a subject's key was destroyed
 TERMS = ("legal_basis", "purposes", "subjects", "categories", "retention_days", "access", "erasure", "objection")
 
 
@@ -44,7 +44,8 @@ def record(found: Evidence) -> dict[str, Any]:
         "controller": None if found.file.controller is None else found.file.controller.model_dump(exclude_none=True),
         "activities": [_activity(found, *key, jobs) for key, jobs in by_purpose(found.log).items()],
         "refused": dict(Counter(job.refused_by for job in found.log.jobs.values() if job.end == "refused")),
-        "tables": [_table(name, found.file.tables[name], found.schemas[name]) for name in found.file.tables],
+        "publications": [_publication(found, entry) for entry in found.log.published if entry.fields["what"] != FORGET],
+        "tables": [_table(found, name) for name in found.file.tables],
         "recipients": _recipients(found),
         "measures": list(_measures(found)),
         "missing": list(_missing(found)),
@@ -74,7 +75,27 @@ def _activity(found: Evidence, purpose: str, table: str, kind: str, jobs: Sequen
     }
 
 
-def _table(name: str, table: TableSettings, schema: Schema) -> dict[str, Any]:
+def _publication(found: Evidence, entry: AuditEntry) -> dict[str, Any]:
+    """Rows or numbers that a command wrote of our table, for whoever was given the file."""
+    fields = entry.fields
+    settings = found.file.tables.get(fields["table"])
+    told = () if settings is None or settings.rights is None else settings.rights.purposes
+    return {
+        "at": entry.at,
+        "what": fields["what"],
+        "table": fields["table"],
+        "purpose": fields["purpose"],
+        "declared": fields["purpose"] in told if told else None,
+        "columns": fields["columns"],
+        "protected_by": fields["protection"],
+        "digest": fields["digest"],
+        "into": fields["into"],
+    }
+
+
+def _table(found: Evidence, name: str) -> dict[str, Any]:
+    table, schema = found.file.tables[name], found.schemas[name]
+    erased = [one.at for one in found.log.published if (one.fields["what"], one.fields["table"]) == (FORGET, name)]
     rights = None if table.rights is None else table.rights.model_dump(exclude_none=True)
     return {
         "table": name,
@@ -83,6 +104,7 @@ def _table(name: str, table: TableSettings, schema: Schema) -> dict[str, Any]:
         "budget": None if table.budget is None else table.budget.words,
         "combine": table.combine,
         "rights": rights,
+        "keys_destroyed": erased,
     }
 
 
@@ -141,6 +163,14 @@ def _missing(found: Evidence) -> Iterator[str]:
         for term in TERMS:
             if not getattr(table.rights, term):
                 yield f"of table {name}: tables.{name}.rights.{term}"
+    for entry in found.log.published:
+        one = file.tables.get(entry.fields["table"])
+        how = None if one is None or one.rights is None else one.rights.erasure
+        if entry.fields["what"] == FORGET and how != "key destroyed":
+            said = "nothing" if how is None else f"“{how}”"
+            yield f"why a key of table {entry.fields['table']} was destroyed: its rights.erasure says {said}"
+    if any(entry.fields["what"] != FORGET for entry in found.log.published):
+        yield "to whom the published files were given, which no log knows"
     gone = {job.proposed["table"] for job in found.log.jobs.values() if job.started} - {*file.tables, ""}
     for name in sorted(gone):
         yield f"all of table {name}, which jobs were about and party.toml does not name any more"

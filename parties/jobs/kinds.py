@@ -43,7 +43,16 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.release.naive_bayes:NaiveBayes",
         "Learn a naive Bayes classifier, with noise.",
     ),
+    "cluster": ("parties.jobs.release.cluster:Cluster", "Find clusters of the rows of both parties, with noise."),
     "publish-joint": ("parties.jobs.publish_joint:PublishJoint", "Find one recoding for the rows of both parties."),
+    "publish-joint-table": (
+        "parties.jobs.joint_table:JointTable",
+        "Make a table of both parties' rows, small cells hidden.",
+    ),
+    "publish-lattice": (
+        "parties.jobs.publish_lattice:PublishLattice",
+        "Find one level of public hierarchies for the rows of both parties.",
+    ),
 }
 GROUPS = {  # a kind GROUP-X is `smc GROUP X`
     "release": "Ask for numbers and models with noise: differential privacy.",

@@ -1,7 +1,8 @@
-"""scikit-learn's conventions: classifiers of two organisations' data and of blurred data; an anonymiser of frames."""
+"""scikit-learn's conventions: classifiers of joint and of blurred data; anonymised frames, and pseudonyms in them."""
 
 from parties.notebook.anonymiser import Anonymiser
 from parties.notebook.blurred import BlurredTreeClassifier
 from parties.notebook.estimator import JointID3Classifier
+from parties.notebook.pseudonymiser import Pseudonymiser
 
-__all__ = ["Anonymiser", "BlurredTreeClassifier", "JointID3Classifier"]
+__all__ = ["Anonymiser", "BlurredTreeClassifier", "JointID3Classifier", "Pseudonymiser"]

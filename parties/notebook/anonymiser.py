@@ -22,10 +22,11 @@ except ImportError:
 
 from parties.publish.anonymising import Outcome, anonymised
 from parties.publish.cells import Cells, reduced
+from parties.publish.hierarchy import Codes, Hierarchy
 from parties.publish.models import Model
 from parties.publish.partition import SUPPRESSED, Partition
-from parties.publish.reading import in_order
-from parties.publish.recoding import Recoding
+from parties.publish.reading import in_order, with_public
+from parties.publish.recoding import Recoding, broken
 from parties.publish.rules import Rule
 from parties.publish.settings import ColumnPlan, ModelPlan, PublishPlan
 from parties.settings import validated
@@ -42,7 +43,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ones, which are those that the models name, and `keep`. `rules`: how columns are generalised, a `Rule` by column;
     without one a value becomes `*`. `numeric`: columns that mondrian and top-down cut as numbers. `algorithm`,
     `utility`, `max_suppressed`, `local`: as in publish.toml. `drop`: identifiers, which do not come out. `keep`:
-    columns that come out as they are.
+    columns that come out as they are. `public`: for presence, a frame of all who could be in those that are recoded.
 
     After `fit`: `recoding_`, which `transform` applies to any rows, and whose `text()` smc publish apply reads;
     `report_`, what was lost and what is left to fear.
@@ -64,6 +65,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         local: bool = False,
         drop: Sequence[str] = (),
         keep: Sequence[str] = (),
+        public: Any = None,
     ) -> None:
         self.models = models
         self.quasi = quasi
@@ -75,6 +77,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.local = local
         self.drop = drop
         self.keep = keep
+        self.public = public
 
     def fit(self, X: Any, y: Any = None) -> Anonymiser:
         """Find the recoding of a frame (pandas, Polars, Arrow). `InputError` if the models cannot be reached."""
@@ -90,14 +93,17 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Any:
         """Other rows by the same recoding; what is in no class, or in one that does not fit, is not in the result.
 
-        `InputError` if that is a larger share of the rows than `max_suppressed`.
+        `InputError` if that is a larger share of the rows than `max_suppressed`, or more than presence bears.
         """
         check_is_fitted(self)
         frame = _frame(X)
         recoding = self.recoding_
         names = [*recoding.named("quasi-identifier"), *recoding.named("sensitive")]
-        cells, places = _cells(frame, names, len(recoding.named("quasi-identifier")), recoding)
-        partition = recoding.partition(cells, recoding.made())
+        cells, places = _cells(frame, names, len(recoding.named("quasi-identifier")), recoding, self.public)
+        models = recoding.made()
+        partition = recoding.partition(cells, models)
+        if lost := broken(cells, partition, models):
+            raise InputError(f"the rows, recoded, do not satisfy {', '.join(lost)}")
         if partition.suppressed > recoding.max_suppressed * cells.rows + 1e-9:
             raise InputError(
                 f"{partition.suppressed} of {cells.rows} rows do not fit the recoding and its models, "
@@ -110,7 +116,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = [*plan.named("quasi-identifier"), *plan.named("sensitive")]
         categories.select(frame, names)
         number = len(plan.named("quasi-identifier"))
-        cells, places = _cells(frame, names, number, Recoding.of(plan, None, []))
+        cells, places = _cells(frame, names, number, Recoding.of(plan, None, []), self.public)
         outcome = anonymised(cells, plan, plan.check())
         self.recoding_, self.report_ = outcome.recoding(plan), outcome.report
         return cells, places, outcome
@@ -133,6 +139,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         fields = {
             "source": "the frame",
             "columns": {name: plan.model_dump(exclude_defaults=True) for name, plan in plans.items()},
+            "public": None if self.public is None else {"source": "the public frame"},
             "models": [validated(ModelPlan, model).model_dump(exclude_none=True) for model in models],
         }
         names = ("algorithm", "utility", "max_suppressed", "local")
@@ -165,23 +172,37 @@ def _frame(X: Any) -> categories.Frame:
     return found
 
 
-def _cells(frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding) -> tuple[Cells, Any]:
-    """The cells of a frame, and of each row its cell, int64[rows]."""
-    columns: dict[str, Column] = {
-        column.name: column for column in categories.frame_columns(categories.select(frame, names), names, names)
-    }
-    codes, made = [], []
-    for name in names:
-        spelled = [categories.spell(cell) for cell in columns[name].cells]
-        found = recoding.hierarchy(name, in_order(spelled))
-        made.append(found)
-        codes.append(np.array([found.index[value] for value in spelled], dtype=np.int32))
-    coded = np.stack(codes)
+def _cells(
+    frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding, public: Any
+) -> tuple[Cells, Any]:
+    """The cells of a frame, and of the public one if there is one; of each row its cell, int64[rows]."""
+    spelled = _spelled(frame, names)
+    others = [] if public is None else _spelled(_frame(public), names[:quasi])
+    values = [[*own, *(others[i] if i < len(others) else [])] for i, own in enumerate(spelled)]
+    made = [recoding.hierarchy(name, in_order(own)) for name, own in zip(names, values, strict=True)]
+    coded = _coded(made, spelled)
     distinct, counts = reduced(coded)
     order = np.lexsort(coded[::-1])
     places = np.empty(coded.shape[1], dtype=np.int64)
     places[order] = np.repeat(np.arange(len(counts)), counts)
-    return Cells(tuple(made[:quasi]), tuple(made[quasi:]), distinct[:quasi], distinct[quasi:], counts), places
+    cells = Cells(tuple(made[:quasi]), tuple(made[quasi:]), distinct[:quasi], distinct[quasi:], counts)
+    if others:
+        cells = with_public(cells, *reduced(_coded(made[:quasi], others)), "the public frame")
+    return cells, places
+
+
+def _spelled(frame: categories.Frame, names: Sequence[str]) -> list[list[str]]:
+    """The text of the cells, column by column."""
+    columns: dict[str, Column] = {
+        column.name: column for column in categories.frame_columns(categories.select(frame, names), names, names)
+    }
+    return [[categories.spell(cell) for cell in columns[name].cells] for name in names]
+
+
+def _coded(made: Sequence[Hierarchy], texts: Sequence[Sequence[str]]) -> Codes:
+    """Columns of text as the numbers of their values, int32[columns, rows]."""
+    codes = [[h.index[text] for text in column] for h, column in zip(made, texts, strict=True)]
+    return np.array(codes, dtype=np.int32).reshape(len(made), -1)
 
 
 def _spread(places: Any, partition: Partition) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,11 @@ import sqlglot.expressions as exp
 
 from parties.publish.cells import Cells, Counts
 from parties.publish.classes import Classes, layout_of
-from parties.publish.fulldomain import Search
+from parties.publish.fulldomain import Algorithm, Search
 from parties.publish.masks import MaskPlan
 from parties.publish.models import Model, fitting
 from parties.publish.mondrian import mondrian
-from parties.publish.partition import Partition, at_node, certainty, tightened
+from parties.publish.partition import SUPPRESSED, Partition, at_node, certainty, tightened
 from parties.publish.reading import read, text_of
 from parties.publish.recoding import Recoding
 from parties.publish.risks import risks
@@ -60,6 +60,9 @@ def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[Model]) -> Outc
         search = Search(cells, models, most)
         found = search.best(plan.algorithm, plan.utility)
         partition = at_node(cells, search.rollup, found.node, fitting(search.rollup.classes(found.node), models))
+        levels = found.node
+        if plan.local:
+            partition, levels = recoded_locally(cells, partition, models, plan.algorithm, plan.utility), None
         about |= {
             "lattice": search.lattice.size,
             "counted": found.counted,
@@ -67,10 +70,34 @@ def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[Model]) -> Outc
             "levels": {h.column: level for h, level in zip(cells.hierarchies, found.node, strict=True)},
             plan.utility: found.loss,
         }
-        levels = found.node
-        if plan.local:
-            partition, levels = tightened(cells, partition), None
     return Outcome(cells, partition, levels, about | report(cells, partition, models))
+
+
+def recoded_locally(
+    cells: Cells, partition: Partition, models: Sequence[Model], algorithm: Algorithm, utility: str
+) -> Partition:
+    """What was left out of a lattice's solution as a table of its own, again and again; then each class by itself.
+
+    Each time levels are searched for at which at least half of what is left fits, and the models compare with the whole
+    table. Classes of later times are coarser, and rows of an earlier class may look as if they could be in them.
+    """
+    layout = layout_of(cells)
+    while partition.suppressed and cells.public is None:
+        rest = np.flatnonzero(partition.classes == SUPPRESSED)
+        places = partition.cells[rest]
+        left = replace(
+            cells, quasi=cells.quasi[:, places], sensitive=cells.sensitive[:, places], counts=cells.counts[places]
+        )
+        search = Search(left, models, left.rows // 2, layout)
+        try:
+            node = search.best(algorithm, utility).node
+        except InputError:  # the rest does not fit even as one class
+            break
+        more = at_node(left, search.rollup, node, fitting(search.rollup.classes(node), models))
+        classes = partition.classes.copy()
+        classes[rest] = np.where(more.classes == SUPPRESSED, SUPPRESSED, more.classes + len(partition.boxes))
+        partition = replace(partition, classes=classes, boxes=[*partition.boxes, *more.boxes])
+    return tightened(cells, partition)
 
 
 def report(cells: Cells, partition: Partition, models: Sequence[Model]) -> dict[str, Any]:
@@ -153,7 +180,7 @@ def _refuse_identifiers(rows: Rows, others: Sequence[str], number: int) -> None:
 
 def order_of(columns: Mapping[str, ColumnPlan], rows: Rows) -> list[str]:
     """The columns that are published, in the order of the table: identifiers only if they are masked."""
-    kept = {name for name, column in columns.items() if column.role != "identifier" or column.mask is not None}
+    kept = {name for name, column in columns.items() if column.shown}
     return [*(name for name in rows.types if name in kept), *(name for name in kept if name not in rows.types)]
 
 

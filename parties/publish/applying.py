@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,35 +11,51 @@ from parties.publish.cells import Cells
 from parties.publish.classes import layout_of
 from parties.publish.models import fitting
 from parties.publish.presence import Presence
-from parties.publish.reading import in_order, recode, texts
-from parties.publish.recoding import Recoding
-from parties.publish.writing import write
-from parties.settings import validated
+from parties.publish.reading import in_order, recode, texts, with_public
+from parties.publish.recoding import Recoding, broken
+from parties.publish.storing import put
 from parties.sources import PlaceSettings, open_rows
 from smc.errors import InputError
 
 
-def apply(recoding: Recoding, source: str, table: str | None, out: Path, most: float | None = None) -> dict[str, Any]:
-    """Write the rows of a source, recoded; returns the report on them.
+def apply(
+    recoding: Recoding,
+    place: PlaceSettings,
+    out: Path | str,
+    most: float | None = None,
+    public: PlaceSettings | None = None,
+) -> dict[str, Any]:
+    """Write the rows of a source, recoded, to a file or a table of its database; returns the report on them.
 
     What is in no class, or in one that does not fit the models by these rows alone, is left out. `InputError`, and
-    nothing written, if that is more than a share of `most`, which the recoding says if nothing else does. Presence
-    needs the public table, and is not checked.
+    nothing written, if that is more than a share of `most`, which the recoding says if nothing else does, if presence
+    has no `public` table of all who could be in this one, or if it does not bear that they are left out. Models of both
+    parties' rows are not checked; the report names them.
     """
-    models = [model for model in recoding.made() if model.name != Presence.name]
-    rows = open_rows(validated(PlaceSettings, {"source": source, "table": table}))
-    try:
-        quasi, sensitive = recoding.named("quasi-identifier"), recoding.named("sensitive")
+    models = recoding.made()
+    if public is None and any(model.name == Presence.name for model in models):
+        raise InputError("presence is checked against a public table of all who could be in this one: give --public")
+    quasi, sensitive = recoding.named("quasi-identifier"), recoding.named("sensitive")
+    with ExitStack() as opened:
+        rows = open_rows(place)
+        opened.callback(rows.engine.close)
         found = texts(rows, [*quasi, *sensitive])
-        made = [
-            recoding.hierarchy(name, in_order(values))
-            for name, values in zip([*quasi, *sensitive], found.values, strict=True)
-        ]
+        values, others, label = list(found.values), None, ""
+        if public is not None:
+            register = open_rows(public)
+            opened.callback(register.engine.close)
+            others, label = texts(register, quasi), register.engine.place
+            values = [[*a, *b] for a, b in zip(values, [*others.values, *([] for _ in sensitive)], strict=True)]
+        made = [recoding.hierarchy(name, in_order(own)) for name, own in zip([*quasi, *sensitive], values, strict=True)]
         codes, n = recode(found, made), len(quasi)
         cells = Cells(tuple(made[:n]), tuple(made[n:]), codes[:n], codes[n:], found.counts)
+        if others is not None:
+            cells = with_public(cells, recode(others, made[:n]), others.counts, label)
         partition = recoding.partition(cells, models)
         share = suppressed_share(partition)
         most = recoding.max_suppressed if most is None else most
+        if lost := broken(cells, partition, models):
+            raise InputError(f"{rows.engine.place}: these rows do not satisfy {', '.join(lost)}; nothing was written")
         if share > most + 1e-12:
             classes = recoding.partition(cells, []).count(cells, layout_of(cells))
             failing = [model.words for model in models if not fitting(classes, [model]).all()]
@@ -48,7 +65,5 @@ def apply(recoding: Recoding, source: str, table: str | None, out: Path, most: f
                 f"and at most a share of {most:.4g} may be; nothing was written"
             )
         plans = recoding.plans()
-        write(rows, out, order_of(plans, rows), cells, partition, masks_of(plans))
-    finally:
-        rows.engine.close()
-    return report(cells, partition, models)
+        put(rows, out, order_of(plans, rows), cells, partition, masks_of(plans))
+    return report(cells, partition, models) | ({"unchecked": unchecked} if (unchecked := recoding.unchecked()) else {})

@@ -20,7 +20,7 @@ Counts: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """`quasi` int32[columns, cells] and `sensitive` int32[columns, cells] are numbers of values in their hierarchies.
+    """`quasi` and `sensitive`, both int[columns, cells], are numbers of values in their hierarchies.
 
     `counts` int64[cells] are rows. `public` are cells of another table, whose quasi-identifiers are the same: everybody
     of whom it is known that they could be in this one.
@@ -40,7 +40,7 @@ class Cells:
 
 
 def reduced(columns: Codes, counts: Counts | None = None) -> tuple[Codes, Counts]:
-    """The distinct columns of int32[columns, rows] and how often each occurs, in lexical order."""
+    """The distinct columns of int[columns, rows] and how often each occurs, in lexical order."""
     if counts is None:
         counts = np.ones(columns.shape[1], dtype=np.int64)
     if not columns.shape[1]:
@@ -49,18 +49,19 @@ def reduced(columns: Codes, counts: Counts | None = None) -> tuple[Codes, Counts
     return columns[:, order[starts]], np.add.reduceat(counts[order], starts)
 
 
-def grouped(columns: Codes, sizes: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The order that brings equal columns of int32[columns, cells] together, and where each group starts in it.
+def grouped(columns: Codes | Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The order that brings equal columns of int[columns, cells] together, and where each group starts in it.
 
     `sizes` bound the numbers of each row. Groups come in lexical order.
     """
-    keys, bound = np.zeros(columns.shape[1], dtype=np.int64), 1
+    number = len(columns[0])
+    keys, bound = np.zeros(number, dtype=np.int64), 1
     for column, size in zip(columns, sizes, strict=True):
         if bound * size >= 1 << 62:
-            keys, bound = np.unique(keys, return_inverse=True)[1].astype(np.int64), columns.shape[1]
+            keys, bound = np.unique(keys, return_inverse=True)[1].astype(np.int64), number
         keys = keys * size + column
         bound *= size
-    bits = columns.shape[1].bit_length()
+    bits = number.bit_length()
     if bound << bits < 1 << 62:  # numbers are sorted several times faster than they are ranked
         packed = np.sort(keys << bits | np.arange(len(keys)))
         order, keys = packed & ((1 << bits) - 1), packed >> bits

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from parties.publish.cells import Cells
-from parties.publish.classes import Classes
+from parties.publish.classes import Classes, Layout
 from parties.publish.flash import flash
 from parties.publish.incognito import incognito
 from parties.publish.lattice import Node, Solutions, above, minimal, nodes_of
@@ -34,15 +34,18 @@ class Solution:
 
 
 class Search:
-    """The lattice of a table under models, of which at most `most` rows may be suppressed."""
+    """The lattice of a table under models, of which at most `most` rows may be suppressed.
 
-    def __init__(self, cells: Cells, models: Sequence[Model], most: int = 0) -> None:
+    `layout` is that of a table that this is a part of: models compare with the whole.
+    """
+
+    def __init__(self, cells: Cells, models: Sequence[Model], most: int = 0, layout: Layout | None = None) -> None:
         if not cells.rows:
             raise InputError("the table has no rows")
         self.cells = cells
         self.models = models
         self.most = most
-        self.rollup = Rollup(cells)
+        self.rollup = Rollup(cells, layout)
         self.lattice = self.rollup.lattice
         self._monotone = monotone(models, most)
 

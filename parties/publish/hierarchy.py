@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from parties.text import did_you_mean, quoted
 from smc.errors import InputError
 
-Codes: TypeAlias = NDArray[np.int32]
+Codes: TypeAlias = NDArray[np.signedinteger[Any]]  # int32, or int16 where that suffices
 TOP = "*"
 
 

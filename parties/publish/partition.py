@@ -132,10 +132,14 @@ def around(cells: Cells, members: Counts, numbers: Sequence[np.ndarray | None]) 
             level, group = hierarchy.common(own)
             spans.append(Span(hierarchy.labels[level][group], level))
             continue
-        low, high = float(values[own].min()), float(values[own].max())
-        label = f"{low:.12g}" if low == high else f"[{low:.12g}, {high:.12g}]"
-        spans.append(Span(label, 0, low, high, True))
+        spans.append(range_of(float(values[own].min()), float(values[own].max())))
     return tuple(spans)
+
+
+def range_of(low: float, high: float) -> Span:
+    """The numbers from one to another."""
+    label = f"{low:.12g}" if low == high else f"[{low:.12g}, {high:.12g}]"
+    return Span(label, 0, low, high, True)
 
 
 def numbers_of(cells: Cells, wanted: Sequence[bool]) -> list[np.ndarray | None]:
@@ -152,9 +156,11 @@ def certainty(cells: Cells, partition: Partition) -> dict[str, float]:
     sizes = np.bincount(partition.classes + 1, weights=partition.counts, minlength=len(partition.boxes) + 1)
     found = {}
     for i, hierarchy in enumerate(cells.hierarchies):
-        spans = [box[i] for box in partition.boxes]
-        used = [x for x in map(number, hierarchy.values) if x is not None] if any(s.numeric for s in spans) else [0.0]
+        spans = {id(box[i]): box[i] for box in partition.boxes}
+        numeric = any(span.numeric for span in spans.values())
+        used = [x for x in map(number, hierarchy.values) if x is not None] if numeric else [0.0]
         width = max(used) - min(used)
-        penalties = [1.0, *(span.share(hierarchy, width) for span in spans)]
+        shares = {place: span.share(hierarchy, width) for place, span in spans.items()}
+        penalties = [1.0, *(shares[id(box[i])] for box in partition.boxes)]
         found[hierarchy.column] = float(np.dot(penalties, sizes) / max(1.0, sizes.sum()))
     return found

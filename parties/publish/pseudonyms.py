@@ -15,6 +15,7 @@ from parties import files
 from parties.publish.ciphers import pad, read, spell, unpad
 from parties.publish.keyring import HANDLE_BYTES, ColumnKey, Keyring, Subject
 from parties.publish.masks import cell
+from parties.publish.randomness import private
 from parties.publish.reading import encode, require, text_of
 from parties.publish.settings import PublishPlan
 from parties.publish.writing import writer_of
@@ -90,12 +91,12 @@ class Pseudonyms:
 
         Under subjects' keys that is so of the subjects' own column only: a value differs from subject to subject.
         """
-        return [
-            warning
-            for name, key in self._keys.items()
-            if key.mode == "deterministic" and self._subject in (None, name)
-            for warning in _guessable(rows, name)
-        ]
+        return [warning for name in self.countable for warning in _guessable(rows, name)]
+
+    @property
+    def countable(self) -> list[str]:
+        """The columns in which equal pseudonyms stand for equal values of different subjects."""
+        return [n for n, key in self._keys.items() if key.mode == "deterministic" and self._subject in (None, n)]
 
 
 def _column(key: ColumnKey, column: Any, subjects: Sequence[Subject] | None) -> list[str | None]:
@@ -123,6 +124,11 @@ def _guessable(rows: Rows, name: str) -> Iterator[str]:
         for i, one in enumerate(sums)
     ]
     distinct, total, most = rows.engine.counts(exp.Select().select(*columns).from_(grouped))[0].tolist()
+    yield from few(name, distinct, total, most)
+
+
+def few(name: str, distinct: int, total: int, most: int) -> Iterator[str]:
+    """The warning that a column has few values in so many rows, the most frequent in `most` of them."""
     if 0 < distinct <= FEW and total >= 2 * distinct:
         yield (
             f"{name}: only {distinct} values in {total} rows, the most frequent in {most / total:.0%} of them: "
@@ -150,16 +156,14 @@ def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path) -> Wri
     require(rows, [*plan.columns, *needed])
     texts = {name: text_of(rows, name) for name in dict.fromkeys(needed)}
     masks = {name: column.mask for name, column in plan.columns.items()}
-    open_ones = [
-        name for name, column in plan.columns.items() if column.role != "identifier" or column.mask is not None
-    ]
+    open_ones = [name for name, column in plan.columns.items() if column.shown]
     shown = {name: cell(rows, name, masks[name]) for name in rows.types if name in open_ones}
     order = [name for name in rows.types if name in shown or name in made_of_keys]
     selected = [text.as_(f"c{i}") for i, text in enumerate(texts.values())]
     selected += [column.as_(f"o{i}") for i, column in enumerate(shown.values())]
     query = exp.Select().select(*selected).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(texts)}
-    mixed, written = np.random.default_rng(), 0
+    mixed, written = private(), 0
     with files.replacing(out) as stream, writer_of(out, stream, order) as writer:
         for batch in rows.engine.batches(query):
             made = {}
@@ -192,7 +196,7 @@ def restore(rows: Rows, columns: Mapping[str, str], ring: Keyring, out: Path, pu
             for i, name in enumerate(order):
                 column = batch.column(i)
                 if name in columns:
-                    column, lost = _restored(keys[name], column, ring, f"{rows.engine.place}, column {quoted(name)}")
+                    column, lost = restored(keys[name], column, ring, f"{rows.engine.place}, column {quoted(name)}")
                     forgotten += lost
                 made.append(column)
             writer.write(pa.table(made, names=order))
@@ -203,7 +207,7 @@ def restore(rows: Rows, columns: Mapping[str, str], ring: Keyring, out: Path, pu
     return Written(written, forgotten)
 
 
-def _restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: str) -> tuple[pa.Array, int]:
+def restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: str) -> tuple[pa.Array, int]:
     """A column's values, and how many are of forgotten subjects."""
     texts, codes = encode(column)
     values: list[str | None] = []

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import sqlglot.expressions as exp
 
-from parties.publish.cells import Cells, Counts
+from parties.publish.cells import Cells, Counts, grouped
 from parties.publish.hierarchy import Codes, Hierarchy
 from parties.publish.rules import Rule, hierarchy, number
 from parties.sources.expressions import Cell
@@ -23,7 +23,7 @@ from smc.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Distinct rows of text: `codes[i]` int32[rows] are places in `values[i]`; `counts` int64[rows]."""
+    """Distinct rows of text: `codes[i]` int[rows] are places in `values[i]`; `counts` int64[rows]."""
 
     values: list[list[str]]
     codes: list[Codes]
@@ -31,32 +31,72 @@ class Texts:
 
 
 def texts(rows: Rows, names: Sequence[str]) -> Texts:
-    """The distinct rows of some columns. `InputError` if one is not there, or holds no categories."""
-    columns = [text_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
+    """The distinct rows of some columns. `InputError` if one is not there or holds no categories, or without rows."""
+    spelled = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
     number = "n" + "_" * max(map(len, names))  # no column's name
     counted = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_(number)).from_(rows.query.subquery("t"))
     # Equal cells are counted before they are spelled, which takes longer.
-    inner = exp.Select().select(*columns, exp.column(number)).from_(counted.group_by(*cells).subquery("d"))
-    aliases = [exp.column(f"c{i}") for i in range(len(names))]
-    total = exp.cast(exp.Sum(this=exp.column(number)), "BIGINT").as_("n")
-    query = exp.Select().select(*aliases, total).from_(inner.subquery("r"))
-    found = list(rows.engine.batches(query.group_by(*aliases)))
-    if not found:
-        return Texts([[] for _ in names], [np.zeros(0, np.int32) for _ in names], np.zeros(0, np.int64))
-    table = pa.concat_tables(found)
-    values, codes = [], []
-    for i in range(len(names)):
-        encoded = encode(table.column(i))
-        values.append(encoded[0])
-        codes.append(encoded[1])
-    return Texts(values, codes, table.column("n").combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64))
+    total = exp.cast(exp.column(number), "BIGINT").as_("n")
+    query = exp.Select().select(*spelled, total).from_(counted.group_by(*cells).subquery("d"))
+    columns, counts = [_Coded() for _ in names], [np.zeros(0, np.int64)]
+    for batch in rows.engine.batches(query):
+        for i, column in enumerate(columns):
+            column.add(batch.column(i))
+        counts.append(batch.column("n").combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64))
+    if not sum(map(len, counts)):
+        raise InputError(f"{rows.engine.place}: there are no rows")
+    values, codes, totals = [column.values for column in columns], [c.codes() for c in columns], np.concatenate(counts)
+    order, starts = grouped(codes, [len(own) for own in values])
+    if len(starts) < len(order):  # cells that differ in the space around them only
+        codes, totals = [own[order[starts]] for own in codes], np.add.reduceat(totals[order], starts)
+    return Texts(values, codes, totals)
+
+
+class _Coded:
+    """A column of text that comes in pieces: the values so far, and their places there."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._pieces: list[Codes] = []
+
+    def add(self, column: pa.ChunkedArray) -> None:
+        found, codes = encode(column)
+        places = [self._places.setdefault(spelled(value), len(self._places)) for value in found]
+        numbers: Codes = np.array(places, dtype=dtype_of(len(self._places)))
+        self._pieces.append(numbers[codes])
+
+    @property
+    def values(self) -> list[str]:
+        return list(self._places)
+
+    def codes(self) -> Codes:
+        """All places; the pieces are given back."""
+        pieces, self._pieces = self._pieces, []
+        return np.concatenate([np.zeros(0, dtype=np.int16), *pieces])
+
+
+def dtype_of(number: int) -> Any:
+    """The smaller type that so many numbers fit."""
+    return np.int16 if number <= 1 << 15 else np.int32
 
 
 def encode(column: pa.ChunkedArray) -> tuple[list[Any], Codes]:
-    """A column of text as its distinct values, None for no text, and their places, int32[rows]."""
+    """A column as its distinct values, None for none, and their places, int32[rows]."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+
+
+def cell_of(rows: Rows, name: str) -> exp.Expr:
+    """What `spelled` makes a column's text of: text and whole numbers are spelled once a batch, and not once a row."""
+    require(rows, [name])
+    dtype = rows.types[name]
+    return exp.column(name, quoted=True) if dtype.is_string() or dtype.is_integer() else text_of(rows, name)
+
+
+def spelled(value: str | int | None) -> str:
+    """The text of a cell, `?` if there is none."""
+    return ("" if value is None else str(value).strip()) or MISSING
 
 
 def text_of(rows: Rows, name: str) -> exp.Expr:
@@ -94,12 +134,12 @@ def in_order(values: Sequence[str]) -> list[str]:
 
 
 def recode(found: Texts, made: Sequence[Hierarchy]) -> Codes:
-    """The codes of the columns in their hierarchies, int32[columns, rows]."""
-    columns = [
-        np.array([h.code(value) for value in values], dtype=np.int32)[codes]
-        for values, codes, h in zip(found.values, found.codes, made, strict=True)
-    ]
-    return np.stack(columns) if columns else np.zeros((0, len(found.counts)), dtype=np.int32)
+    """The codes of the columns in their hierarchies, int[columns, rows]."""
+    dtype = dtype_of(max((len(h.values) for h in made), default=0))
+    columns: Codes = np.zeros((len(made), len(found.counts)), dtype=dtype)
+    for i, (values, codes, h) in enumerate(zip(found.values, found.codes, made, strict=True)):
+        columns[i] = np.array([h.code(value) for value in values], dtype=dtype)[codes]
+    return columns
 
 
 def read(
@@ -122,16 +162,11 @@ def read(
     )
     if others is None or public is None:
         return cells
-    known = recode(others, made[: len(quasi)])
-    if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, known.T.tolist())):
-        raise InputError(
-            f"{public.engine.place}: {len(missing)} of the table's combinations are not in this public table"
-        )
-    return Cells(
-        cells.hierarchies,
-        cells.sensitive_hierarchies,
-        cells.quasi,
-        cells.sensitive,
-        cells.counts,
-        (known, others.counts),
-    )
+    return with_public(cells, recode(others, made[: len(quasi)]), others.counts, public.engine.place)
+
+
+def with_public(cells: Cells, codes: Codes, counts: Counts, place: str) -> Cells:
+    """The cells with those of the public table. `InputError` if somebody is not in it."""
+    if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, codes.T.tolist())):
+        raise InputError(f"{place}: {len(missing)} of the table's combinations are not in this public table")
+    return replace(cells, public=(codes, counts))

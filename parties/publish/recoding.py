@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from parties import files
-from parties.publish.cells import Cells
+from parties.publish.cells import Cells, Counts
 from parties.publish.classes import layout_of
-from parties.publish.hierarchy import Hierarchy, build
+from parties.publish.hierarchy import Codes, Hierarchy, build
 from parties.publish.models import Model, fitting
 from parties.publish.partition import SUPPRESSED, Box, Partition, Span
 from parties.publish.rules import hierarchy, read_tree
@@ -27,13 +27,17 @@ CHUNK = 1 << 22  # pairs of a box and a cell that are compared at a time
 
 @dataclass(frozen=True, eq=False)
 class Recoding:
-    """The columns in order, trees as their paths; the models; and levels for all rows, or boxes for classes."""
+    """The columns in order, trees as their paths; the models; and levels for all rows, or boxes for classes.
+
+    `of_both` are models of a joint recoding that hold for both parties' rows together, so nobody can check them alone.
+    """
 
     columns: dict[str, dict[str, Any]]
     models: list[dict[str, Any]]
     max_suppressed: float
     levels: list[int] | None
     boxes: list[Box] | None
+    of_both: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def of(cls, plan: PublishPlan, levels: Sequence[int] | None, boxes: list[Box] | None) -> Recoding:
@@ -51,9 +55,17 @@ class Recoding:
         """The columns that have a role."""
         return [name for name, column in self.columns.items() if column["role"] == role]
 
+    def published(self) -> list[str]:
+        """The columns that are told."""
+        return [name for name, column in self.plans().items() if column.shown]
+
     def made(self) -> list[Model]:
         """The models."""
         return [validated(ModelPlan, model).made() for model in self.models]
+
+    def unchecked(self) -> list[str]:
+        """The models that hold for both parties' rows, in words."""
+        return [validated(ModelPlan, model).made().words for model in self.of_both]
 
     def plans(self) -> dict[str, ColumnPlan]:
         """What each column is."""
@@ -74,42 +86,42 @@ class Recoding:
         return found
 
     def partition(self, cells: Cells, models: Sequence[Model]) -> Partition:
-        """The classes of other rows: those in no box, or in a class that does not fit, are suppressed."""
-        boxes, classes = self._by_level(cells) if self.levels is not None else self._by_box(cells)
-        places = np.arange(len(cells.counts), dtype=np.int64)
-        found = Partition(places, classes, cells.counts, boxes)
-        fits = fitting(found.count(cells, layout_of(cells)), models)
-        return Partition(
-            places, np.where((classes >= 0) & np.append(fits, False)[classes], classes, -1), cells.counts, boxes
-        )
+        """The classes of other rows: those in no box, or in a class that does not fit, are suppressed.
 
-    def _by_level(self, cells: Cells) -> tuple[list[Box], Any]:
+        If there is a public table, whoever of it is in no box is in a class of their own, of which no row is published.
+        """
+        own, quasi = len(cells.counts), cells.quasi
+        if cells.public is not None:
+            quasi = np.concatenate([quasi, cells.public[0]], axis=1)
+        if self.levels is not None:
+            boxes, classes = self._by_level(cells.hierarchies, quasi)
+        else:
+            boxes, classes = list(self.boxes or []), place_in(self.boxes or [], cells.hierarchies, quasi)
+        public = None
+        if cells.public is not None:
+            outside = classes[own:] == SUPPRESSED
+            if outside.any():
+                classes[own:][outside] = len(boxes)
+                boxes.append(tuple(Span(h.labels[-1][0], h.height) for h in cells.hierarchies))
+            weights = cells.public[1]
+            public = np.bincount(classes[own:], weights=weights, minlength=len(boxes)).astype(np.int64)
+        classes, places = classes[:own], np.arange(own, dtype=np.int64)
+        found = Partition(places, classes, cells.counts, boxes, public)
+        fits = np.append(fitting(found.count(cells, layout_of(cells)), models), False)
+        return replace(found, classes=np.where((classes >= 0) & fits[classes], classes, SUPPRESSED))
+
+    def _by_level(self, hierarchies: Sequence[Hierarchy], quasi: Codes) -> tuple[list[Box], Counts]:
         assert self.levels is not None
-        pairs = list(zip(cells.hierarchies, self.levels, strict=True))
-        coded = np.stack([h.groups[n][codes] for (h, n), codes in zip(pairs, cells.quasi, strict=True)])
+        pairs = list(zip(hierarchies, self.levels, strict=True))
+        coded = np.stack([h.groups[n][codes] for (h, n), codes in zip(pairs, quasi, strict=True)])
         groups, classes = np.unique(coded, axis=1, return_inverse=True)
         boxes = [tuple(Span(h.labels[n][g], n) for (h, n), g in zip(pairs, group, strict=True)) for group in groups.T]
         return boxes, classes.reshape(-1).astype(np.int64)
 
-    def _by_box(self, cells: Cells) -> tuple[list[Box], Any]:
-        """The first box that holds each cell."""
-        boxes = self.boxes or []
-        holds = [
-            np.array([[box[i].holds(h, value) for value in h.values] for box in boxes]).reshape(len(boxes), -1)
-            for i, h in enumerate(cells.hierarchies)
-        ]
-        classes = np.full(len(cells.counts), SUPPRESSED, dtype=np.int64)
-        step = max(1, CHUNK // max(1, len(boxes)))
-        for start in range(0, len(classes) if boxes else 0, step):
-            part = slice(start, start + step)
-            inside = np.logical_and.reduce([h[:, codes[part]] for h, codes in zip(holds, cells.quasi, strict=True)])
-            classes[part] = np.where(inside.any(axis=0), inside.argmax(axis=0), SUPPRESSED)
-        return boxes, classes
-
     def text(self) -> str:
         """The file's content."""
         boxes = None if self.boxes is None else [[_plain(span) for span in box] for box in self.boxes]
-        content = {
+        content: dict[str, Any] = {
             "smc_recoding": FORMAT,
             "columns": self.columns,
             "models": self.models,
@@ -117,7 +129,32 @@ class Recoding:
             "levels": self.levels,
             "boxes": boxes,
         }
+        if self.of_both:
+            content["of_both"] = self.of_both
         return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: Codes, alone: bool = False) -> Counts:
+    """The first box that holds each cell, int64[cells], or none. `InputError` if it shall be alone, and is not."""
+    holds = [
+        np.array([[box[i].holds(h, value) for value in h.values] for box in boxes]).reshape(len(boxes), -1)
+        for i, h in enumerate(hierarchies)
+    ]
+    classes = np.full(quasi.shape[1], SUPPRESSED, dtype=np.int64)
+    step = max(1, CHUNK // max(1, len(boxes)))
+    for start in range(0, len(classes) if boxes else 0, step):
+        part = slice(start, start + step)
+        inside = np.logical_and.reduce([h[:, codes[part]] for h, codes in zip(holds, quasi, strict=True)])
+        if alone and (inside.sum(axis=0) > 1).any():
+            raise InputError("classes overlap, so presence cannot be counted")
+        classes[part] = np.where(inside.any(axis=0), inside.argmax(axis=0), SUPPRESSED)
+    return classes
+
+
+def broken(cells: Cells, partition: Partition, models: Sequence[Model]) -> list[str]:
+    """The models that do not bear what is left out: those that count who is missing."""
+    classes = partition.count(cells, layout_of(cells))
+    return [model.words for model in models if model.keeps_all and not model.fits(classes).all()]
 
 
 def load(path: Path) -> Recoding:
@@ -133,12 +170,14 @@ def load(path: Path) -> Recoding:
             float(content["max_suppressed"]),
             content["levels"],
             None if boxes is None else [tuple(_span(span) for span in box) for box in boxes],
+            content.get("of_both", []),
         )
         number = len(found.named("quasi-identifier"))
         sizes = [len(found.levels)] if found.levels is not None else [len(box) for box in found.boxes or []]
         if any(size != number for size in sizes) or (found.levels is None) == (found.boxes is None):
             raise ValueError
         found.made()
+        found.unchecked()
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError):

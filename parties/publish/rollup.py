@@ -7,7 +7,7 @@ from collections import OrderedDict
 import numpy as np
 
 from parties.publish.cells import Cells, Counts, grouped
-from parties.publish.classes import MOST_COUNTS, Classes, counted, layout_of
+from parties.publish.classes import MOST_COUNTS, Classes, Layout, counted, layout_of
 from parties.publish.hierarchy import Codes
 from parties.publish.lattice import Lattice, Node
 from smc.errors import InputError
@@ -18,9 +18,9 @@ KEPT_BYTES = 1 << 28
 class Rollup:
     """Counts the classes of nodes. Those counted last are kept, and the smallest of them below a node is its start."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: Cells, layout: Layout | None = None) -> None:
         self.lattice = Lattice(tuple(h.height for h in cells.hierarchies))
-        self.layout = layout_of(cells)
+        self.layout = layout or layout_of(cells)
         self.steps = 0  # nodes that were counted
         self._hierarchies = cells.hierarchies
         self._bottom = self._of_cells(cells)

@@ -106,6 +106,11 @@ class ColumnPlan(Rule):
             raise ValueError("unmask is for a column that has a mask")
         return self
 
+    @property
+    def shown(self) -> bool:
+        """Whether recoded rows have it: all but identifiers, and these if they are masked."""
+        return self.role != "identifier" or self.mask is not None
+
 
 class ModelPlan(Settings):
     """A model by its name, and its numbers."""

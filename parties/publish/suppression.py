@@ -12,7 +12,8 @@ without any other cell moving by more, which bounds the programmes, and whole nu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,38 +32,56 @@ Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Move:
+    """What must be possible: that these cells, by number, all change by 1 (or -1) while hidden cells keep the sums.
+
+    `room` float[cells] is how much each cell can go down, at most 1. All is in units of the cells' change.
+    """
+
+    cells: tuple[int, ...]
+    direction: int
+    room: Floats
+
+
 def hide(values: Counts, counts: Counts, needs: Needs) -> Mask:
     """The cells to hide, bool[rows, columns]: all that are sensitive, and others. Each could have another value.
 
     `values`, `counts` int64[rows, columns] have their totals last; counts are what it costs to hide a cell.
     `InputError` if SciPy, which has the solver (HiGHS), is not installed.
     """
+    hidden = needs.sensitive
+    if not hidden.any():
+        return hidden
+    cost = (counts.ravel() + 1) / (counts.max() + 1)
+    return protect(hidden, cost, list(_moves(values.ravel(), needs)), SECONDS)
+
+
+def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 0.0) -> Mask:
+    """What is hidden, bool[rows, columns], and the cells that must be so that all moves are possible.
+
+    `cost` float[cells] is what it costs to hide each; for so many seconds the best set is looked for. Without, the same
+    cells are found each time.
+    """
     with needing("tables", "hiding cells"):
         import scipy.optimize  # noqa: F401 (says in one line that it is missing)
-    hidden = needs.sensitive.ravel()
-    if not hidden.any():
-        return hidden.reshape(values.shape)
-    balance = _balance(values.shape)
-    cost = (counts.ravel() + 1) / (counts.max() + 1)
-    moves = list(_moves(values.ravel(), needs))
-    if len(moves) * values.size <= EXACT:
-        hidden = _best(balance, cost, hidden, moves)
-    for cell, direction, room in moves:
-        hidden = _safe(balance, cost, hidden, cell, direction, room)
-    return hidden.reshape(values.shape)
+    shape, hidden = hidden.shape, hidden.ravel()
+    balance = _balance(shape)
+    if seconds and len(moves) * hidden.size <= EXACT:
+        hidden = _best(balance, cost, hidden, moves, seconds)
+    for move in moves:
+        hidden = _safe(balance, cost, hidden, move)
+    return hidden.reshape(shape)
 
 
-def _moves(values: Counts, needs: Needs) -> Iterator[tuple[int, int, Floats]]:
-    """What must be possible: the cell, 1 or -1, and the room float[cells] that each cell has downwards.
-
-    All is in units of the cell's move. The largest come first: what makes them safe often makes the others so.
-    """
+def _moves(values: Counts, needs: Needs) -> Iterator[Move]:
+    """Each sensitive cell as much up, and down, as asked. The largest come first: they often make the others safe."""
     wanted = [(d, i, 1) for i, d in enumerate(needs.up.ravel()) if d]
     wanted += [(d, i, -1) for i, d in enumerate(needs.down.ravel()) if d]
     for distance, cell, direction in sorted(wanted, reverse=True):
         room = np.minimum(values / distance, 1.0)
         room[room < NEGLIGIBLE] = 0.0
-        yield cell, direction, room
+        yield Move((cell,), direction, room)
 
 
 def _balance(shape: tuple[int, ...]) -> Any:
@@ -79,7 +98,7 @@ def _balance(shape: tuple[int, ...]) -> Any:
     return scipy.sparse.vstack([by_row, by_column], format="csr")
 
 
-def _best(balance: Any, cost: Floats, hidden: Mask, moves: list[tuple[int, int, Floats]]) -> Mask:
+def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], seconds: float) -> Mask:
     """The cheapest set that allows all moves, or the best that was found in time: at least what was `hidden`.
 
     Variables: whether each cell is hidden; for each move, how each cell changes, at most 1 up and its room down.
@@ -88,10 +107,11 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: list[tuple[int, int, 
     import scipy.sparse as sparse
 
     size, number = len(cost), len(moves)
-    rooms = np.concatenate([room for _, _, room in moves])
+    rooms = np.concatenate([move.room for move in moves])
     low, high = -rooms.copy(), np.ones(size * number)
-    for j, (cell, direction, _) in enumerate(moves):
-        low[j * size + cell] = high[j * size + cell] = direction
+    for j, move in enumerate(moves):
+        for cell in move.cells:
+            low[j * size + cell] = high[j * size + cell] = move.direction
     repeated = sparse.vstack([sparse.eye_array(size)] * number, format="csr")
     every = sparse.eye_array(size * number)
     conserved = sparse.hstack(
@@ -108,7 +128,7 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: list[tuple[int, int, 
             scipy.optimize.LinearConstraint(upwards.tocsr(), -np.inf, 0),
             scipy.optimize.LinearConstraint(downwards.tocsr(), -np.inf, 0),
         ],
-        options={"time_limit": SECONDS},
+        options={"time_limit": seconds},
     )
     if found.x is None:
         return hidden
@@ -116,16 +136,17 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: list[tuple[int, int, 
     return hidden | changes.any(axis=0)
 
 
-def _safe(balance: Any, cost: Floats, hidden: Mask, cell: int, direction: int, room: Floats) -> Mask:
-    """What is hidden once a cell can move: nothing more if it can already, else the cells that a cheap move needs."""
+def _safe(balance: Any, cost: Floats, hidden: Mask, move: Move) -> Mask:
+    """What is hidden once a move is possible: nothing more if it is already, else the cells that a cheap way needs."""
     import scipy.optimize
     import scipy.sparse as sparse
 
     price = np.where(hidden, 0.0, cost)
-    low, high = np.zeros(2 * len(cost)), np.concatenate([np.ones(len(cost)), room])
-    up, down = cell, len(cost) + cell
-    low[up] = high[up] = float(direction > 0)
-    low[down] = high[down] = float(direction < 0)
+    low, high = np.zeros(2 * len(cost)), np.concatenate([np.ones(len(cost)), move.room])
+    for cell in move.cells:
+        up, down = cell, len(cost) + cell
+        low[up] = high[up] = float(move.direction > 0)
+        low[down] = high[down] = float(move.direction < 0)
     found = scipy.optimize.linprog(
         np.concatenate([price, price]),
         A_eq=sparse.hstack([balance, -balance], format="csr"),

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from parties.publish.cells import Cells
 from parties.publish.fulldomain import unreachable
 from parties.publish.models import KAnonymity, Model, fitting
-from parties.publish.mondrian import Part, Space, halves
 from parties.publish.partition import Partition
+from parties.publish.space import Part, Space, halves
 from smc.errors import InputError
 
 ROUNDS = 3  # of looking for the row that is farthest from the one found last
@@ -27,20 +27,20 @@ def topdown(cells: Cells, models: Sequence[Model], numeric: Sequence[bool] = ())
         raise InputError("the table has no rows")
     if any(model.name == "presence" for model in models):
         raise InputError("presence needs classes that do not overlap: use mondrian, or an algorithm on the lattice")
-    space = Space(cells, numeric or [False] * len(cells.hierarchies))
+    space = Space(cells, models, numeric or [False] * len(cells.hierarchies))
     k = max([model.k for model in models if isinstance(model, KAnonymity)], default=1)
-    whole = space.classes([space.whole])
+    whole = space.of_parts([space.whole])
     if not fitting(whole, models).all():
         raise unreachable(whole, models, 0)
     open_, closed = [space.whole], []
     while open_:
         part = open_.pop()
         parts = _bisected(space, part, k)
-        if parts and fitting(space.classes(parts), models).all():
+        if parts and fitting(space.of_parts(parts), models).all():
             open_ += parts
         else:
             closed.append(part)
-    return space.partition(closed)
+    return space.around(closed)
 
 
 def _bisected(space: Space, part: Part, k: int) -> list[Part]:

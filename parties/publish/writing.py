@@ -20,9 +20,9 @@ from parties.publish.cells import Cells, Counts
 from parties.publish.hierarchy import Codes
 from parties.publish.masks import MaskPlan, cell
 from parties.publish.partition import SUPPRESSED, Partition
-from parties.publish.reading import encode, require, text_of
+from parties.publish.randomness import private
+from parties.publish.reading import cell_of, encode, require, spelled
 from parties.sources.opened import Rows
-from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 PARQUET = ".parquet"
@@ -45,14 +45,14 @@ def write(
     sensitive = [h.column for h in cells.sensitive_hierarchies]
     require(rows, order)
     kept = [name for name in order if name not in quasi]
-    texts = [_cell(rows, name).as_(f"c{i}") for i, name in enumerate([*quasi, *sensitive])]
+    texts = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate([*quasi, *sensitive])]
     others = [cell(rows, name, masks.get(name)).as_(f"o{i}") for i, name in enumerate(kept)]
     query = exp.Select().select(*texts, *others).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(kept)}
     labels = [pa.array([box[i].label for box in partition.boxes], pa.string()) for i in range(len(quasi))]
     assigned = _Assigned(cells, partition)
     written = 0
-    mixed = np.random.default_rng()
+    mixed = private()
     with files.replacing(path) as stream, writer_of(path, stream, order) as writer:
         for batch in rows.engine.batches(query):
             classes = assigned.next([batch.column(i) for i in range(len(texts))], rows.engine.place)
@@ -68,15 +68,6 @@ def write(
             written += len(keep)
         assigned.finish(rows.engine.place)
     return written
-
-
-def _cell(rows: Rows, name: str) -> exp.Expr:
-    """A column's text; what is text already is spelled here, each value once a batch and not once a row."""
-    return exp.column(name, quoted=True) if rows.types[name].is_string() else text_of(rows, name)
-
-
-def _spelled(text: str | None) -> str:
-    return (text or "").strip() or MISSING
 
 
 class _Assigned:
@@ -96,10 +87,10 @@ class _Assigned:
         coded = []
         for column, index in zip(columns, self._indices, strict=True):
             values, codes = encode(column)
-            coded.append(np.array([index.get(_spelled(value), -1) for value in values], dtype=np.int32)[codes])
+            coded.append(np.array([index.get(spelled(value), -1) for value in values], dtype=np.int32)[codes])
         cells = self._finder.find(np.stack(coded))
         if (cells < 0).any():
-            raise _changed(place)
+            raise changed(place)
         order = np.argsort(cells, kind="stable")
         ranked = cells[order]
         starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]])) if len(ranked) else order
@@ -109,14 +100,14 @@ class _Assigned:
         ranks += self._seen[cells]
         self._seen[ranked[starts]] += lengths
         if (ranks >= self._counts[cells]).any():
-            raise _changed(place)
+            raise changed(place)
         found: Counts = self._classes[np.searchsorted(self._ends, self._before[cells] + ranks, side="right")]
         return found
 
     def finish(self, place: str) -> None:
         """`InputError` unless all rows have come."""
         if (self._seen != self._counts).any():
-            raise _changed(place)
+            raise changed(place)
 
 
 class _Finder:
@@ -150,7 +141,8 @@ class _Finder:
         return np.where(known & (self._keys[places] == keys), self._order[places], -1)
 
 
-def _changed(place: str) -> InputError:
+def changed(place: str) -> InputError:
+    """That a source's rows are not those that were counted."""
     return InputError(f"{place}: the rows changed while they were published; nothing was written")
 
 

@@ -37,8 +37,11 @@ class AuditLog:
     def append(self, kind: Kind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
         """Add an entry in the caller's transaction; `fields` are those of `kinds.FIELDS`, or ValueError.
 
+        The transaction begins here if it has not: a node and a command may write to one log.
         `InputError` if the end of the log is not what was written last: to go on would cover that up.
         """
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
         head = self._end(self._identity.certificate)
         content = canonical(FIELDS[kind].model_validate(dict(fields)).model_dump(mode="json"))
         at = datetime.now(UTC).isoformat(timespec="milliseconds")

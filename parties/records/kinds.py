@@ -34,6 +34,7 @@ Kind: TypeAlias = Literal[
     "failed",
     "cancelled",
     "signed",
+    "published",
 ]
 
 
@@ -208,6 +209,18 @@ class BothSigned(Fields):
     theirs: Signed
 
 
+class Published(Fields):
+    """A command wrote something of our table for others, or destroyed a subject's key: of whom is told nowhere."""
+
+    what: Literal["anonymise", "apply", "pseudonyms", "mask", "table", "forget"]
+    table: Text  # by our name in party.toml, or else where its rows are
+    purpose: Text = ""
+    columns: list[Text] = []  # those that are told, recoded or not
+    protection: list[Text] = []  # the models or rules that were kept
+    digest: Digest | None = None  # of the published file
+    into: Text = ""  # the table of the same database that was published instead
+
+
 FIELDS: dict[str, type[Fields]] = {
     "node started": NodeStarted,
     "node stopped": NodeStopped,
@@ -225,6 +238,7 @@ FIELDS: dict[str, type[Fields]] = {
     "failed": Failed,
     "cancelled": Cancelled,
     "signed": BothSigned,
+    "published": Published,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -25,6 +25,28 @@ WORK_MEMORY = "128MB"  # of PostgreSQL, unless it has been given more: grouping 
 EACH_ONCE = "EXPLODE(ARRAY(0)) once AS once"
 BATCH = 1 << 16  # lines of an answer that are in memory at a time
 MESSAGE = 300  # characters of an engine's complaint that are shown
+
+
+class Writing:
+    """A transaction on a database: what it does is seen by others when all is done, or never."""
+
+    def __init__(self, engine: Database, run: Callable[[str], Sequence[Sequence[Any]]], catalog: str | None) -> None:
+        self._engine = engine
+        self._run = run
+        self._catalog = catalog
+
+    def counts(self, query: exp.Query) -> tuple[int, ...]:
+        """The answer to a query for a line of whole numbers."""
+        return tuple(self._run(self._engine.sql(query))[0])
+
+    def create(self, name: str, query: exp.Query) -> int:
+        """Make a table NAME or SCHEMA.NAME of a query's answer, and return its rows. None may be there already."""
+        schema, _, name = name.rpartition(".")
+        if self._catalog is not None:
+            schema = schema or "main"
+        table = exp.table_(name, db=schema or None, catalog=self._catalog, quoted=True)
+        self._run(self._engine.sql(exp.Create(this=table, kind="TABLE", expression=query)))
+        return self.counts(exp.Select().select(exp.Count(this=exp.Star())).from_(table))[0]
 
 
 class Database(ABC):
@@ -63,6 +85,12 @@ class Database(ABC):
         with self.reporting():
             yield from self._batches(self.sql(query), [column.alias_or_name for column in query.selects])
 
+    @contextmanager
+    def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
+        """A transaction that makes tables, with these at hand. `InputError` if the rows are in no such database."""
+        raise InputError(f"{self.place}: tables are made in DuckDB files and PostgreSQL only; write a file instead")
+        yield
+
     def sql(self, query: exp.Expr) -> str:
         """The query as this engine spells it."""
         return query.sql(dialect=self.backend.dialect)
@@ -98,14 +126,16 @@ class DuckDb(Database):
         return self.backend.raw_sql(sql).fetchall()
 
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
-        for batch in self.backend.raw_sql(sql).fetch_record_batch(BATCH):
+        for batch in self.backend.raw_sql(sql).to_arrow_reader(BATCH):
             yield pa.Table.from_batches([batch]).rename_columns(list(names))
 
 
 class Scratch(DuckDb):
     """A DuckDB in memory for files, which are read once: what is asked often is kept.
 
-    What does not fit `memory` goes to a temporary directory, encrypted by a key that only this process has.
+    What does not fit `memory` goes to a temporary directory that is for its owner only, encrypted by a key that only
+    this process has. Without an extension DuckDB does so only if it is told that the random numbers of its key need not
+    be the best: what to rely on are the directory's rights.
     """
 
     def __init__(self, place: str, memory: str, threads: int | None) -> None:
@@ -115,11 +145,13 @@ class Scratch(DuckDb):
             memory_limit=memory,
             temp_directory=spill.name,
             temp_file_encryption=True,
+            force_mbedtls_unsafe=True,
             preserve_insertion_order=False,
             autoinstall_known_extensions=False,
             **options,
         )
         super().__init__(backend, place)
+        self.attached: tuple[str, str] | None = None  # the file of a database, and what it is called here
         self.resources.callback(spill.cleanup)
         self.resources.callback(backend.disconnect)
         backend.raw_sql("SET enable_progress_bar = false")
@@ -129,6 +161,32 @@ class Scratch(DuckDb):
         with self.reporting():
             self._fetch(self.sql(exp.Create(this=exp.to_table("kept"), kind="TEMPORARY TABLE", expression=rows)))
         return exp.Select().select("*").from_("kept")
+
+    def attach(self, path: str, name: str, writable: bool = False) -> None:
+        """Open a DuckDB file, so that its tables are `name`.SCHEMA.TABLE. Unless we write, others may read it too."""
+        mode = [] if writable else [exp.AttachOption(this=exp.var("READ_ONLY"))]
+        file = exp.alias_(exp.Literal.string(path), name)
+        self._fetch(self.sql(exp.Attach(this=file, expressions=mode)))
+        self.attached = path, name
+
+    @contextmanager
+    def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
+        """A transaction on the DuckDB file that the rows are in."""
+        if self.attached is None:
+            raise InputError(f"{self.place}: a table is made in a database, and this is a file: write a file instead")
+        path, name = self.attached
+        with self.reporting():
+            self._fetch(f"DETACH {name}")
+            self.attach(path, name, writable=True)
+            for helper, table in helpers.items():
+                self.backend.con.register(helper, table)
+            self.backend.con.begin()
+            try:
+                yield Writing(self, self._fetch, name)
+            except BaseException:
+                self.backend.con.rollback()
+                raise
+            self.backend.con.commit()
 
 
 class Postgres(Database):
@@ -155,6 +213,28 @@ class Postgres(Database):
                 lines.execute(sql)
                 while found := lines.fetchmany(BATCH):
                     yield pa.table([pa.array(column) for column in zip(*found, strict=True)], names=list(names))
+
+    @contextmanager
+    def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
+        """A transaction that sees the rows as they are when it begins."""
+        connection = self.backend.con
+        with self.reporting(), connection.transaction(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            for name, table in helpers.items():
+                kinds = ["TEXT" if pa.types.is_string(field.type) else "BIGINT" for field in table.schema]
+                columns = ", ".join(f"{c} {kind}" for c, kind in zip(table.column_names, kinds, strict=True))
+                cursor.execute(f"CREATE TEMPORARY TABLE {name} ({columns}) ON COMMIT DROP")
+                with cursor.copy(f"COPY {name} FROM STDIN") as lines:
+                    for batch in table.to_batches(BATCH):
+                        for line in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                            lines.write_row(line)
+                cursor.execute(f"ANALYZE {name}")
+
+            def run(sql: str) -> Sequence[Sequence[Any]]:
+                done = cursor.execute(sql)
+                return [] if done.description is None else done.fetchall()
+
+            yield Writing(self, run, None)
 
 
 class Spark(Database):

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-import sqlglot.expressions as exp
-
 from parties.sources.databases import Scratch
 from parties.sources.delimited import read_csv
 from parties.sources.named import find_table
@@ -86,8 +84,7 @@ def _parquet(engine: Scratch, path: Path, found: Sequence[Path]) -> ir.Table:
 def _database(engine: Scratch, path: Path, name: str | None) -> ir.Table:
     """A table of a DuckDB file, which others may read at the same time."""
     backend = engine.backend
-    file = exp.alias_(exp.Literal.string(str(path)), ATTACHED)
-    backend.raw_sql(exp.Attach(this=file, expressions=[exp.AttachOption(this=exp.var("READ_ONLY"))]))
+    engine.attach(str(path), ATTACHED)
 
     def known() -> list[str]:
         schemas = [name for name in backend.list_databases(catalog=ATTACHED) if name not in _SYSTEM]

@@ -1,29 +1,65 @@
 """Whether both parties' rows may be published under one recoding at all.
 
-Ideal functionality. Inputs: each party's number of rows, and of every column that is published which values occur.
-Output to both: whether the rows as a whole keep the rule; and of each column whether it is a *provenance* column: both
-have rows, and no value of it occurs at both, so that each row says whose it is. Leakage: nothing else.
+Ideal functionality. Inputs: each party's rows. Output to both: whether the rows as a whole keep the rules; and of each
+column whether it is a *provenance* column: both have rows, and no value of it occurs at both, so that each row says
+whose it is. Leakage: nothing else.
 
-Cost: an AND and two input bits for every value of every column, some for the rows; 1 bit a column opened, and 1.
+Cost: an AND and two input bits for every value of every column, some for the rows, and what l and t cost of one class
+(`protocols.feasibility`) against the public; 1 bit a column opened, and 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
+from protocols.counts import Indices
+from protocols.feasibility import kept_by_both
 from protocols.inputs import both_inputs
 from protocols.publish.problem import Problem
 from smc.circuit import Builder, Form, Netlist, any_of
 from smc.engines import Engine
+from smc.errors import InputError
 from smc.primitives.bits import BitMatrix
+
+
+class OwnRows:
+    """A party's distinct rows and how often each occurs. `InputError` if they do not fit the problem.
+
+    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
+    """
+
+    def __init__(self, problem: Problem, rows: Indices) -> None:
+        if rows.ndim != 2 or rows.shape[1] != len(problem.columns) + 1:
+            raise InputError(f"rows have shape {rows.shape}, expected {len(problem.columns)} columns and their numbers")
+        for column, size in zip(rows.T[:-1], problem.columns, strict=True):
+            if len(column) and not (column.min() >= 0 and column.max() < size):
+                raise InputError(f"a category index is outside 0..{size - 1}")
+        self.values, self.numbers = rows[:, :-1], rows[:, -1]
+        self.rows = int(self.numbers.sum())
+        if self.rows > problem.max_rows:
+            raise InputError(f"{self.rows} rows are more than the agreed maximum of {problem.max_rows}")
+        # By what l and t count: the last column's value, or one for all.
+        self.kinds = problem.classes
+        self.kind: Indices = self.values[:, -1] if problem.models.any else np.zeros(len(rows), dtype=np.int64)
+        self.whole = self.tally(self.kind, self.kinds)
+
+    def occurring(self, columns: Sequence[int]) -> BitMatrix:
+        """Which values of every column there are, uint8[values of all columns, 1]."""
+        found = [np.bincount(column, minlength=size) > 0 for column, size in zip(self.values.T, columns, strict=True)]
+        return np.concatenate(found).astype(np.uint8)[:, None]
+
+    def tally(self, places: Indices, size: int, lines: slice | Indices = slice(None)) -> Indices:
+        """How many rows of these lines are at each place: int64[size]; exact below 2^53."""
+        return np.bincount(places, weights=self.numbers[lines], minlength=size).astype(np.int64)
 
 
 @lru_cache(maxsize=32)
 def admission_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = "size") -> Netlist:
-    """Inputs: rows of party 0, of party 1; whether each keeps the rule by itself; the values at each, column by column.
-    Outputs: whether there are k rows and both keep it; of each column whether its values are apart.
+    """Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; the values at each, column by column.
+    Outputs: whether there are k rows and they keep the rules; of each column whether its values are apart.
     """
     builder = Builder(form)
     left, right = builder.input(width), builder.input(width)
@@ -40,16 +76,24 @@ def admission_netlist(columns: tuple[int, ...], width: int, k: int, form: Form =
     return builder.build()
 
 
-def admitted(engine: Engine, problem: Problem, rows: int, occurring: BitMatrix) -> tuple[bool, list[int]]:
-    """Whether all rows keep the rule, and the numbers of the provenance columns.
-
-    `occurring` is uint8[values of all columns, 1]: which of them this party's rows have.
-    """
+def admit(engine: Engine, problem: Problem, own: OwnRows, names: Sequence[str] = ()) -> None:
+    """`InputError` that says why, if the rows of both may not be published. `names` are those of the columns."""
     width = problem.count_width
-    kept = problem.keeps(np.array([rows]))
-    netlist = admission_netlist(problem.columns, width, problem.k, engine.form)
     with engine.session.phase("admission"):
-        sides = both_inputs(engine, np.array([rows], dtype=np.uint64), width)
-        inputs = [*sides, *engine.both(kept.astype(np.uint8)[None]), *engine.both(occurring)]
+        if problem.against == "public" and problem.models.any:
+            bit, _ = kept_by_both(engine, problem.groups, [own.whole[None]], own.whole)
+            kept = [bit, engine.constant(np.ones((1, 1), dtype=np.uint8))]
+        else:
+            kept = list(engine.both(problem.keeps(own.whole[None], own.whole).astype(np.uint8)[None]))
+        netlist = admission_netlist(problem.columns, width, problem.k, engine.form)
+        sides = both_inputs(engine, np.array([own.rows], dtype=np.uint64), width)
+        inputs = [*sides, *kept, *engine.both(own.occurring(problem.columns))]
         whole, *apart = engine.reveal(*engine.run(netlist, *inputs))
-    return bool(whole[0, 0]), [i for i, bit in enumerate(apart) if bit[0, 0]]
+    provenance = [i for i, bit in enumerate(apart) if bit[0, 0]]
+    if provenance:
+        which = names[provenance[0]] if names else f"number {provenance[0] + 1}"
+        raise InputError(f"column {which} tells whose each row is: the parties have no value of it in common")
+    if not whole[0, 0]:
+        who = "both parties together have" if problem.against == "public" else "both parties, or one of them, have"
+        lacking = ", or their rows as a whole do not keep l" if problem.models.any else ""
+        raise InputError(f"{who} fewer than k = {problem.k:,} rows{lacking}: nothing can be published under this rule")

@@ -4,8 +4,9 @@ Ideal functionality. Inputs: each party's own rows (category indices), public `P
 values, as the cuts that make them; each box is a class, whose rows all say the same once each party has recoded its
 own. It begins with the box of all values. A box is cut into two in the attribute of which it has the largest share, at
 the edge between two values that divides the rows of both parties most evenly (of equally even ones, the one nearest the
-middle in the order of values; below it rather than above), as long as both sides keep the rule; else in the next
-widest, and so on; and it stays if there is no such edge. Rules (`protocols.publish.problem`): `public` or `peer`. A
+middle in the order of values; below it rather than above), of the edges both sides of which keep the rules; else in the
+next widest, and so on; and it stays if there is no such edge. Rules (`protocols.publish.problem`): k rows, l-diversity
+and t-closeness of a sensitive column (`protocols.rules`), against the `public` or the `peer`. A
 run can start from the cuts of some levels, which one that was cut short has left: it ends with the same cuts, and opens
 nothing of those levels.
 
@@ -21,6 +22,7 @@ ones: those of the boxes, not of the rows inside, which nobody is shown. One lev
 
 Cost of e edges of rows counted with N bits: e (N + 2) input bits from each party, about 3 N + log2 e ANDs an edge: a
 sum, a comparison and a choice. An inner box costs the edges of its widest attribute, a class that stays those of all.
+l and t cost nothing more against the peer; against the public what `protocols.feasibility` says of two groups an edge.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ from itertools import pairwise
 import numpy as np
 
 from protocols.counts import Indices
+from protocols.feasibility import kept_by_both
 from protocols.inputs import both_inputs
-from protocols.publish.admission import admitted
+from protocols.publish.admission import OwnRows, admit
 from protocols.publish.balance import (
     first_netlist,
     longer,
@@ -48,7 +51,6 @@ from protocols.publish.cuts import Cut, Cuts, Level, open_boxes
 from protocols.publish.openings import Asked, first_question, second_question
 from protocols.publish.problem import Problem
 from smc.engines import Bits, Engine
-from smc.errors import InputError
 from smc.primitives import bits as bitpack
 
 Columns = Sequence[str]
@@ -78,7 +80,7 @@ def mondrian(
     """
     own = _Own(problem, rows)
     if not start:
-        _admit(engine, problem, own, names)
+        admit(engine, problem, own, names)
     cuts = start
     for level in cuts:
         own.descend(level)
@@ -97,37 +99,25 @@ def mondrian(
     return cuts
 
 
-class _Own:
+class _Own(OwnRows):
     """A party's rows as cells: in which open box each is, and how many each box has by every value."""
 
     def __init__(self, problem: Problem, rows: Indices) -> None:
-        if rows.ndim != 2 or rows.shape[1] != len(problem.columns) + 1:
-            raise InputError(f"rows have shape {rows.shape}, expected {len(problem.columns)} columns and their numbers")
-        for column, size in zip(rows.T[:-1], problem.columns, strict=True):
-            if len(column) and not (column.min() >= 0 and column.max() < size):
-                raise InputError(f"a category index is outside 0..{size - 1}")
-        self.values, self.numbers = rows[:, :-1], rows[:, -1]
-        self.rows = int(self.numbers.sum())
-        if self.rows > problem.max_rows:
-            raise InputError(f"{self.rows} rows are more than the agreed maximum of {problem.max_rows}")
+        super().__init__(problem, rows)
         self._domains = problem.domains
         self._place: Indices = np.zeros(len(rows), dtype=np.int64)  # the number of the open box, -1 in a closed one
         self.tables: list[Indices] = []
 
-    def occurring(self, columns: Sequence[int]) -> np.ndarray:
-        """Which values of every column there are, uint8[values of all columns, 1]."""
-        found = [np.bincount(column, minlength=size) > 0 for column, size in zip(self.values.T, columns, strict=True)]
-        return np.concatenate(found).astype(np.uint8)[:, None]
-
     def count(self, boxes: int) -> None:
-        """Set `tables`: of each attribute, how many rows of each open box have at most each value: [boxes, values]."""
-        inside = self._place >= 0
-        place, numbers = self._place[inside], self.numbers[inside]
+        """Set `tables`: of each attribute, the rows of each open box with at most each value, by what l and t count:
+        int64[boxes, values, kinds].
+        """
+        inside = np.flatnonzero(self._place >= 0)
         self.tables = []
         for attribute, size in enumerate(self._domains):
-            cell = place * size + self.values[inside, attribute]
-            counts = np.bincount(cell, weights=numbers, minlength=boxes * size)  # exact below 2^53
-            self.tables.append(counts.astype(np.int64).reshape(boxes, size).cumsum(axis=1))
+            cell = self._place[inside] * size + self.values[inside, attribute]
+            counts = self.tally(cell * self.kinds + self.kind[inside], boxes * size * self.kinds, inside)
+            self.tables.append(counts.reshape(boxes, size, self.kinds).cumsum(axis=1))
 
     def descend(self, level: Level) -> None:
         """Move on to the open boxes of the next level."""
@@ -139,16 +129,6 @@ class _Own:
         at = self._place[moving]
         upper = self.values[moving, attribute[at]] >= value[at]
         self._place[moving] = np.where(is_cut[at], first[at] + upper, -1)
-
-
-def _admit(engine: Engine, problem: Problem, own: _Own, names: Columns) -> None:
-    kept, provenance = admitted(engine, problem, own.rows, own.occurring(problem.columns))
-    if provenance:
-        which = names[provenance[0]] if names else f"number {provenance[0] + 1}"
-        raise InputError(f"column {which} tells whose each row is: the parties have no value of it in common")
-    if not kept:
-        who = "both parties together have" if problem.against == "public" else "both parties, or one of them, have"
-        raise InputError(f"{who} fewer than k = {problem.k:,} rows: nothing can be published under this rule")
 
 
 def _ask(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Sequence[int]) -> list[Cut | None]:
@@ -184,12 +164,12 @@ def _best(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Seq
         ]
     )
     attributes = np.array([len(order) for order in asked.orders])
-    totals = own.tables[0][np.repeat(places, attributes), -1]  # of each box, once an attribute
-    rows = np.repeat(totals, lengths)
-    allowed = problem.keeps(lower) & problem.keeps(rows - lower)
+    boxes = own.tables[0][np.repeat(places, attributes), -1]  # of each box, once an attribute
+    totals, upper = boxes.sum(axis=-1), np.repeat(boxes, lengths, axis=0) - lower
+    bits = _allowed(engine, problem, own, lower, upper)
     with engine.session.phase("sums"):
-        balances = engine.both(bitpack.from_integers((2 * lower - rows) & ((1 << width) - 1), width))
-        bits = engine.both(allowed.astype(np.uint8)[None])
+        balance = lower.sum(axis=-1) - upper.sum(axis=-1)
+        balances = engine.both(bitpack.from_integers(balance & ((1 << width) - 1), width))
         players = engine.run(sum_netlist(width, engine.form), *balances, *bits)
     with engine.session.phase("edges"):
         may, balance, edge = tournament(engine, nearest_netlist, players, lengths, digits)
@@ -201,3 +181,13 @@ def _best(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Seq
         may, edge, rank = tournament(engine, first_netlist, [may, edge], attributes, ranks)
         masked = masked_netlist(ranks + digits, engine.form)
         return engine.run(masked, may, stacked(longer(engine, rank, ranks), edge))[0]
+
+
+def _allowed(engine: Engine, problem: Problem, own: _Own, lower: Indices, upper: Indices) -> list[Bits]:
+    """Two bits for each edge: both are 1 if the rows on both sides of it keep the rules, but for k of the union."""
+    if problem.against == "public" and problem.models.any:
+        with engine.session.phase("models"):
+            kept, _ = kept_by_both(engine, problem.groups, list(np.stack([lower, upper], axis=1)), own.whole)
+        return [kept, engine.constant(np.ones((1, len(lower)), dtype=np.uint8))]
+    allowed = problem.keeps(lower, own.whole) & problem.keeps(upper, own.whole)
+    return list(engine.both(allowed.astype(np.uint8)[None]))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols import problem as of_groups
+from protocols.counts import Indices
 from protocols.precision import count_width
-from protocols.rules import Against
+from protocols.rules import NO_RULES, Against, Rules
 from smc.errors import InputError
 
 
@@ -18,7 +20,8 @@ class Problem:
     """`domains` are the numbers of values of the attributes to recode, `others` those of columns published as they are.
 
     Against the `public` each class has at least k rows of both together. Against the `peer` those of either party in it
-    are none or at least k by themselves: then it has k of both too, for it has some.
+    are none or at least k by themselves: then it has k of both too, for it has some. `models` are l and t of the last
+    of the others, a sensitive column, against the same.
     """
 
     domains: tuple[int, ...]
@@ -26,6 +29,7 @@ class Problem:
     k: int
     against: Against = "peer"
     others: tuple[int, ...] = ()
+    models: Rules = NO_RULES
 
     def __post_init__(self) -> None:
         if not self.domains or min(*self.domains, *self.others, 1, 1) < 1 or self.max_rows < 1:
@@ -36,6 +40,10 @@ class Problem:
         if self.k > most:
             whose = "of a party" if self.against == "peer" else "in all"
             raise InputError(f"k is {self.k:,}, but there are at most {most:,} rows {whose}")
+        if self.models.any:
+            if not self.others or self.models.k > 1 or self.models.against != self.against:
+                raise InputError("l and t are of a column that is published as it is, against the same as k")
+            self.models.check(self.classes, self.max_rows)
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -48,12 +56,29 @@ class Problem:
         return count_width(2 * self.max_rows)
 
     @property
+    def classes(self) -> int:
+        """By how many values rows are counted: those of the column that l and t are about, else one."""
+        return self.others[-1] if self.models.any else 1
+
+    @cached_property
+    def groups(self) -> of_groups.Problem:
+        """What circuits that decide l and t of groups of rows must know."""
+        return of_groups.Problem((), self.classes, self.max_rows, rules=self.models)
+
+    @property
     def least(self) -> int:
         """The fewest rows of both parties in a class, which a circuit compares with."""
         return self.k if self.against == "public" else 1  # against the peer the rest follows
 
-    def keeps(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether a party's own rows, so many in each class, do not break the rule by themselves."""
+    def keeps(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
+        """Whether a party's own rows in each class, int64[..., classes], do not break the rules by themselves.
+
+        `whole` is int64[classes], all its rows.
+        """
+        rows = counts.sum(axis=-1)
         if self.against == "public":
             return np.ones(rows.shape, dtype=np.bool_)
-        return np.asarray((rows == 0) | (rows >= self.k), dtype=np.bool_)
+        kept = (rows == 0) | (rows >= self.k)
+        if self.models.any:
+            kept &= self.models.keeps(counts, whole)
+        return np.asarray(kept, dtype=np.bool_)

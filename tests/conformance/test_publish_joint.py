@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.joint_lattice import lowest, published, recoded
 from tests.support.joint_mondrian import classes
 from tests.support.nodes import Nodes, job
 from tests.support.processes import Done, Processes
@@ -75,10 +76,11 @@ def test_each_party_publishes_its_own_rows_under_one_recoding(processes: Process
             "publish", "apply", "--recoding", f"{name}.json", "--data", f"{name}.csv", "--out", "p.csv"
         )
         assert done.code == 0, done.err
-        published = list(csv.DictReader((place / "p.csv").open()))
-        assert len(published) == NUMBER
-        assert published[0].keys() == {"age", "town", "end"}  # the name is gone
-        sizes.append(Counter((row["age"], row["town"]) for row in published))
+        assert ("not checked: 4-anonymity" in done.err) == (against == "public")
+        lines = list(csv.DictReader((place / "p.csv").open()))
+        assert len(lines) == NUMBER
+        assert lines[0].keys() == {"age", "town", "end"}  # the name is gone
+        sizes.append(Counter((row["age"], row["town"]) for row in lines))
         (place / "p.csv").unlink()
     both = sizes[0] + sizes[1]
     assert len(both) == len(expected)
@@ -91,6 +93,38 @@ def test_each_party_publishes_its_own_rows_under_one_recoding(processes: Process
     assert estimate.code == 0, estimate.err
     cost = json.loads((place / "a.cost").read_text())["total"]
     assert f"{cost['bytes_sent']}" in estimate.out
+
+
+def test_each_party_publishes_its_own_rows_at_the_same_levels(processes: Processes) -> None:
+    rules = ["--rules", "age ranges 2 4", "--rules", "town tree north < up < *, mid < up < *, south < down < *"]
+    lattice = [*QUESTION[:-1], "12", *rules, "--max-suppressed-rows", "12", "--against", "public"]
+    ends = processes.pair(
+        *(  # type: ignore[arg-type]
+            ["publish", "lattice", "--data", f"{n}.csv", *lattice, "--out", f"{n}.json", "--report", f"{n}.cost"]
+            for n in "ab"
+        )
+    )
+    assert [end.code for end in ends] == [0, 0], ends
+    place = processes.directory
+    found = json.loads((place / "a.json").read_text())
+    assert found == json.loads((place / "b.json").read_text())
+    parties = [[(AGES.index(a), TOWNS.index(t)) for a, t, *_ in rows(seed)] for seed in (1, 2)]
+    ages = [[n // width for n in range(20, 32)] for width in (1, 2, 4, 100)]
+    trees = [[[value - level[0] for value in level] for level in ages], [[0, 1, 2], [0, 0, 1], [0, 0, 0]]]
+    node = tuple(found["joint"]["levels"])
+    assert node in lowest(trees, parties, 12, "public", 12)
+    assert 0 < sum(node) < 5
+    kept = published(trees, node, parties, 12, "public")
+    assert len(found["boxes"]) == len({recoded(trees, node, row) for own in kept for row in own})
+    for name, own in zip("ab", kept, strict=True):
+        done = processes.run(
+            "publish", "apply", "--recoding", f"{name}.json", "--data", f"{name}.csv", "--out", f"{name}-out.csv"
+        )
+        assert done.code == 0, done.err
+        assert len(list(csv.DictReader((place / f"{name}-out.csv").open()))) == len(own)
+    estimate = processes.run("estimate", "publish-lattice", *lattice, "--recoding", "a.json", "--json")
+    assert estimate.code == 0, estimate.err
+    assert f"{json.loads((place / 'a.cost').read_text())['total']['bytes_sent']}" in estimate.out
 
 
 def test_rows_that_tell_whose_they_are_are_not_published(processes: Processes) -> None:

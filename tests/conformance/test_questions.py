@@ -46,6 +46,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release-mean": {"of": "visits", "by": ["outcome"]},
     "release-median": {"of": "visits", "where": "visits != 0"},
     "release-top": {"of": "age", "first": 2},
+    "cluster": {"columns": ["visits"], "bounds": ["0:2.5"], "k": 2, "method": "in-process"},
     "release-naive-bayes": {"columns": ["age"], "delta": 1e-9},
 }
 
@@ -71,10 +72,18 @@ def near(name: str, document: dict[str, Any]) -> None:
         assert all(one["low"] <= one["value"] <= one["high"] for one in found)
     elif name == "release-median":
         assert values(found) == [2.5]
+    elif name == "cluster":
+        assert [one["rows"] for one in found_clusters(document)] == [pytest.approx(900, abs=MISSED)] * 2
+        assert [one["centroid"][0] for one in found_clusters(document)] == pytest.approx([0, 2.5], abs=0.1)
     elif name == "release-top":
         assert [one["first"] for one in found] == [["old", "young"]]
     else:
         assert document["columns"]["age"]["old"] == pytest.approx([0, 1200], abs=4 * MISSED)
+
+
+def found_clusters(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The clusters by their place."""
+    return sorted(document["clusters"], key=lambda one: one["centroid"])
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +98,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 
 
 def test_the_cases_are_all_questions() -> None:
-    assert set(ASKED) == {name for name in kinds.BUILT_IN if kinds.group(name) == "release"}
+    assert set(ASKED) == {name for name in kinds.BUILT_IN if kinds.group(name) == "release"} | {"cluster"}
 
 
 def test_all_questions_between_two_nodes(pair: Nodes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

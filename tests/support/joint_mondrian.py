@@ -2,20 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 Row = tuple[int, ...]
+Rows = Sequence[Row]
 Ranges = tuple[tuple[int, int], ...]
+Model = Callable[[Rows, Rows], bool]  # of the rows of a class, and of all of whom it is asked; by the last column
 
 
-def classes(domains: Sequence[int], rows: Sequence[Sequence[Row]], k: int, against: str) -> set[Ranges]:
+def any_rows(group: Rows, whole: Rows) -> bool:
+    """No model beside k."""
+    return True
+
+
+def distinct(least: int) -> Model:
+    """Distinct l-diversity."""
+    return lambda group, whole: len({row[-1] for row in group}) >= least
+
+
+def entropy(least: Fraction) -> Model:
+    """Entropy l-diversity, e^H >= l for l = a / b, in integers: n^n b^n >= a^n prod n(c)^n(c)."""
+    a, b = least.as_integer_ratio()
+
+    def fits(group: Rows, whole: Rows) -> bool:
+        n = len(group)
+        counts = Counter(row[-1] for row in group).values()
+        return (n * b) ** n >= a**n * math.prod(count**count for count in counts)
+
+    return fits
+
+
+def close(most: Fraction, ordered: int = 0) -> Model:
+    """t-closeness: variational, or ordered for so many values."""
+
+    def shares(rows: Rows, values: Sequence[int]) -> Fraction:
+        return Fraction(sum(row[-1] in values for row in rows), len(rows))
+
+    def fits(group: Rows, whole: Rows) -> bool:
+        if ordered:
+            starts = [range(i) for i in range(1, ordered)]
+            return sum(abs(shares(group, s) - shares(whole, s)) for s in starts) <= most * (ordered - 1)
+        values = [[value] for value in {row[-1] for row in whole}]
+        return sum(abs(shares(group, v) - shares(whole, v)) for v in values) <= 2 * most
+
+    return fits
+
+
+def classes(domains: Sequence[int], rows: Sequence[Rows], k: int, against: str, model: Model = any_rows) -> set[Ranges]:
     """The boxes that stay; `rows` are each party's."""
     found: set[Ranges] = set()
     waiting: list[tuple[Ranges, list[list[Row]]]] = [(tuple((0, n) for n in domains), [list(own) for own in rows])]
     while waiting:
         box, inside = waiting.pop()
-        cut = _cut(domains, box, inside, k, against)
+        cut = _cut(domains, box, inside, lambda members: keeps(members, rows, k, against, model))
         if cut is None:
             found.add(box)
             continue
@@ -27,23 +69,27 @@ def classes(domains: Sequence[int], rows: Sequence[Sequence[Row]], k: int, again
     return found
 
 
-def keeps(sizes: Sequence[int], k: int, against: str) -> bool:
-    """Whether a class with so many rows of each party may be published."""
+def keeps(members: Sequence[Rows], rows: Sequence[Rows], k: int, against: str, model: Model = any_rows) -> bool:
+    """Whether a class with these rows of each party may be published; `rows` are all that each has."""
     if against == "public":
-        return sum(sizes) >= k
-    return sum(sizes) > 0 and all(size == 0 or size >= k for size in sizes)
+        both = [row for own in members for row in own]
+        return len(both) >= k and model(both, [row for own in rows for row in own])
+    kept = [not own or (len(own) >= k and model(own, whole)) for own, whole in zip(members, rows, strict=True)]
+    return any(map(len, members)) and all(kept)
 
 
-def _cut(domains: Sequence[int], box: Ranges, inside: list[list[Row]], k: int, against: str) -> tuple[int, int] | None:
+def _cut(
+    domains: Sequence[int], box: Ranges, inside: list[list[Row]], may: Callable[[Sequence[Rows]], bool]
+) -> tuple[int, int] | None:
     widths = [Fraction(high - low - 1, max(1, n - 1)) for n, (low, high) in zip(domains, box, strict=True)]
     for attribute in sorted(range(len(domains)), key=lambda i: (-widths[i], i)):
         low, high = box[attribute]
         fit = []
         for value in range(low + 1, high):
-            lower = [sum(row[attribute] < value for row in own) for own in inside]
-            upper = [len(own) - n for own, n in zip(inside, lower, strict=True)]
-            if keeps(lower, k, against) and keeps(upper, k, against):
-                fit.append((sum(lower) - sum(upper), value))
+            lower = [[row for row in own if row[attribute] < value] for own in inside]
+            upper = [[row for row in own if row[attribute] >= value] for own in inside]
+            if may(lower) and may(upper):
+                fit.append((sum(map(len, lower)) - sum(map(len, upper)), value))
         below = [(-balance, -value) for balance, value in fit if balance < 0]  # the last of those nearest the middle
         above = [(balance, value) for balance, value in fit if balance >= 0]  # the first
         if below and (not above or min(below)[0] <= min(above)[0]):

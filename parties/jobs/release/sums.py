@@ -33,6 +33,23 @@ class Part:
         """Bits of an own number, its sign included."""
         return max(1, self.bound.bit_length() + self.signed)
 
+    def check(self) -> None:
+        """`InputError` if a sum, or its noise, could be too large to be opened."""
+        from protocols.release.numbers import MOST_BITS, sum_width
+
+        width = self.width + 1 if self.noise is None else sum_width(self.width, self.noise.law(self.numbers))
+        if width > MOST_BITS:
+            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
+
+    def opened(self, engine: Engine, own: Numbers) -> list[int]:
+        """The protocol: the sums of both parties' own numbers, opened with their noise."""
+        from protocols.release.exact import exact_sums
+        from protocols.release.numbers import noisy_sums
+
+        if self.noise is None:
+            return exact_sums(engine, own, self.width, self.signed).tolist()
+        return noisy_sums(engine, own, self.width, self.noise.law(self.numbers), self.signed).tolist()
+
 
 class Sums(Release):
     """A question whose answer is numbers that add up."""
@@ -58,28 +75,14 @@ class Sums(Release):
 
     def check_sizes(self) -> None:
         """`InputError` if a sum, or its noise, could be too large to be opened."""
-        from protocols.release.numbers import MOST_BITS, sum_width
-
         for part in self.parts:
-            width = part.width + 1 if part.noise is None else sum_width(part.width, part.noise.law(part.numbers))
-            if width > MOST_BITS:
-                raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
+            part.check()
 
     def answer(self, engine: Engine, own: Numbers) -> list[int]:
         """See `Release.answer`."""
-        from protocols.release.exact import exact_sums
-        from protocols.release.numbers import noisy_sums
-
-        found: list[int] = []
         ends = [0, *accumulate(part.numbers for part in self.parts)]
-        for part, (start, end) in zip(self.parts, pairwise(ends), strict=True):
-            mine = own[start:end]
-            if part.noise is None:
-                sums = exact_sums(engine, mine, part.width, part.signed)
-            else:
-                sums = noisy_sums(engine, mine, part.width, part.noise.law(part.numbers), part.signed)
-            found += sums.tolist()
-        return found
+        places = zip(self.parts, pairwise(ends), strict=True)
+        return [number for part, (start, end) in places for number in part.opened(engine, own[start:end])]
 
     @property
     def noise_fields(self) -> dict[str, Any]:

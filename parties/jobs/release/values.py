@@ -77,15 +77,20 @@ class Values:
         return max(*whole, 0) - min(*whole, 0)
 
 
+def decimal(text: str) -> Fraction | None:
+    """A decimal number as it is written, None if it is none."""
+    return Fraction(text) if _NUMBER.fullmatch(text) else None
+
+
 def read(column: str, categories: tuple[str, ...], what: str) -> Values:
     """The numbers of a column's categories. `InputError` says that `what` needs bounds if one is no number."""
     for category in categories:
-        if category != MISSING and not _NUMBER.fullmatch(category):
+        if category != MISSING and decimal(category) is None:
             raise InputError(
                 f"of: {what} needs bounds, which are public: the values that the schema gives {quoted(column)} must be "
                 f"numbers, and {quoted(category)} is none"
             )
-    found = Values(tuple(None if text == MISSING else Fraction(text) for text in categories))
+    found = Values(tuple(map(decimal, categories)))
     if not found.present:
         raise InputError(f"of: {what} needs bounds: the schema gives {quoted(column)} no number")
     if max(map(abs, (*found.whole(), *found.moved(found.middle).whole()))) > MAX_UNITS:

@@ -41,7 +41,7 @@ def test_plateaus_come_back(noise: Noise) -> None:
     domain = Domain.intervals(0, 1, 2000)
     observed = Observation.of(domain, noise)
     published = noise.blur(true, rng)
-    found = reconstruct(observed.counts(published), observed.chances, smooth=True)
+    found = reconstruct(observed.counts(published), observed.chances, observed.settled, smooth=True)
     shares = np.bincount(domain.codes(true), minlength=domain.size) / len(true)
     raw = np.bincount(domain.codes(published), minlength=domain.size) / len(true)
     assert found.converged

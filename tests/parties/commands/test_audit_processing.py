@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator
@@ -204,6 +205,62 @@ def test_a_file_for_the_authority(alice: Node, capsys: pytest.CaptureFixture[str
     assert (tmp_path / "record.md").read_text().startswith("# Record of processing activities\n")
     assert "--out" in smc(capsys, "--out", "party.toml", code=2)
     assert "--dpia" in smc(capsys, "--report", "report.json", code=2)
+
+
+def test_what_commands_publish_is_on_record(alice: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    """Anonymised rows, pseudonyms, a table of counts, a forgotten subject: in the log, which stays whole, and here."""
+    Path("patients.csv").write_text("name,age,outcome\n" + "".join(f"n{i},{20 + i % 4},good\n" for i in range(40)))
+    Path("publish.toml").write_text(
+        'source = "patients.csv"\nsubject = "name"\n[columns]\n'
+        'name = { role = "identifier", pseudonym = "deterministic" }\nage = { role = "quasi-identifier" }\n'
+        'outcome = { role = "sensitive" }\n[[models]]\nmodel = "k-anonymity"\nk = 5\n'
+    )
+    keys, plan = ["--master", "m.key", "--keys", "k.db"], ["--plan", "publish.toml"]
+    config = ["--config", "party.toml", "--purpose", "DrugEffect"]
+    about = ["--config", "party.toml", "--table", "patients"]
+    before = len(list(alice.log))
+    for words in (
+        ["keys", *keys],
+        ["anonymise", *plan, "--out", "out.csv", *config],
+        ["pseudonyms", *plan, *keys, "--out", "rows.csv", *config],
+        ["table", "patients.csv", "--by", "age", "--out", "ages.csv", "--config", "party.toml", "--purpose", "gossip"],
+        ["forget", *keys, "--subject", "n7", *about],
+    ):
+        assert cli.run(["publish", *words]) == 0, words
+    assert [entry.kind for entry in alice.log][before:] == ["published"] * 4
+    alice.start()  # the node goes on after what the commands wrote
+    assert alice.log.verify().ok
+    assert "n7" not in "".join(str(entry.fields) for entry in alice.log)
+    capsys.readouterr()
+    record = document(capsys)["record"]
+    shown = [(one["what"], one["table"], one["declared"], one["columns"]) for one in record["publications"]]
+    assert shown == [
+        ("anonymise", "patients", True, ["age", "outcome"]),
+        ("pseudonyms", "patients", True, ["name", "age", "outcome"]),
+        ("table", "patients", False, ["age"]),
+    ]
+    protected = [one["protected_by"] for one in record["publications"]]
+    assert protected[:2] == [["5-anonymity"], ["name: deterministic pseudonyms"]]
+    assert record["publications"][0]["digest"] == hashlib.sha256(Path("out.csv").read_bytes()).hexdigest()
+    assert len(record["tables"][0]["keys_destroyed"]) == 1
+    assert "why a key of table patients was destroyed: its rights.erasure says nothing" in record["missing"]
+    assert "| anonymise | patients | DrugEffect | yes | age, outcome | 5-anonymity |" in smc(capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--purpose", "x"], "--purpose is for the record: give --config party.toml, too"),
+        (["--config", "none.toml"], "none.toml"),
+    ],
+)
+def test_what_cannot_be_recorded_is_not_published(
+    alice: Node, words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("patients.csv").write_text("age,outcome\n20,good\n30,bad\n")
+    assert cli.run(["publish", "table", "patients.csv", "--by", "age", "--out", "ages.csv", *words]) == 2
+    assert problem in capsys.readouterr().err
+    assert not Path("ages.csv").exists()
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "no", '{"models": [], "risks": {}}', '{"models": 5, "risks": 7}'])

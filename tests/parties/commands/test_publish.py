@@ -223,21 +223,84 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
     assert "name" not in written(Path("out.csv"))[0]
 
 
-def test_presence(table: list[dict[str, str]], capsys: Any) -> None:
-    """The register has every patient, and as many people again."""
-    others = patients(Path("others.csv"), 300, 3)
+def register(*tables: list[dict[str, str]]) -> None:
     with Path("register.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, ["zip", "age", "sex"], extrasaction="ignore")
         writer.writeheader()
-        writer.writerows([*table, *others])
-    plan(models='[[models]]\nmodel = "presence"\nleast = 0.2\nmost = 0.7\n[public]\nsource = "register.csv"')
-    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--json") == 0
+        for table in tables:
+            writer.writerows(table)
+
+
+def presence_plan(algorithm: str) -> None:
+    """The register has every patient, and as many people again."""
+    model = '[[models]]\nmodel = "presence"\nleast = 0.2\nmost = 0.7\n[public]\nsource = "register.csv"'
+    plan(f'algorithm = "{algorithm}"', models=model)
+
+
+@pytest.mark.parametrize("algorithm", ["flash", "mondrian"])
+def test_presence(table: list[dict[str, str]], algorithm: str, capsys: Any) -> None:
+    people = [*table, *patients(Path("others.csv"), 300, 3)]
+    register(people)
+    presence_plan(algorithm)
+    arguments = ["anonymise", "--plan", "publish.toml", "--out", "out.csv"]
+    assert smc(*arguments, "--recoding", "recoding.json", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["suppressed"] == 0
     assert next(m for m in found["models"] if "presence" in m["model"])["holds"]
+
+    def reached(*arguments: str) -> list[float]:
+        smc(*arguments, "--json")
+        models = json.loads(capsys.readouterr().out)["models"]
+        return next(m["reached"] for m in models if "presence" in m["model"])
+
+    classes = Counter((row["zip"], row["age"], row["sex"]) for row in written(Path("out.csv")))
+    if algorithm == "flash":  # whose labels this test can read
+        inside = {
+            label: sum(all(stands_for(label[i], one[c]) for i, c in enumerate(("zip", "age", "sex"))) for one in people)
+            for label in classes
+        }
+        shares = [n / inside[label] for label, n in classes.items()]
+        assert reached("check", "--plan", "publish.toml", "--data", "out.csv") == pytest.approx(
+            [min(shares), max(shares)]
+        )
+    assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
+    capsys.readouterr()
+    rows = written(Path("out.csv"))  # who is left out is known not to be there
+    with Path("fewer.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(row for row in rows if (row["zip"], row["age"], row["sex"]) != min(classes))
+    assert reached("check", "--plan", "publish.toml", "--data", "fewer.csv")[0] == 0
+    assert smc("check", "--plan", "publish.toml", "--data", "fewer.csv") == 2
+    assert capsys.readouterr().err == "smc: the table does not satisfy (0.2, 0.7)-presence\n"
+    again = ["apply", "--recoding", "recoding.json", "--data", "patients.csv", "--out", "again.csv"]
+    assert reached(*again, "--public", "register.csv") == pytest.approx(
+        reached("check", "--plan", "publish.toml", "--data", "out.csv")
+    )
+    Path("again.csv").unlink()
+    assert smc(*again) == 2
+    assert "give --public" in capsys.readouterr().err
+    register(people, [{"zip": "99999", "age": "59", "sex": "x"}])
+    assert smc(*again, "--public", "register.csv") == 2
+    assert "do not satisfy (0.2, 0.7)-presence" in capsys.readouterr().err
+    assert not Path("again.csv").exists()
     Path("register.csv").write_text("zip,age,sex\n53700,20,m\n")
-    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 2
-    assert "combinations are not in this public table" in capsys.readouterr().err
+    for command in (arguments, [*again, "--public", "register.csv"]):
+        assert smc(*command) == 2
+        assert "combinations are not in this public table" in capsys.readouterr().err
+
+
+def test_presence_is_not_counted_in_what_it_does_not_fit(table: list[dict[str, str]], capsys: Any) -> None:
+    register(table)
+    presence_plan("flash")
+    for labels, problem in (
+        (["*,*,*", "53***,*,*"], "classes overlap, so presence cannot be counted"),
+        (["5372x,*,*"], "column 'zip': nobody in the public table can be meant by '5372x'"),
+    ):
+        rows = [f"{label},{disease}\n" for label in labels for disease in DISEASES]
+        Path("out.csv").write_text("zip,age,sex,disease\n" + "".join(rows))
+        assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 2
+        assert problem in capsys.readouterr().err
 
 
 REFUSED = [
@@ -257,6 +320,8 @@ REFUSED = [
     (('name = { role = "identifier" }', 'name = { role = "other" }'), "column 'name' has another value in each of"),
     (("prefixes = [4, 3, 2]", 'tree = "zip.csv"'), "cannot read zip.csv: there is no such file"),
     (("prefixes = [4, 3, 2]", 'tree = "disease.csv"'), "is not in its hierarchy"),
+    (("prefixes = [4, 3, 2]", 'tree = "two.csv"'), "'53700' of level 0 has two parents, 'a' and 'b'"),
+    (('source = "patients.csv"', 'source = "none.csv"'), "none.csv: there are no rows"),
     (("ranges = [5, 10, 20]", "ranges = [5, 12]"), "columns.age.ranges: each width must be a multiple"),
     (('algorithm = "flash"', 'algorithm = "flesh"'), "algorithm: must be"),
     (('source = "patients.csv"', 'source = "absent.csv"'), "cannot read absent.csv: there is no such file"),
@@ -268,6 +333,8 @@ def test_bad_plans(change: tuple[str, str], problem: str, capsys: Any) -> None:
     plan('algorithm = "flash"')
     text = Path("publish.toml").read_text()
     assert change[0] in text
+    Path("two.csv").write_text("53700,a,*\n53700,b,*\n")
+    Path("none.csv").write_text("name,visit,zip,age,sex,disease\n")
     Path("publish.toml").write_text(text.replace(*change, 1))
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 2
     error = capsys.readouterr().err
@@ -319,7 +386,7 @@ def test_pseudonyms_are_not_for_anonymised_rows(capsys: Any) -> None:
     text = Path("publish.toml").read_text()
     Path("publish.toml").write_text(text.replace('"identifier" }', '"identifier", pseudonym = "deterministic" }'))
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
-    assert "dropped: 'name'; pseudonyms are made by smc publish pseudonyms" in capsys.readouterr().err
+    assert "dropped: 'name': pseudonyms would tell which rows are of one person" in capsys.readouterr().err
     assert "name" not in written(Path("out.csv"))[0]
 
 

@@ -12,6 +12,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyarrow
 import pyarrow.parquet
 import pytest
 
@@ -116,6 +118,21 @@ def test_parquet() -> None:
     assert found["1"]["mail"] is None
     assert restore(data="out.parquet", out="restored.parquet") == 0
     assert {row["visit"]: row["patient"] for row in stored("restored.parquet")}["3"] == "čert"
+
+
+@pytest.mark.parametrize("source", ["visits.parquet", "visits.duckdb"])
+def test_rows_of_other_sources_get_the_same_pseudonyms(source: str) -> None:
+    expected = {row["visit"]: row["patient"] for row in published()}
+    rows = pyarrow.Table.from_pylist(VISITS)
+    if source.endswith(".parquet"):
+        pyarrow.parquet.write_table(rows, source)
+    else:
+        with duckdb.connect(source) as connection:
+            connection.execute("CREATE TABLE visits AS SELECT * FROM rows")
+        source += '"\ntable = "visits'
+    text = Path("publish.toml").read_text()
+    Path("publish.toml").write_text(text.replace("visits.csv", source))
+    assert {row["visit"]: row["patient"] for row in published("other.csv")} == expected
 
 
 def test_columns_of_one_key_join(capsys: Any) -> None:

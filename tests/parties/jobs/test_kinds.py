@@ -193,6 +193,14 @@ PUBLIC = {
             "delta": st.sampled_from([1e-9, 1e-7]),
         }
     ),
+    "cluster": noisy(columns=("hours",), bounds=("0:5",), k=2)
+    | noisy(
+        {"iterations": st.integers(1, 9), "shares": st.sampled_from(["even", "growing"])},
+        columns=("hours",),
+        bounds=("-1.5:2",),
+        k=3,
+        method="in-process",
+    ),
     "publish-joint": fields(
         {
             "keep": st.sampled_from([("play",), ("hours", "play")]),
@@ -202,6 +210,41 @@ PUBLIC = {
         table="days",
         recode=("wind", "rain"),
         k=5,
+    )
+    | fields(
+        {"t": st.sampled_from([0.1, 0.25]), "against": st.sampled_from(["peer", "public"])},
+        table="days",
+        recode=("wind", "rain"),
+        sensitive="play",
+        l=2,
+        k=5,
+    ),
+    "publish-lattice": fields(
+        {
+            "keep": st.sampled_from([("play",), ("hours", "play")]),
+            "against": st.sampled_from(["peer", "public"]),
+            "max_rows": st.integers(10, 100_000),
+            "max_suppressed_rows": st.integers(0, 20),
+            "max_classes": st.integers(1, 100),
+            "rules": st.sampled_from(["rain tree no < dry < *, some < wet < *, much < wet < *", "wind prefixes 1"]),
+        },
+        table="days",
+        recode=("wind", "rain"),
+        k=5,
+    ),
+    "publish-joint-table": fields(
+        {
+            "across": st.sampled_from(["play", "wind"]),
+            "sum": st.just("hours"),
+            "threshold": st.integers(3, 10),
+            "against": st.sampled_from(["peer", "public"]),
+            "zeros": st.sampled_from(["hidden", "shown"]),
+            "adjacency": st.sampled_from(["add-remove", "replace"]),
+            "max_rows": st.integers(10, 100_000),
+        },
+        table="days",
+        by="rain",
+        epsilon=0.5,
     ),
 }
 JOBS = st.sampled_from(sorted(PUBLIC)).flatmap(
@@ -263,7 +306,7 @@ def meaning(name: str, key: str, value: Any) -> Any:
         return {
             "wind = weak and hours in ['1', 4] and play = yes": "wind = weak and hours in [1, 4] and play = yes"
         }.get(value, value.replace("'1'", "1"))
-    several = {"classes": ["majority"], **dict.fromkeys(["by", "columns", "recode", "keep"], kinds.names())}
+    several = {"classes": ["majority"], **dict.fromkeys(["by", "columns", "bounds", "recode", "keep"], kinds.names())}
     return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
 
 
@@ -291,7 +334,7 @@ PRIVATE: dict[str, dict[str, Any]] = {
     "equality": {"value": NUMBER},
     "majority": {"classes": ["p", "q"], "counts": f"{NUMBER},7"},
     "circuit": {"circuit": "adder", "input": "0xdeadbeef"},
-    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-"))},
+    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-", "cluster"))},
 }
 
 
@@ -359,9 +402,13 @@ GOOD: dict[str, dict[str, Any]] = {
     "release-median": {"table": "days", "of": "hours", "epsilon": 1},
     "release-top": {"table": "days", "of": "rain", "epsilon": 1},
     "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
+    "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
     "publish-joint": {"table": "days", "recode": ["wind", "rain"], "k": 5},
+    "publish-joint-table": {"table": "days", "by": "rain", "epsilon": 1},
+    "publish-lattice": {"table": "days", "recode": ["wind", "rain"], "k": 5},
 }
-NOISY = [name for name in GOOD if name.startswith("release-") and "epsilon" in GOOD[name]]
+JOINT = [name for name, settings in GOOD.items() if "recode" in settings]
+NOISY = [name for name in GOOD if name.startswith(("release-", "cluster")) and "epsilon" in GOOD[name]]
 WRONG_NUMBERS = (-1, 10**100, 1.0, True, "1", [1], {})
 WRONG = [
     *((name, {"bits": value}, "bits") for name in ("millionaires", "equality") for value in (0, 65, *WRONG_NUMBERS)),
@@ -418,12 +465,40 @@ WRONG = [
         ("release-naive-bayes", {"columns": value}, "columns")
         for value in ([], ["wind", "play"], ["rain", "wind"], "wind")
     ),
-    *(("publish-joint", {"recode": value}, "recode") for value in ([], ["hail"], ["wind", "wind"], "wind", None)),
-    *(("publish-joint", {"keep": value}, "keep") for value in ([], ["hail"], ["wind"], "play")),
-    *(("publish-joint", {"k": value}, "k") for value in (0, 101, *WRONG_NUMBERS)),
-    *(("publish-joint", {"against": value}, "against") for value in ("nobody", 1, None)),
-    *(("publish-joint", {"max_rows": value}, "max-rows") for value in (0, 2**31 + 1, *WRONG_NUMBERS)),
-    *(("publish-joint", {"schema": value}, "schema") for value in ([], {"attributes": []}, SCHEMA.public(), None)),
+    *(("publish-joint-table", {"by": value}, "by") for value in ("hail", "", ["rain"], 1, None)),
+    *(("publish-joint-table", {"across": value}, "across") for value in ("hail", "", ["wind"], 1)),
+    *(("publish-joint-table", {"sum": value}, "sum") for value in ("hail", "", ["hours"], 1)),
+    *(("publish-joint-table", {"threshold": value}, "threshold") for value in (0, 2, 101, *WRONG_NUMBERS)),
+    *(("publish-joint-table", {"zeros": value}, "zeros") for value in ("gone", 1, None)),
+    *(("publish-joint-table", {"epsilon": value}, "epsilon") for value in (0, -1, 17.0, True, "1", None)),
+    *(("publish-joint-table", {"epsilon": None, "analyst": value}, "analyst") for value in ("QUJD", "?", "", 1)),
+    *(
+        (name, {"recode": value}, "recode")
+        for name in JOINT
+        for value in ([], ["hail"], ["wind", "wind"], "wind", None)
+    ),
+    *((name, {"keep": value}, "keep") for name in JOINT for value in ([], ["hail"], ["wind"], "play")),
+    *((name, {"k": value}, "k") for name in JOINT for value in (0, 101, *WRONG_NUMBERS)),
+    *((name, {"against": value}, "against") for name in JOINT for value in ("nobody", 1, None)),
+    *((name, {"max_rows": value}, "max-rows") for name in JOINT for value in (0, 2**31 + 1, *WRONG_NUMBERS)),
+    *(
+        (name, {"schema": value}, "schema")
+        for name in JOINT
+        for value in ([], {"attributes": []}, SCHEMA.public(), None)
+    ),
+    *((name, {"l": value}, "l") for name in JOINT for value in (0.5, 2, 2.5, -1, float("inf"), "1", True, None)),
+    *((name, {"t": value}, "t") for name in JOINT for value in (0, 0.5, 1.5, float("nan"), "1", True, None)),
+    *((name, {"sensitive": value}, "sensitive") for name in JOINT for value in ("play", "hail", "wind", 1)),
+    *(("publish-lattice", {"rules": value}, "rules") for value in ("wind tree", "hail ranges 5", "", 1)),
+    *(("publish-lattice", {"max_suppressed_rows": value}, "suppressed") for value in (201, *WRONG_NUMBERS)),
+    *(("publish-lattice", {"max_classes": value}, "max-classes") for value in (0, 2**24 + 1, *WRONG_NUMBERS)),
+    *(("cluster", {"columns": value}, "columns") for value in ([], ["rain"], ["hail"], "hours", None)),
+    *(("cluster", {"bounds": value}, "bounds") for value in ([], ["5:0"], ["0"], ["0:x"], ["0:1", "0:1"], "0:5", None)),
+    *(("cluster", {"k": value}, "k") for value in (0, 4, 101, *WRONG_NUMBERS)),
+    *(("cluster", {"iterations": value}, "iterations") for value in (0, 5, 21, *WRONG_NUMBERS)),
+    *(("cluster", {"parts": value}, "parts") for value in (1, 10**6 + 1, *WRONG_NUMBERS)),
+    *(("cluster", {"method": value}, "method") for value in ("", "lloyd", 1, None)),
+    *(("cluster", {"shares": value}, "shares") for value in ("even", 1)),
     ("majority", {"counts": "1,2"}, "counts"),
     ("circuit", {"input": "0x1"}, "input"),
 ]

@@ -13,11 +13,13 @@ import pytest
 from parties.cli import run
 from parties.jobs.publish_joint import JointSettings, PublishJoint
 from parties.jobs.publish_recoding import cuts_in, span
+from parties.publish.applying import apply
 from parties.publish.cells import Cells
 from parties.publish.hierarchy import build
 from parties.publish.models import KAnonymity
 from parties.publish.mondrian import mondrian as own_mondrian
 from parties.publish.recoding import load
+from parties.sources import PlaceSettings
 from parties.tables.schema import Schema
 from protocols.publish.cuts import Cut, Cuts, final_boxes
 from protocols.publish.mondrian import mondrian
@@ -66,6 +68,45 @@ def test_the_result_is_a_recoding_file(tmp_path: Path, against: str) -> None:
         cuts_in(file, found.schema, ("age", "town"))
 
 
+MODELS = [
+    ({}, ["4-anonymity"]),
+    ({"l": 2}, ["4-anonymity", "distinct 2-diversity of end"]),
+    (
+        {"l": 1.5, "diversity": "entropy", "t": 0.2},
+        ["4-anonymity", "entropy 1.5-diversity of end", "0.2-closeness of end"],
+    ),
+]
+
+
+@pytest.mark.parametrize("against", ["peer", "public"])
+@pytest.mark.parametrize(("fields", "words"), MODELS, ids=[words[-1] for _, words in MODELS])
+def test_the_recoding_carries_what_its_classes_keep(
+    fields: dict[str, object], words: list[str], against: str, tmp_path: Path
+) -> None:
+    """Against the peer `apply` checks it again on own rows; what holds for the rows of both it cannot check."""
+    also = {"keep": None, "sensitive": "end"} if fields else {}
+    found = task(against=against, **fields, **also)
+    file = tmp_path / "recoding.json"
+    file.write_text(json.dumps(found.document(CUTS)))
+    recoding = load(file)
+    own, both = [model.words for model in recoding.made()], recoding.unchecked()
+    kept, none = (own, both) if against == "peer" else (both, own)
+    assert [one.removesuffix(" (variational)") for one in kept] == words
+    assert none == []
+    assert found.columns == ("age", "town", "end")
+    assert all(one.removesuffix(" (variational)") in " ".join(found.reveals("bob")) for one in words[1:])
+    assert f"at least 4 rows of {'each party' if against == 'peer' else 'both'}" in found.text(found.document(CUTS), 0)
+    rows = [("20", "good", "north")] * 5 + [("40", "bad", "south"), ("40", "good", "mid")] * 2
+    (tmp_path / "rows.csv").write_text("age,end,town\n" + "".join(",".join(row) + "\n" for row in rows))
+    if against == "peer" and fields:  # the first class has one value only
+        with pytest.raises(InputError, match=r"[59] of 9 rows would have to be left out \(they do not satisfy .*end"):
+            apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv")
+        return
+    report = apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv")
+    assert report["rows"] == 9
+    assert report.get("unchecked", []) == both
+
+
 def test_what_a_set_of_values_loses() -> None:
     hierarchy = build("town", [[name, "*"] for name in SCHEMA.attributes["town"]])
     shares = [span(SCHEMA.attributes["town"], low, high).share(hierarchy, 0) for low, high in ((0, 1), (1, 3), (0, 3))]
@@ -108,6 +149,14 @@ WRONG = [
     ("--recode age --k 17 --max-rows 8 --against public", "k is 17, but there are at most 16 rows in all"),
     ("--recode age --k 4 --max-rows 1", "k is 4, but there are at most 1 rows of a party"),
     ("--recode age --k 1 --max-rows 1", "more than 1 row"),
+    ("--recode age --k 4 --l 2", "sensitive: is missing: name the column that l and t are about"),
+    ("--recode age --k 4 --sensitive end", "sensitive: 'end' needs l or t, which are about it; or keep it"),
+    ("--recode age --k 4 --sensitive ent --l 2", "(did you mean 'end'?)"),
+    ("--recode age --k 4 --sensitive age --l 2", "sensitive: 'age' is recoded"),
+    ("--recode age --k 4 --keep end --sensitive end --l 2", "because it is sensitive: name it once"),
+    ("--recode age --k 4 --sensitive end --l 3", "l is 3, but"),
+    ("--recode age --k 4 --sensitive end --l 1.5", "it must be whole"),
+    ("--recode age --k 4 --sensitive end --t 0.2 --diversity entropy", "it needs an l above 1"),
     ("--recode age --k 4 --data no.csv", "no.csv"),
     ("--recode age --k 4 --out mine.csv", "mine.csv"),
 ]

@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from parties.notebook import Anonymiser
 from parties.publish.diversity import LDiversity
 from parties.publish.models import KAnonymity
+from parties.publish.presence import Presence
 from parties.publish.rules import Rule
 from smc.errors import InputError
 
@@ -112,3 +113,22 @@ def test_what_is_refused(make: Any, problem: str) -> None:
 def test_an_array_is_refused() -> None:
     with pytest.raises(InputError, match="a list is no data frame"):
         Anonymiser(MODELS).fit([[1, 2]])
+
+
+def test_presence_among_the_people_of_a_frame() -> None:
+    """Half of the register is published: in every class between 0.3 and 0.8 of it, also if the rows come again."""
+    columns = {"zip": [f"5{i % 4}{i % 3}" for i in range(120)], "sex": ["mf"[i % 5 % 2] for i in range(120)]}
+    people = pd.DataFrame(columns)
+    rows = people.iloc[[i for i in range(120) if i % 2 or i % 7 == 0]]
+    models = [KAnonymity(2), Presence(0.3, 0.8)]
+    anonymiser = Anonymiser(models, rules={"zip": Rule(prefixes=(2, 1))}, public=people)
+    published = anonymiser.fit_transform(rows)
+    assert len(published) == len(rows)
+    for (code, sex), own in published.groupby(["zip", "sex"]):
+        known = people["zip"].str.startswith(code.rstrip("*")) & people["sex"].isin(["m", "f"] if sex == "*" else [sex])
+        assert 0.3 <= len(own) / known.sum() <= 0.8
+    assert len(anonymiser.transform(rows)) == len(rows)
+    with pytest.raises(InputError, match="rows, recoded, do not satisfy"):
+        anonymiser.transform(rows.iloc[:4])
+    with pytest.raises(InputError, match="needs a public table"):
+        Anonymiser(models).fit(rows)

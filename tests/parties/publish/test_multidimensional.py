@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from parties.publish.anonymising import recoded_locally
 from parties.publish.cells import Cells
-from parties.publish.classes import layout_of
+from parties.publish.classes import Classes, layout_of
 from parties.publish.closeness import TCloseness
 from parties.publish.diversity import EntropyLDiversity, LDiversity
 from parties.publish.fulldomain import Search
 from parties.publish.models import KAnonymity, Model, fitting
 from parties.publish.mondrian import mondrian
-from parties.publish.partition import Partition, at_node, certainty, tightened
+from parties.publish.partition import Partition, at_node, certainty
 from parties.publish.presence import Presence
 from parties.publish.rules import Rule, hierarchy
+from parties.publish.space import Space
 from parties.publish.topdown import topdown
 from smc.errors import InputError
-from tests.support.anonymity import cells_of, flat, tables
+from tests.support.anonymity import cells_of, flat, rows_of, tables
+from tests.support.plain_mondrian import plain_mondrian
 
 MODELS = st.sampled_from(
     [
@@ -80,6 +84,54 @@ def _points(found: Partition, place: int) -> list[int]:
     return found.cells[found.classes == place].tolist()
 
 
+@st.composite
+def points(draw: st.DrawFn) -> tuple[Cells, list[bool], bool]:
+    """Random cells, the first columns numbers in any order, the last a hierarchy; or with a public table."""
+    if draw(st.booleans()):
+        cells = draw(tables(60, public=True))
+        return cells, [False] * len(cells.hierarchies), True
+    trees, n = draw(tables(60)), draw(st.integers(0, 2))
+    rows, columns = rows_of(trees), []
+    for i in range(n):
+        numbers = draw(st.lists(st.integers(-9, 9), min_size=len(rows), max_size=len(rows)))
+        columns.append((flat(f"n{i}", numbers), [str(x) for x in numbers]))
+    hierarchies = [*trees.hierarchies, *trees.sensitive_hierarchies]
+    texts = [(h, [h.values[row[i]] for row in rows]) for i, h in enumerate(hierarchies)]
+    return cells_of([*columns, *texts[:-1]], texts[-1:]), [True] * n + [False] * len(trees.hierarchies), False
+
+
+@pytest.mark.parametrize("pieces", [1, 1 << 18])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=points(), models=MODELS, relaxed=st.booleans())
+def test_many_boxes_at_a_time_are_cut_as_each_alone(
+    monkeypatch: pytest.MonkeyPatch, pieces: int, table: tuple[Cells, list[bool], bool], models: Any, relaxed: bool
+) -> None:
+    """Also if only one box is cut at a time."""
+    cells, numeric, public = table
+    if public:
+        models, relaxed = [*models, Presence(0, 0.9)], False
+    monkeypatch.setattr("parties.publish.mondrian.PIECES", pieces)
+    if not fitting(counted_whole(cells, models), models).all():
+        return
+    found = mondrian(cells, models, numeric, relaxed)
+    expected = Space(cells, models, numeric).around(plain_mondrian(cells, models, numeric, relaxed))
+    assert _said(found) == _said(expected)
+
+
+def counted_whole(cells: Cells, models: list[Model]) -> Classes:
+    space = Space(cells, models, [False] * len(cells.hierarchies))
+    return space.of_parts([space.whole])
+
+
+def _said(found: Partition) -> list[Any]:
+    """What the classes say and which cells are in them, in no order."""
+    public = found.public.tolist() if found.public is not None else [None] * len(found.boxes)
+    pieces: list[Any] = [[box, public[i], []] for i, box in enumerate(found.boxes)]
+    for cell, place, count in zip(found.cells.tolist(), found.classes.tolist(), found.counts.tolist(), strict=True):
+        pieces[place][2].append((cell, count))
+    return sorted(pieces, key=repr)
+
+
 @settings(deadline=None)
 @given(tables(public=True), st.sampled_from([Presence(0.2, 0.9), Presence(0, 0.8)]))
 def test_presence_in_mondrian(cells: Cells, presence: Presence) -> None:
@@ -120,7 +172,7 @@ def test_five_rows_of_lesson_6() -> None:
     assert found.suppressed == 1
     classes = search.rollup.classes(found.node)
     partition = at_node(cells, search.rollup, found.node, fitting(classes, [KAnonymity(2)]))
-    local = tightened(cells, partition)
+    local = recoded_locally(cells, partition, [KAnonymity(2)], "flash", "class-size")
     texts = {" ".join(span.label for span in box) for box in local.boxes}
     assert texts == {"*/1/79 person 5****", "*/*/8* male 022**"}
     suppressed = [int(cell) for cell, place in zip(local.cells, local.classes, strict=True) if place < 0]
@@ -128,6 +180,31 @@ def test_five_rows_of_lesson_6() -> None:
     before, after = certainty(cells, partition), certainty(cells, local)
     assert all(after[name] <= before[name] for name in before)
     assert sum(after.values()) < sum(before.values())
+
+
+@settings(deadline=None)
+@given(tables(), MODELS, st.floats(0, 1))
+def test_what_is_left_is_recoded_locally(cells: Cells, models: list[Model], share: float) -> None:
+    """By k-anonymity alone, as long as k rows are left; what was published before stays as it was."""
+    try:
+        found = Search(cells, models, int(share * cells.rows)).best()
+    except InputError:
+        return
+    search = Search(cells, models)
+    fits = fitting(search.rollup.classes(found.node), models)
+    before = at_node(cells, search.rollup, found.node, fits)
+    after = recoded_locally(cells, before, models, "flash", "discernibility")
+    published = before.classes >= 0
+    assert after.classes[published].tolist() == before.classes[published].tolist()
+    assert after.suppressed <= before.suppressed
+    layout = layout_of(cells)
+    assert fitting(after.count(cells, layout), models).all()
+    for cell, place in zip(after.cells.tolist(), after.classes.tolist(), strict=True):
+        if place >= 0:
+            for h, column, span in zip(cells.hierarchies, cells.quasi, after.boxes[place], strict=True):
+                assert span.holds(h, h.values[column[cell]])
+    if models == [KAnonymity(2)]:
+        assert after.suppressed < 2
 
 
 def test_classes_that_overlap_bound_no_presence() -> None:

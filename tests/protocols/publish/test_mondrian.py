@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from protocols.publish.foresight import halving, with_classes, with_cuts
 from protocols.publish.mondrian import Progress, mondrian
 from protocols.publish.openings import Asked, opened
 from protocols.publish.problem import Problem
+from protocols.rules import Rules
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, ProtocolError
 from smc.local import run_local
 from smc.meter import Meter
 from smc.session import Session
-from tests.support.joint_mondrian import Row, classes, keeps
+from tests.support.joint_mondrian import Model, Row, any_rows, classes, close, distinct, entropy, keeps
 
 CLEAR, GMW = Profile("clear"), Profile("gmw")
 
@@ -67,13 +69,58 @@ def test_the_classes_are_those_of_mondrian_on_the_union(case: tuple[Any, ...]) -
     domains, rows, k, against = case
     problem = Problem(domains, 30, k, against)
     shared = all({r[i] for r in rows[0]} & {r[i] for r in rows[1]} for i in range(len(domains)))
-    if not keeps([len(own) for own in rows], k, against) or (all(rows) and not shared):
+    if not keeps(rows, rows, k, against) or (all(rows) and not shared):
         with pytest.raises(InputError, match=r"fewer than k|whose each row is"):
             run(problem, rows)
         return
     cuts, _ = run(problem, rows)
     assert set(final_boxes(domains, cuts)) == classes(domains, rows, k, against)
     assert decode(encode(cuts)) == cuts
+
+
+MODELS: dict[str, tuple[dict[str, Any], Model]] = {
+    "l = 2": ({"l": 2}, distinct(2)),
+    "l = 3": ({"l": 3}, distinct(3)),
+    "t = 0.2": ({"t": 0.2}, close(Fraction("0.2"))),
+    "t = 0.15, ordered": ({"t": 0.15, "distance": "ordered"}, close(Fraction("0.15"), 4)),
+    "l = 2.2, entropy": ({"l": 2.2, "diversity": "entropy"}, entropy(Fraction("2.2"))),
+}
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(), st.sampled_from(sorted(MODELS)), st.data())
+def test_other_models_are_kept_as_well(case: tuple[Any, ...], name: str, data: st.DataObject) -> None:
+    domains, rows, k, against = case
+    fields, model = MODELS[name]
+    if "diversity" in fields:
+        against = "peer"  # of the union it is known to within an error only
+    drawn = st.sampled_from([0, 0, 0, 1, 1, 2, 3])
+    rows = [[(*row, data.draw(drawn)) for row in own] for own in rows]
+    problem = Problem(domains, 30, k, against, (4,), Rules(**fields, against=against))
+    shared = all({r[i] for r in rows[0]} & {r[i] for r in rows[1]} for i in range(len(domains) + 1))
+    if not keeps(rows, rows, k, against, model) or (all(rows) and not shared):
+        with pytest.raises(InputError, match=r"do not keep l|whose each row is"):
+            run(problem, rows)
+        return
+    cuts, _ = run(problem, rows)
+    assert set(final_boxes(domains, cuts)) == classes(domains, rows, k, against, model)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_models_of_the_union_are_decided_by_circuits_for_the_cost_that_was_forecast(name: str) -> None:
+    domains = (7, 5, 4)
+    fields, model = MODELS[name]
+    problem = Problem(domains, 60, 2, "public", (4,), Rules(**fields, against="public"))
+    rows = random_rows((*domains, 4), 60, 4)
+    cuts, meters = run(problem, rows, GMW)
+    found = set(final_boxes(domains, cuts))
+    assert found == classes(domains, rows, 2, "public", model)
+    assert len(found) > 1
+    assert found != classes(domains, rows, 2, "public", any_rows)
+    counted = forecast(lambda engine: with_cuts(engine, problem, cuts), GMW)
+    for party in (0, 1):
+        cost, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
+        assert {**cost, "seconds": 0} == {**said, "seconds": 0}
 
 
 @pytest.mark.parametrize("against", ["public", "peer"])
@@ -145,6 +192,9 @@ def test_rows_that_do_not_fit_are_refused() -> None:
         ({"k": 0}, "from 1 up"),
         ({"k": 4}, "at most 3 rows of a party"),
         ({"domains": ()}, "attribute"),
+        ({"models": Rules(l=2)}, "a column that is published as it is"),
+        ({"models": Rules(l=2, against="public"), "others": (2,)}, "against the same as k"),
+        ({"models": Rules(l=3), "others": (2,)}, "2 classes at most"),
     ):
         with pytest.raises(InputError, match=words):
             Problem(**{"domains": (2,), "max_rows": 3, "k": 2, **case})  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Noise that nobody can draw again: a counter-mode generator with a key from the operating system."""
+"""Randomness that nobody can draw again: a counter-mode generator with a key from the operating system."""
 
 from __future__ import annotations
 

@@ -1,0 +1,205 @@
+"""How near private clusters come to those without noise: the grid, rounds in process, and diffprivlib's k-means.
+
+    python -m benchmarks.clusters [--only D,N,EPSILON] [--out DIRECTORY]              (or: make bench-clusters)
+
+Rows are drawn from k round clusters, of standard deviation 0.1, at uniform places of [-0.8, 0.8]^d, and rounded to
+2,049 values a column. Inertia (the mean squared distance to the nearest centroid, of the rows) is divided by that of
+scikit-learn's k-means without noise; the median is over five tables with two noises each. Noise is drawn by numpy, from
+the law that the circuit has but for 2^-40, and one party holds all rows: what is opened has the law of the protocol.
+The protocol itself runs once for each method, on 100,000 rows of four columns: both parties in this process, joined in
+memory; bytes are those of both directions.
+
+diffprivlib 0.6 sees all rows in one place, with the same epsilon and bounds. SMC_DIFFPRIVLIB names the Python that has
+it; without it its column is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from parties import files
+from parties.bench import machine
+from parties.jobs.release.cluster import Cluster
+from parties.pictures import INK, MUTED, PALETTE, RULE, style, svg
+from parties.tables.schema import Schema
+from protocols.counts import RowCounts
+from protocols.release.centroids import UNIT, cluster_sums
+from protocols.release.clusters import centroids
+from smc.engines import Profile, engine_of
+from smc.local import run_local
+
+PEER = Path(__file__).parent / "peers" / "diffprivlib_kmeans.py"
+VALUES = tuple(map(str, range(2 * UNIT + 1)))
+CLUSTERS = {2: 4, 4: 5, 8: 5}  # by columns
+ROWS, EPSILONS = (1_000, 10_000, 100_000), (0.1, 1.0)
+TABLES, NOISES = 5, 2
+METHODS = ("grid", "in-process")
+COLOURS = {"grid": PALETTE[2], "in-process": PALETTE[1], "diffprivlib": PALETTE[6]}
+Row = dict[str, Any]
+
+
+def table(rows: int, columns: int, seed: int) -> Any:
+    """Rows in clusters, int64[rows, columns] from -UNIT to UNIT."""
+    draw = np.random.default_rng(seed)
+    places = draw.uniform(-0.8, 0.8, (CLUSTERS[columns], columns))
+    points = places[draw.integers(0, len(places), rows)] + draw.normal(0, 0.1, (rows, columns))
+    return np.rint(np.clip(points, -1, 1) * UNIT).astype(np.int64)
+
+
+def task_of(method: str, rows: int, columns: int, epsilon: float) -> Cluster:
+    """The job that two parties would agree on; columns whose numbers are those of the fixed point."""
+    names = [f"x{i}" for i in range(columns)]
+    asked = {
+        "columns": names, "bounds": [f"0:{2 * UNIT}"] * columns, "k": CLUSTERS[columns],
+        "method": method, "epsilon": epsilon, "max_rows": rows,
+    }  # fmt: skip
+    return Cluster.canonical(Cluster.Settings.model_validate(asked), Schema(dict.fromkeys(names, VALUES)))
+
+
+def own(task: Cluster, points: Any) -> Any:
+    """What a party with these rows brings."""
+    indices, sizes = points + UNIT, [len(VALUES)] * points.shape[1]
+    return task.own_numbers(RowCounts(sizes[1:], sizes[0], indices[:, :-1], indices[:, -1]))
+
+
+def simulated(task: Cluster, points: Any, seed: int) -> list[int]:
+    """What is opened, in one place."""
+    draw, numbers, opened = np.random.default_rng(seed), own(task, points), ()
+    for part in task.rounds:
+        assert part.noise is not None
+        if not task.on_grid:
+            places = centroids(task.k, len(task.axes), task.split(opened), task.least)
+            sums = cluster_sums(numbers[:, :-1], numbers[:, -1], places).reshape(-1)
+        chance = -np.expm1(-1 / float(part.noise.scale))
+        noise = draw.geometric(chance, part.numbers) - draw.geometric(chance, part.numbers)
+        opened = (*opened, *((numbers if task.on_grid else sums) + noise).tolist())
+    return list(opened)
+
+
+def inertia(points: Any, places: Any) -> float:
+    """The mean squared distance to the nearest centroid."""
+    rows = points / UNIT
+    apart = (rows**2).sum(axis=1)[:, None] - 2 * rows @ places.T + (places**2).sum(axis=1)
+    return float(apart.min(axis=1).mean())
+
+
+def found(task: Cluster, opened: list[int]) -> Any:
+    """The centroids in [-1, 1]^d."""
+    return np.array([one["centroid"] for one in task.document(opened)["clusters"]]) / UNIT - 1
+
+
+def peers(points: Any, clusters: int, epsilon: float, seeds: list[int]) -> list[Any]:
+    """The centroids that diffprivlib finds; nothing if it is not there."""
+    if (python := os.environ.get("SMC_DIFFPRIVLIB")) is None:
+        return []
+    with tempfile.TemporaryDirectory() as directory:
+        np.save(Path(directory) / "rows.npy", points / UNIT)
+        command = [python, str(PEER), f"{directory}/rows.npy", str(clusters), str(epsilon), *map(str, seeds)]
+        told = subprocess.run(command, check=True, capture_output=True, env={"PATH": os.environ["PATH"]}).stdout
+    return [np.array(one) for one in json.loads(told)]
+
+
+def compared(rows: int, columns: int, epsilon: float) -> Row:
+    """One size of table and one epsilon."""
+    from sklearn.cluster import KMeans
+
+    ratios: dict[str, list[float]] = {}
+    for seed in range(TABLES):
+        points, noises = table(rows, columns, seed), [NOISES * seed + i for i in range(NOISES)]
+        best = inertia(points, KMeans(CLUSTERS[columns], n_init=10, random_state=0).fit(points / UNIT).cluster_centers_)
+        for method in METHODS:
+            task = task_of(method, rows, columns, epsilon)
+            for noise in noises:
+                ratio = inertia(points, found(task, simulated(task, points, noise))) / best
+                ratios.setdefault(method, []).append(ratio)
+        for places in peers(points, CLUSTERS[columns], epsilon, noises):
+            ratios.setdefault("diffprivlib", []).append(inertia(points, places) / best)
+    medians = {name: round(statistics.median(values), 3) for name, values in ratios.items()}
+    return {"columns": columns, "clusters": CLUSTERS[columns], "rows": rows, "epsilon": epsilon, **medians}
+
+
+def protocol(method: str, profile: Profile) -> Row:
+    """The protocol on half of 100,000 rows each."""
+    points = table(100_000, 4, 0)
+    task = task_of(method, len(points) // 2, 4, 1.0)
+    meters: dict[int, Any] = {}
+
+    def party(session: Any) -> list[int]:
+        meters[session.party] = session.meter
+        mine = own(task, points[session.party :: 2])
+        return task.run(engine_of(session, profile), mine, None, lambda step: None)
+
+    start = time.perf_counter()
+    one, other = run_local(party)
+    seconds = time.perf_counter() - start
+    assert one == other
+    cost = meters[0].total
+    return {
+        "method": method, "profile": str(profile), "numbers": len(one), "seconds": round(seconds, 1),
+        "bytes": cost.bytes_sent + cost.bytes_received, "and_gates": cost.and_gates, "rounds": cost.rounds,
+        "inertia": round(inertia(points, found(task, one)), 4),
+    }  # fmt: skip
+
+
+def picture(document: Mapping[str, Any]) -> str:
+    """Inertia against rows, a panel for each number of columns."""
+    from matplotlib.figure import Figure
+
+    with style({"font.family": "DejaVu Sans", "font.size": 9}):
+        figure = Figure(figsize=(9, 3.6), layout="constrained")
+        panels = figure.subplots(1, len(CLUSTERS), sharey=True)
+        for axes, (columns, clusters) in zip(panels, CLUSTERS.items(), strict=True):
+            lines = [one for one in document["inertia"] if one["columns"] == columns]
+            for name, color in COLOURS.items():
+                for epsilon, dashes in zip(EPSILONS, ("--", "-"), strict=True):
+                    shown = [one for one in lines if one["epsilon"] == epsilon and name in one]
+                    rows, ratios = [one["rows"] for one in shown], [one[name] for one in shown]
+                    axes.plot(rows, ratios, dashes, marker="o", color=color, label=f"{name}, epsilon {epsilon:g}")
+            axes.set(xscale="log", yscale="log", title=f"{columns} columns, {clusters} clusters", xlabel="rows")
+            axes.axhline(1, color=INK, linewidth=0.8)
+            axes.grid(color=RULE, linewidth=0.5, alpha=0.5)
+            axes.tick_params(which="both", labelcolor=MUTED, color=RULE)
+        panels[0].set_ylabel("inertia, 1 = without noise")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
+        return svg(figure, Title="Clusters with noise")
+
+
+def cases(only: str | None) -> Iterator[tuple[int, int, float]]:
+    """Columns, rows, epsilon."""
+    for columns, rows, epsilon in product(CLUSTERS, ROWS, EPSILONS):
+        if only in (None, f"{columns},{rows},{epsilon:g}"):
+            yield columns, rows, epsilon
+
+
+@click.command()
+@click.option("--only", help="One case: columns,rows,epsilon.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Where to write clusters.json and .svg.")
+def main(only: str | None, out: Path | None) -> None:
+    """Measure, and print as JSON."""
+    document: Row = {"machine": machine.facts(), "inertia": [], "protocol": []}
+    for columns, rows, epsilon in cases(only):
+        document["inertia"].append(compared(rows, columns, epsilon))
+        click.echo(json.dumps(document["inertia"][-1]))
+    for method in METHODS if only is None else ():
+        for profile in (Profile("yao"), Profile("gmw", "ferret", form="size")):
+            document["protocol"].append(protocol(method, profile))
+            click.echo(json.dumps(document["protocol"][-1]))
+    if out is not None:
+        files.write_text(out / "clusters.json", json.dumps(document, indent=1) + "\n")
+        files.write_text(out / "clusters.svg", picture(document))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""What `smc publish` does is put on record in the party's audit log, if the command is given the party's file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from parties.commands.options import FILE
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.node.settings import NodeFile
+    from parties.sources import PlaceSettings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_CONFIG = click.option("--config", "config_file", type=FILE, help="party.toml: put this on record in its audit log.")
+_PURPOSE = click.option("--purpose", help="What for, for the record; with --config.")
+
+
+def log_options(command: Command) -> Command:
+    """Add --config and --purpose."""
+    return _CONFIG(_PURPOSE(command))
+
+
+class PublicationLog:
+    """Where a command's entry goes; nowhere without party.toml."""
+
+    def __init__(self, append: Callable[[dict[str, Any]], None], name: Callable[[PlaceSettings], str]) -> None:
+        self._append = append
+        self._name = name
+
+    def published(
+        self,
+        where: PlaceSettings | str,
+        columns: Iterable[str] = (),
+        kept: Iterable[str] = (),
+        out: Path | str | None = None,
+    ) -> None:
+        """Put on record that these columns of a table (or of the one of this name) were written, and what was kept.
+
+        `out`: the file, whose digest is kept, or the name of a table of the same database.
+        """
+        entry: dict[str, Any] = {"table": where if isinstance(where, str) else self._name(where)}
+        entry |= {"columns": list(columns), "protection": list(kept)}
+        if isinstance(out, str):
+            entry["into"] = out
+        elif out is not None:
+            with out.open("rb") as stream:
+                entry["digest"] = hashlib.file_digest(stream, "sha256").hexdigest()
+        self._append(entry)
+
+
+@contextmanager
+def recording(config_file: Path | None, what: str, purpose: str | None, table: str = "") -> Iterator[PublicationLog]:
+    """The log for one command, which can be written to when this begins. The node may be running.
+
+    `InputError` if party.toml or its log cannot be used, or if it has no table of the name `table`.
+    """
+    if config_file is None:
+        if purpose is not None:
+            raise InputError("--purpose is for the record: give --config party.toml, too")
+        yield PublicationLog(lambda _: None, lambda _: "")
+        return
+    from parties.identity import load_identity
+    from parties.node.settings import load
+    from parties.records import AuditLog, database
+    from parties.settings import required
+    from parties.text import did_you_mean, quoted
+
+    file = load(config_file)
+    if table and table not in file.tables:
+        raise InputError(f"{config_file}: there is no table {quoted(table)}{did_you_mean(table, file.tables)}")
+    link = file.link
+    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+    place = file.node.state / database.FILE_NAME
+    with database.usable(place), closing(database.connect(place)) as connection:
+        log = AuditLog(connection, identity)
+        log.head()
+
+        def append(fields: dict[str, Any]) -> None:
+            with connection:
+                log.append("published", None, {"what": what, "purpose": purpose or "", **fields})
+
+        yield PublicationLog(append, lambda where: _name(file, where))
+
+
+def _name(file: NodeFile, where: PlaceSettings) -> str:
+    """A table by its name in party.toml; of a table that is not there, where it is."""
+    for name, table in file.tables.items():
+        if (_place(table.source), table.table) == (_place(where.source), where.table):
+            return name
+    return where.label
+
+
+def _place(source: str) -> str:
+    return source if "://" in source else str(Path(source).resolve())

@@ -1,0 +1,49 @@
+"""`smc publish open`: read a table that two parties have sealed to one's own key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE, json_option
+from parties.identity import load_key
+from smc.errors import InputError
+
+
+@click.command("open", epilog="Example:  smc publish open from-a.json from-b.json --key analyst.key --out table.csv")
+@click.argument("sealed_files", metavar="FILE...", type=FILE, nargs=-1, required=True)
+@click.option("--key", type=FILE, required=True, help="Your own key, for your eyes only (mode 0600).")
+@click.option("--out", type=FILE, required=True, help="The table, CSV.")
+@json_option
+def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, as_json: bool) -> None:
+    """Read a table that smc publish joint-table --to has sealed to your certificate.
+
+    One party's file is enough. Ask both for theirs: they must be the same, and then neither party has changed it alone.
+    """
+    from parties.publish import sealed
+    from parties.publish.table_text import HIDDEN, as_csv, spelled
+
+    files.check_outputs({"--out": out}, [*sealed_files, key])
+    own = load_key(key)
+    first, *others = [sealed.load(path) for path in sealed_files]
+    for path, other in zip(sealed_files[1:], others, strict=True):
+        if other.job != first.job:
+            raise InputError(f"{sealed_files[0]} and {path} are not of one job")
+        if other != first:
+            raise InputError(f"{sealed_files[0]} and {path} are of one job, but not the same: one was changed")
+    opened = sealed.open_table(sealed_files[0], first, own)
+    units, mask = first.units, first.mask
+    texts = [
+        [HIDDEN if over else spelled(int(x) * units.factor, units.digits) for x, over in zip(line, hidden, strict=True)]
+        for line, hidden in zip(opened.values, mask, strict=True)
+    ]
+    files.write_text(out, as_csv(first.by, first.columns, first.rows, texts))
+    about = first.model_dump(include={"job", "by", "across", "sum", "threshold", "against", "zeros"})
+    about |= {"cells": mask.size, "hidden": int(mask.sum())}
+    if as_json:
+        console.print_json(about)
+    else:
+        console.out.print("\n".join(f"{name:28}{value}" for name, value in about.items() if value is not None))
+    console.err.print(f"written: {out}")

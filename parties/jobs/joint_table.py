@@ -1,0 +1,277 @@
+"""A table of counts or sums over two parties' rows as a kind of job: small cells hidden, the others noisy or sealed.
+
+Neither party ever sees a number without noise. Which cells are small is decided in secret and opened; which others must
+be hidden, too, follows from that (`parties.publish.patterns`). The numbers leave with noise, or as shares that are
+sealed to the key of a third party: then both have one and the same file, which neither can read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.canonical import job_digest
+from parties.jobs import analyst
+from parties.jobs.joint_table_layout import NAME, Layout, Numbers
+from parties.jobs.joint_table_result import noisy_cells, sealed_head, text
+from parties.jobs.joint_table_settings import JointTableExtra, JointTableSettings
+from parties.jobs.kind import Document, KindSettings, Means, Opened, Spending, State, Step, Told
+from parties.jobs.release import reading
+from parties.jobs.tabular import BySchema
+from parties.settings import required
+from parties.tables.schema import Schema
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.counting import Program
+    from smc.engines import Engine
+
+
+class JointTable(BySchema):
+    """Make one table, of counts or sums with totals, of the rows of both parties. Cells of few rows are hidden.
+
+    Other cells are hidden too, so that totals do not tell. With --to the numbers are sealed to a third party's
+    certificate, who reads them with smc publish open; with --epsilon both learn them with noise.
+    """
+
+    name = NAME
+    title = "Joint table"
+    Settings = JointTableSettings
+    Extra = JointTableExtra
+    example = "--data mine.csv --schema schema.toml --by county --across benefit --to analyst.crt --config party.toml"
+    estimate_example = "--schema schema.toml --by county --across benefit --epsilon 1 "
+    noun = "table"
+    afterwards = "A sealed table is opened with smc publish open."
+    settings: JointTableSettings
+
+    # How a task comes about.
+
+    @classmethod
+    def planned(cls, settings: Any) -> JointTable:
+        """See `Kind.planned`: the analyst's certificate is a file, too."""
+        if settings.to is not None:
+            settings = settings.model_copy(update={"to": None, "analyst": analyst.in_file(settings.to)})
+        return super().planned(settings)
+
+    @classmethod
+    def alone(cls, settings: KindSettings, party: int) -> tuple[JointTable, Any, list[str]]:
+        """See `Kind.alone`: the rows are a file too."""
+        task = cls.planned(settings)
+        if party == 0 and (lacking := task.lacking()):
+            raise InputError(lacking)
+        if task.layout.noise is None and task.settings.out is None:
+            raise InputError("--out is missing: the sealed table is a file, to be given to who can open it")
+        counts, _ = task.rows_in_file(task.schema, task.layout.target)
+        remarks = ["no budget is kept by this command: what it spends is yours to add up; a node keeps a budget"]
+        return task, task.layout.own_numbers(counts), remarks if task.layout.noise is not None else []
+
+    @classmethod
+    def canonical(cls, settings: JointTableSettings, schema: Schema) -> JointTable:
+        """The task of these settings, by a schema with more columns perhaps. `InputError` names what is wrong."""
+        named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
+        given = {key: column for key, column in named.items() if column is not None}
+        for key, column in given.items():
+            if column not in schema.attributes:
+                hint = did_you_mean(column, schema.attributes)
+                raise InputError(f"{key}: {quoted(column)} is not an attribute of the schema{hint}")
+            if key != "sum" and len(schema.attributes[column]) < 2:
+                raise InputError(f"{key}: {quoted(column)} has one value only: leave it out")
+        if len(set(given.values())) < len(given):
+            raise InputError("a column can be used once: by, across, or sum")
+        if (settings.analyst is None) == (settings.epsilon is None):
+            raise InputError(
+                "give epsilon, and both learn the numbers with noise, or the certificate that they are sealed to "
+                "(--to, analyst in a job): without either there is no table, with both there would be two"
+            )
+        if settings.analyst is not None:
+            settings = settings.model_copy(update={"analyst": analyst.canonical_text(settings.analyst)})
+        task = cls(settings, Schema(schema.only(list(given.values())).attributes))
+        task.layout.check()
+        return task
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What is counted."""
+        return Layout(self.settings, self.schema)
+
+    # What is said of it.
+
+    @property
+    def subject(self) -> str:
+        """See `Kind.subject`."""
+        return self.layout.axes[-1]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Kind.columns`."""
+        return tuple(self.schema.attributes)
+
+    @property
+    def question(self) -> str:
+        """See `Kind.question`."""
+        what = "rows" if self.settings.summed is None else f"the sum of {self.settings.summed}"
+        few = f"cells of fewer than {self.settings.threshold:,} rows hidden"
+        return f"a table of {what} by {listed(self.layout.axes)}, {few}"
+
+    def parameters(self) -> dict[str, Any]:
+        """See `Kind.parameters`: the analyst by name and fingerprint."""
+        found = super().parameters()
+        return {**found, "analyst": None if found["analyst"] is None else analyst.told(found["analyst"])}
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        s = self.settings
+        each = "we or the peer have" if s.against == "peer" else "we and the peer together have"
+        few = f"fewer than {s.threshold:,} rows" if s.zeros == "hidden" else f"1 to {s.threshold - 1:,} rows"
+        empty = "" if s.zeros == "hidden" else ", and which are empty"
+        found = [f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that."]
+        if s.analyst is not None:
+            found.append(
+                f"Neither of us learns a number. Only who has the key of {analyst.told(s.analyst)} can read the other "
+                "cells, as they are."
+            )
+        else:
+            found.append(
+                f"We and {peer} both learn the numbers of the other cells, with noise that neither knows: one row "
+                f"changes the chance of any numbers by a factor of at most e^{s.epsilon:g}."
+            )
+        if s.against == "public":
+            found.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
+        bound = f"that they are at most {s.max_rows:,}"
+        return [
+            *found,
+            f"{peer} learns nothing else of our rows, only {bound}.",
+            f"We learn nothing else of {peer}'s rows, only {bound}.",
+        ]
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        shown = 0 if state is None else state["hidden"].count("0")
+        return {
+            "whether a cell is small": 0 if state is None else self.layout.problem.cells,
+            "whether a cell is empty": 0
+            if state is None or self.settings.zeros == "hidden"
+            else self.layout.problem.cells,
+            "masked number" if self.layout.noise is None else "number with noise": shown,
+        }
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Kind.spends`."""
+        return () if self.layout.noise is None else (self.layout.noise.spending,)
+
+    def lacking(self) -> str:
+        """What party 0 lacks to find the cells to hide, a sentence; nothing if it has it."""
+        if find_spec("scipy") is not None:
+            return ""
+        return "party 0 finds the cells to hide, which takes a solver: pip install 'smc[tables]'"
+
+    def misfit(self, means: Means) -> str | None:
+        """See `Kind.misfit`."""
+        return super().misfit(means) or (self.lacking() if means.party == 0 else "") or None
+
+    # What it costs.
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`: no cell is hidden."""
+        return self._program(0)
+
+    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+        """See `Kind.counted`: exactly, for a number of hidden cells."""
+        if extra.hidden >= self.layout.problem.cells:
+            raise InputError(
+                f"--hidden: the table has {self.layout.problem.cells} cells, totals too; some must be left"
+            )
+        words = f"a table with {extra.hidden} hidden cells" if extra.hidden else self.assumed
+        return self._program(extra.hidden), f"for {words}"
+
+    def _program(self, hidden: int) -> Program:
+        from protocols.publish.small_cells import cell_states, chosen
+
+        mask = np.arange(self.layout.problem.cells) < hidden
+        own = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
+
+        def program(engine: Engine) -> object:
+            states = cell_states(engine, self.layout.problem, own[0])
+            chosen(engine, states, mask if engine.party == 0 else None)
+            return self._leave(engine, own[1], mask)
+
+        return program
+
+    @property
+    def assumed(self) -> str:
+        """See `Kind.assumed`."""
+        return "a table of which no cell is hidden; others cost less"
+
+    # How it is run.
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """See `Kind.open`."""
+        with means.counts(self.layout.target, self.columns, self.settings.max_rows) as source:
+            own = self.layout.own_numbers(source)
+            yield Opened(own, reading.fingerprint(source.fingerprint, own))
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`; `data` are this party's numbers."""
+        from parties.publish.patterns import hide_by_pattern
+        from protocols.publish.small_cells import ENOUGH, cell_states, chosen
+
+        told(Step(0, self.layout.problem.cells, start, "finding small cells"))
+        states = cell_states(engine, self.layout.problem, data[0])
+        if states[-1] != ENOUGH:
+            raise InputError(f"there are fewer than {self.settings.threshold:,} rows: nothing can be published")
+        found = None
+        if engine.party == 0:
+            shown = self.settings.zeros == "shown"
+            found = hide_by_pattern(states.reshape(self.layout.shape), self.settings.threshold, shown).reshape(-1)
+        hidden = chosen(engine, states, found)
+        if hidden.all():
+            raise InputError("every cell would be hidden: nothing can be published; take coarser columns")
+        return self._leave(engine, data[1], hidden)
+
+    def _leave(self, engine: Engine, own: Numbers, hidden: NDArray[np.bool_]) -> State:
+        """The numbers of the cells that are not hidden, with noise or sealed, and which those are."""
+        state: dict[str, Any] = {"hidden": "".join(map(str, hidden.astype(int)))}
+        if self.layout.noise is not None:
+            from protocols.release.numbers import noisy_sums
+
+            law = self.layout.noise.law(self.layout.problem.cells)
+            return {**state, "numbers": noisy_sums(engine, own[~hidden], self.layout.width, law).tolist()}
+        from parties.publish import sealed, sealing
+        from protocols.publish.small_cells import masked_sums
+
+        masked, mine = masked_sums(engine, own[~hidden], self.layout.width)
+        state["masked"] = sealed.packed(masked).hex()
+        key = analyst.public_key(analyst.certificate(required(self.settings.analyst, f"{self.name}.analyst")))
+        seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()
+        share = sealed.sealed_share(self._head(state), key, engine.party, mine, seed)
+        with engine.session.phase("sealed shares"):
+            engine.session.send("sealed", np.frombuffer(share, dtype=np.uint8))
+            theirs = engine.session.receive("sealed", np.uint8, (len(share),)).tobytes()
+        pair = (share, theirs) if engine.party == 0 else (theirs, share)
+        return {**state, "shares": [one.hex() for one in pair]}
+
+    def _head(self, state: State) -> Document:
+        """A sealed table but for its shares."""
+        return sealed_head(self.layout, state, job_digest(self.specification()))
+
+    # What it brings.
+
+    def document(self, state: State) -> Document:
+        """See `Kind.document`."""
+        if self.layout.noise is None:
+            return {**self._head(state), "shares": state["shares"]}
+        return noisy_cells(self.layout, state, self.layout.noise)
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        return text(document)

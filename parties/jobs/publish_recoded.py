@@ -1,0 +1,206 @@
+"""What kinds of jobs have in common that find one recoding of both parties' rows: columns, rules, own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import Field
+
+from parties.jobs.kind import Document, KindSettings, Means, Opened
+from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
+from parties.jobs.tabular import BySchema
+from parties.settings import LocalPath, required
+from parties.tables.schema import Schema
+from parties.text import did_you_mean, listed, quoted
+from smc import recipes
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Indices, Rows
+    from protocols.publish.problem import Problem
+
+Own = TypeVar("Own", bound="Recoded")
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+
+
+class RecodedSettings(KindSettings):
+    """What both ways to recode are told."""
+
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+    recode: Columns | None = public(
+        None, "Recoded", "The columns by which somebody could be found, with commas between them"
+    )
+    keep: Columns | None = public(None, "Kept", "The columns that are published as they are", none="none")
+    sensitive: Name | None = public(
+        None, "Sensitive", "The column that l and t are about; published as it is", none="none"
+    )
+    k: Annotated[int, Field(strict=True, ge=1, le=2**32)] | None = public(
+        None, "k", "No class of rows that look alike has fewer rows (k-anonymity)"
+    )
+    l: Annotated[float, Field(strict=True, ge=1, le=2**32, allow_inf_nan=False)] = public(  # noqa: E741
+        1.0, "l", "No class has fewer values of the sensitive column (l-diversity)"
+    )
+    diversity: Literal["distinct", "entropy"] = public(
+        "distinct", "Diversity", "With l: how values are counted; entropy by how often each occurs"
+    )
+    t: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
+        1.0, "t", "In no class the sensitive values differ from those of all rows by more (t-closeness)"
+    )
+    distance: Literal["variational", "ordered"] = public(
+        "variational", "Distance", "With t: how distributions differ; ordered is for values in order (earth mover's)"
+    )
+    against: Literal["peer", "public"] = public(
+        "peer", "Against", "Whether k, l and t hold for each party's own rows in a class or only for those of both"
+    )
+    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
+        MAX_ROWS, "Row bound", "Public bound: no party has more rows"
+    )
+    engine: BooleanEngine = public("gmw", "Engine", "How it is computed; auto measures the link and chooses")
+    ot: recipes.Kind = public(
+        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret has the least traffic for many gates"
+    )
+    out: LocalPath | None = output("Write the recoding, for smc publish apply.")
+
+
+class Recoded(BySchema):
+    """One recoding of both parties' rows. Its columns: those that are recoded, those kept, the sensitive one."""
+
+    noun = "recoding"
+    afterwards = "Each party recodes its own rows with smc publish apply --recoding."
+    phases = True
+    settings: RecodedSettings
+
+    # How a task comes about.
+
+    @classmethod
+    def ordered(cls, settings: Any, schema: Schema) -> tuple[Any, Schema]:
+        """The settings with their columns in the schema's order, and its part for them. `InputError`: what is wrong."""
+        recode, keep = required(settings.recode, f"{cls.name}.recode"), settings.keep or ()
+        sensitive = () if settings.sensitive is None else (settings.sensitive,)
+        for key, names in (("recode", recode), ("keep", keep), ("sensitive", sensitive)):
+            for name in names:
+                if name not in schema.attributes:
+                    hint = did_you_mean(name, schema.attributes)
+                    raise InputError(f"{key}: {quoted(name)} is not an attribute of the schema{hint}")
+            if len(set(names)) < len(names):
+                raise InputError(f"{key}: name each column once, not {listed(names)}")
+        for key, names in (("keep", keep), ("sensitive", sensitive)):
+            if both := [name for name in names if name in recode]:
+                raise InputError(f"{key}: {quoted(both[0])} is recoded; it cannot be published as it is, too")
+        if sensitive and sensitive[0] in keep:
+            raise InputError(
+                f"keep: {quoted(sensitive[0])} is published as it is because it is sensitive: name it once"
+            )
+        if settings.k is None:
+            raise InputError("k: is missing: give the fewest rows of a class, 10 for example")
+        if (settings.l > 1 or settings.t < 1) != bool(sensitive):
+            raise InputError(
+                f"sensitive: {quoted(sensitive[0])} needs l or t, which are about it; or keep it"
+                if sensitive
+                else "sensitive: is missing: name the column that l and t are about"
+            )
+        used = Schema(schema.only([*recode, *keep, *sensitive]).attributes)
+        columns = {
+            "recode": tuple(name for name in used.attributes if name in recode),
+            "keep": tuple(name for name in used.attributes if name in keep) or None,
+        }
+        return settings.model_copy(update=columns), used
+
+    @classmethod
+    def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
+        """See `Kind.alone`: the rows are a file too."""
+        task = cls.planned(settings)
+        ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
+        counts, ignored = task.rows_in_file(ordered, task.columns[-1])
+        remarks = [f"not published: {listed(ignored)}"] if ignored else []
+        return task, task.own_rows(counts), remarks
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The protocol's view of columns and rules."""
+        from protocols.publish.problem import Problem
+        from protocols.rules import Rules
+
+        settings = self.settings
+        assert settings.recode is not None
+        assert settings.k is not None
+        models = Rules(l=settings.l, diversity=settings.diversity, t=settings.t, distance=settings.distance)
+        if models.any:
+            models = replace(models, against=settings.against)
+        sizes = {name: len(values) for name, values in self.schema.attributes.items()}
+        return Problem(
+            domains=tuple(sizes[name] for name in settings.recode),
+            max_rows=settings.max_rows,
+            k=settings.k,
+            against=settings.against,
+            others=tuple(sizes[name] for name in self.columns[len(settings.recode) :]),
+            models=models,
+        )
+
+    # What is said of it.
+
+    @property
+    def question(self) -> str:
+        """See `Kind.question`."""
+        return (
+            f"one recoding of {listed(self.settings.recode or ())}, by which each party publishes its own rows "
+            f"({', '.join(self.models_in_words)})"
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Kind.columns`: those that are recoded, those that are kept, the sensitive one."""
+        sensitive = () if self.settings.sensitive is None else (self.settings.sensitive,)
+        return (*(self.settings.recode or ()), *(self.settings.keep or ()), *sensitive)
+
+    @property
+    def models(self) -> list[Document]:
+        """The models, as a plan has them."""
+        settings = self.settings
+        found: list[Document] = [{"model": "k-anonymity", "k": settings.k}]
+        if settings.l > 1:
+            exact = settings.diversity == "distinct"
+            name = "l-diversity" if exact else "entropy-l-diversity"
+            found.append({"model": name, "column": settings.sensitive, "l": int(settings.l) if exact else settings.l})
+        if settings.t < 1:
+            about = {"column": settings.sensitive, "t": settings.t, "distance": settings.distance}
+            found.append({"model": "t-closeness", **about})
+        return found
+
+    @property
+    def models_in_words(self) -> list[str]:
+        """The models in words."""
+        from parties.publish.settings import ModelPlan
+        from parties.settings import validated
+
+        return [validated(ModelPlan, model).made().words for model in self.models]
+
+    def promises(self, peer: str) -> list[str]:
+        """What the rules keep from whom, a sentence each."""
+        against = self.settings.against
+        whose = f"of {peer} or of us alone, unless none" if against == "peer" else "of both parties together"
+        found = [f"No class has fewer than {self.settings.k:,} rows {whose}."]
+        for words in self.models_in_words[1:]:
+            found.append(f"Every class has {words}, for the rows {whose}.")
+        if against == "public":
+            found.append("Who has rows in a class can subtract them: of the other's rows alone nothing is promised.")
+        return found
+
+    # How it is run.
+
+    def own_rows(self, source: Rows) -> Indices:
+        """What the protocol takes of this party: the distinct rows, and how often each occurs."""
+        return source.distinct()
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """See `Kind.open`."""
+        with means.counts(self.columns[-1], self.columns, self.settings.max_rows) as source:
+            yield Opened(self.own_rows(source), source.fingerprint)

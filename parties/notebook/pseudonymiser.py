@@ -1,0 +1,143 @@
+"""Pseudonyms in frames, as scikit-learn knows transformers: identifiers go in, what only the keys open comes out.
+
+Pseudonymiser({"patient": "deterministic"}, master="master.key", keys="keys.db").fit_transform(frame)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+try:
+    from sklearn.base import BaseEstimator, TransformerMixin
+except ImportError:
+    raise ImportError("parties.notebook needs scikit-learn: pip install 'smc[notebook]'") from None
+
+from parties.publish import pseudonyms
+from parties.publish.ciphers import Mode
+from parties.publish.keyring import opened, read_master, user
+from parties.publish.settings import PublishPlan
+from parties.settings import validated
+from parties.tables import categories
+from parties.tables.delimited import MISSING
+from parties.text import quoted
+from smc.errors import InputError
+
+PLACE = "the frame"
+
+
+class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Writes pseudonyms for identifiers, under keys that `smc publish keys` made.
+
+    Parameters. `columns`: "deterministic" (equal values, equal pseudonyms) or "randomised", by column. `master` and
+    `keys`: the files of the master key and of the keys that it wraps. `names`: what a column's key is called, if not
+    as the column; columns of one key can be joined. `subject`: the column that tells whom a row is about, if subjects
+    shall be forgotten one by one. `drop`: columns that do not come out; all others do.
+
+    There is nothing to learn; `fit` warns of deterministic columns of few values. Rows keep their order.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Mode],
+        *,
+        master: str | Path,
+        keys: str | Path,
+        names: Mapping[str, str] | None = None,
+        subject: str | None = None,
+        drop: Sequence[str] = (),
+    ) -> None:
+        self.columns = columns
+        self.master = master
+        self.keys = keys
+        self.names = names
+        self.subject = subject
+        self.drop = drop
+
+    def fit(self, X: Any, y: Any = None) -> Pseudonymiser:
+        """Check a frame's columns and the keys; nothing is kept. `InputError` if they do not fit."""
+        frame = _frame(X)
+        with self._opened() as ring:
+            made = pseudonyms.Pseudonyms(self._plan(), ring)
+            texts = dict(zip(made.needed, _texts(frame, made.needed), strict=True))
+            for name in made.countable:
+                counts = Counter(text for text in texts[name].to_pylist() if text != MISSING)
+                most = max(counts.values(), default=0)
+                for warning in pseudonyms.few(name, len(counts), counts.total(), most):
+                    warnings.warn(warning, stacklevel=2)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The frame with pseudonyms, of the same kind (pandas, Polars, Arrow); missing values stay missing.
+
+        New keys are kept. `InputError` if a row is about nobody, or if the keys do not fit.
+        """
+        frame = _frame(X)
+        with self._opened() as ring:
+            made = pseudonyms.Pseudonyms(self._plan(), ring)
+            found = made.of(_texts(frame, made.needed), PLACE)
+            ring.commit()
+        return _replaced(frame, found, self.drop)
+
+    def restore(self, X: Any, purpose: str) -> Any:
+        """The values that a frame's pseudonyms stand for; that it was done, and why, is on record with the keys.
+
+        Cells of forgotten subjects are missing. `InputError` if a cell is no pseudonym of its column's key.
+        """
+        if not purpose.strip():
+            raise InputError("purpose: say why; it is put on record")
+        frame, keys = _frame(X), {name: (self.names or {}).get(name, name) for name in self.columns}
+        with self._opened() as ring:
+            found = {}
+            for name, column in zip(keys, _texts(frame, list(keys)), strict=True):
+                where = f"{PLACE}, column {quoted(name)}"
+                found[name], _ = pseudonyms.restored(ring.versions(keys[name]), column, ring, where)
+            fields = {"source": PLACE, "columns": keys, "rows": len(frame), "purpose": purpose, "by": user()}
+            ring.record("pseudonyms restored", **fields)
+            ring.commit()
+        return _replaced(frame, found, ())
+
+    def _opened(self) -> Any:
+        return opened(Path(self.keys), read_master(Path(self.master)))
+
+    def _plan(self) -> PublishPlan:
+        """The parameters as a plan."""
+        names = self.names or {}
+        columns = {
+            name: {"role": "identifier", "pseudonym": mode} | ({"key": names[name]} if name in names else {})
+            for name, mode in self.columns.items()
+        }
+        return validated(PublishPlan, {"source": PLACE, "columns": columns, "subject": self.subject})
+
+
+def _frame(X: Any) -> categories.Frame:
+    found = categories.frame(X)
+    if found is None:
+        raise InputError(f"a {type(X).__name__} is no data frame: columns need names")
+    return found
+
+
+def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArray]:
+    """Columns as text, spelled as a CSV file would."""
+    needed = list(dict.fromkeys(names))
+    columns = {
+        column.name: pa.chunked_array([pa.array([categories.spell(cell) for cell in column.cells], pa.string())])
+        for column in categories.frame_columns(categories.select(frame, needed), needed, needed)
+    }
+    return [columns[name] for name in names]
+
+
+def _replaced(frame: categories.Frame, found: Mapping[str, pa.Array], drop: Sequence[str]) -> Any:
+    """The frame with other columns in the place of some."""
+    columns = [
+        nw.new_series(name, column.to_pylist(), nw.String(), backend=frame.implementation)
+        for name, column in found.items()
+    ]
+    kept = nw.maybe_reset_index(frame[[name for name in frame.columns if name not in drop]])
+    return kept.with_columns(*columns).to_native()

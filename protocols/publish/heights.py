@@ -1,0 +1,200 @@
+"""The lattice of public hierarchies, and the search on its heights: what joint full-domain generalisation opens.
+
+A node says the level of every attribute, its height is the sum. If some node of a height will do, so will some node of
+every greater one: binary search finds the least such height. Which height is asked next, and which nodes stand there in
+which order, follow from what is public and from the answers so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise, product
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from protocols.counts import Indices
+from smc.errors import InputError, ProtocolError
+from smc.primitives import bits as bitpack
+from smc.primitives.bits import BitMatrix
+
+Node: TypeAlias = tuple[int, ...]
+Groups: TypeAlias = tuple[tuple[int, ...], ...]  # level by level: of each value, the number of its group
+
+MOST_NODES = 1 << 16  # of a lattice whose nodes are listed
+KINDS = ("whether the rows may be published", "whether a height will do", "levels", "whether a class is published")
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """`hierarchies` are the groups of every attribute; nodes with more than `most` possible classes are passed over.
+
+    `InputError` if a hierarchy is none, or if there are too many nodes to list.
+    """
+
+    hierarchies: tuple[Groups, ...]
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        for levels in self.hierarchies:
+            for lower, upper in pairwise(levels):
+                if len(set(zip(lower, upper, strict=True))) > len(set(lower)):
+                    raise InputError("a hierarchy's group has two parents")
+            if not levels or len(set(levels[-1])) != 1:
+                raise InputError("a hierarchy needs a top with one group")
+        number = prod(len(levels) for levels in self.hierarchies)
+        if number > MOST_NODES:
+            raise InputError(
+                f"the hierarchies have {number:,} combinations of levels, and at most {MOST_NODES:,} are searched: "
+                "give fewer levels or fewer columns"
+            )
+
+    @cached_property
+    def sizes(self) -> tuple[tuple[int, ...], ...]:
+        """How many groups each attribute has, level by level."""
+        return tuple(tuple(1 + max(groups) for groups in levels) for levels in self.hierarchies)
+
+    @cached_property
+    def _losses(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The share of its values that a group of each level stands for, on average over the values; 0 if alone."""
+        found = []
+        for levels in self.hierarchies:
+            alike = [np.bincount(groups) for groups in levels]
+            number = len(levels[0])
+            found.append(tuple(Fraction(int((n[n > 1] ** 2).sum()), number**2) for n in alike))
+        return tuple(found)
+
+    def possible(self, node: Node) -> int:
+        """The classes that a table could have at a node."""
+        return prod(sizes[level] for sizes, level in zip(self.sizes, node, strict=True))
+
+    def loss(self, node: Node) -> Fraction:
+        """What is lost at a node, by the domains alone: the sum over attributes."""
+        return sum((losses[level] for losses, level in zip(self._losses, node, strict=True)), Fraction(0))
+
+    @cached_property
+    def heights(self) -> tuple[tuple[Node, ...], ...]:
+        """The nodes of each height that are not passed over: those that lose least first, then in lexical order."""
+        found: list[list[Node]] = [[] for _ in range(sum(len(levels) - 1 for levels in self.hierarchies) + 1)]
+        for node in product(*(range(len(levels)) for levels in self.hierarchies)):
+            if self.most is None or self.possible(node) <= self.most:
+                found[sum(node)].append(node)
+        return tuple(tuple(sorted(nodes, key=lambda node: (self.loss(node), node))) for nodes in found)
+
+    def codes(self, node: Node, values: Indices) -> list[Indices]:
+        """Of each attribute, the groups of these values, int64[lines, attributes]."""
+        return [
+            np.array(levels[level], dtype=np.int64)[column]
+            for levels, level, column in zip(self.hierarchies, node, values.T, strict=False)
+        ]
+
+
+@dataclass(frozen=True)
+class Found:
+    """How far a search is: whether each height that was asked will do; the node; of each possible class there whether
+    it is published, where that is asked at all.
+    """
+
+    answers: tuple[bool, ...] = ()
+    node: Node | None = None
+    published: tuple[bool, ...] | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many decisions have been opened."""
+        return len(self.answers) + (self.node is not None) + (self.published is not None)
+
+    def first(self, steps: int) -> Found:
+        """The search as it was after so many."""
+        if steps >= self.steps:
+            return self
+        if steps > len(self.answers):
+            return replace(self, published=None)
+        return Found(self.answers[:steps])
+
+
+NOTHING = Found()
+
+
+def bounds(lattice: Lattice, found: Found) -> tuple[int, int]:
+    """The least height lies between these, by the answers so far. The top will always do."""
+    low = next(height for height, nodes in enumerate(lattice.heights) if nodes)
+    high = len(lattice.heights) - 1
+    for answer in found.answers:
+        if low >= high:
+            raise ValueError("more answers than there are questions")
+        low, high = (low, (low + high) // 2) if answer else ((low + high) // 2 + 1, high)
+    return low, high
+
+
+def asked(lattice: Lattice, found: Found) -> int | None:
+    """The height to be asked next; None if the least one is known."""
+    low, high = bounds(lattice, found)
+    return (low + high) // 2 if low < high else None
+
+
+def towards(lattice: Lattice, height: int) -> Found:
+    """The answers that lead to a least height."""
+    found = NOTHING
+    while (next_height := asked(lattice, found)) is not None:
+        found = Found((*found.answers, height <= next_height))
+    return found
+
+
+def read(lattice: Lattice, height: int, place: BitMatrix) -> Node:
+    """The node of a height whose place was opened. `ProtocolError` for a place that there is none at."""
+    nodes = lattice.heights[height]
+    index = int(bitpack.to_integers(place)[0]) if len(place) else 0
+    if index >= len(nodes):
+        raise ProtocolError("the place of a node is outside its height")
+    return nodes[index]
+
+
+def digits(lattice: Lattice, height: int) -> int:
+    """Bits of a place among the nodes of a height."""
+    return (len(lattice.heights[height]) - 1).bit_length()
+
+
+def answers(lattice: Lattice, columns: int, found: Found) -> Iterator[list[BitMatrix]]:
+    """What a run opens, in order, that ends with this."""
+    yield [np.concatenate([np.ones((1, 1)), np.zeros((columns, 1))]).astype(np.uint8)]
+    for answer in found.answers:
+        yield [np.array([[answer]], dtype=np.uint8)]
+    height, _ = bounds(lattice, found)
+    if digits(lattice, height):
+        place = 0 if found.node is None else lattice.heights[height].index(found.node)
+        yield [bitpack.from_integers([place], digits(lattice, height))]
+    if found.published is not None:
+        yield [np.array([found.published], dtype=np.uint8)]
+
+
+def opened(columns: int, found: Found, step: int | None = None) -> dict[str, int]:
+    """How many values of each kind a run opens that ends with this, or one step of it."""
+    numbers = [(1 + columns) * (found.steps > 0), len(found.answers), int(found.node is not None)]
+    numbers.append(len(found.published or ()))
+    if step is not None:
+        begun, rest = step == 0, step - len(found.answers)
+        numbers = [numbers[0] * begun, int(rest < 0), int(rest == 0), numbers[3] * (rest == 1)]
+    return dict(zip(KINDS, numbers, strict=True))
+
+
+def encode(found: Found) -> Any:
+    """A search as JSON."""
+    published = None if found.published is None else [int(bit) for bit in found.published]
+    return {"answers": list(found.answers), "node": None if found.node is None else list(found.node)} | (
+        {} if published is None else {"published": published}
+    )
+
+
+def decode(value: Any) -> Found:
+    """The inverse of `encode`."""
+    node, published = value["node"], value.get("published")
+    return Found(
+        tuple(map(bool, value["answers"])),
+        None if node is None else tuple(map(int, node)),
+        None if published is None else tuple(map(bool, published)),
+    )

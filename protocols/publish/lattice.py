@@ -1,0 +1,195 @@
+"""Joint full-domain generalisation: one level an attribute for the rows of two parties, who show each other no count.
+
+Ideal functionality. Inputs: each party's own rows (category indices); public `FullDomain`: hierarchies, the rules, how
+many rows of both together may be left out (MaxSup). Output to both: a node of the lattice, of the least height at which
+some node leaves out no more rows than that; of these nodes the first in a public order (`Lattice.heights`). Rows are
+left out by class, where the class does not keep the rules:
+
+* `peer`: each party leaves out its own rows of a class that do not keep the rules by themselves. So it knows them
+  alone, and a node is a comparison of the sum of two numbers;
+* `public`: the rows of both, where they are fewer than k together. Output to both is then also, of each class that is
+  possible at the node, whether it has k rows: without that nobody could leave out the others. Only nodes with at most
+  `max_classes` possible classes are searched, since which classes occur is not public; they include the top, and all
+  above a node that is among them.
+
+Before all that it is decided whether the rows may be published (`protocols.publish.admission`).
+
+Leakage: nothing else. Each answer of the binary search, whether some node of a height will do, follows from the height
+of the node that is found; which classes of the union have k rows follows from both published tables, where the others
+are missing. A class that is not published has no row or too few: nobody is told which. But who has rows in it learns
+that the other has fewer than k less its own.
+
+Paper: P. Samarati, "Protecting Respondents' Identities in Microdata Release" (IEEE TKDE 13, 2001). A height is one
+batch. Cost of a node, counts of N bits: against the peer N input bits from each party and 2 N ANDs, against the public
+what `protocols.publish.suppression` says of every possible class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from protocols.counts import Indices
+from protocols.inputs import both_inputs
+from protocols.publish.admission import OwnRows, admit
+from protocols.publish.balance import first_netlist, tournament
+from protocols.publish.heights import NOTHING, Found, Lattice, Node, asked, bounds, digits, read
+from protocols.publish.problem import Problem
+from protocols.publish.suppression import (
+    at_most_netlist,
+    published_netlist,
+    small_rows,
+    together_netlist,
+)
+from smc.engines import Bits, Engine
+from smc.errors import InputError
+
+MOST_POSSIBLE = 1 << 25  # possible classes of all nodes of a height: half a gigabyte of counts
+
+
+@dataclass(frozen=True)
+class FullDomain:
+    """What both parties agree on: `problem`, whose domains are those of the hierarchies, and MaxSup.
+
+    `InputError` for what cannot be searched by heights: rules that a class which keeps them may lose by growing.
+    """
+
+    problem: Problem
+    lattice: Lattice
+    max_suppressed: int = 0
+
+    def __post_init__(self) -> None:
+        models = self.problem.models
+        if tuple(len(levels[0]) for levels in self.lattice.hierarchies) != self.problem.domains:
+            raise InputError("every attribute needs a hierarchy of its values")
+        if not 0 <= self.max_suppressed <= 2 * self.problem.max_rows:
+            raise InputError(
+                f"max_suppressed_rows is {self.max_suppressed:,}: it must be from 0 to "
+                f"{2 * self.problem.max_rows:,}, the bound on the rows of both"
+            )
+        if self.max_suppressed and (models.close or models.diversity == "entropy"):
+            raise InputError(
+                "with t or entropy no row can be left out: a class that keeps them may lose them as it grows, and no "
+                "search by heights finds the least"
+            )
+        if self.problem.against == "public" and models.any:
+            raise InputError(
+                "against the public levels are searched for k alone: l and t need against = peer, or smc publish joint"
+            )
+        if (self.problem.against == "public") != (self.lattice.most is not None):
+            raise InputError("possible classes are listed against the public, and only then")
+        if self.lattice.most is not None:
+            most = max(sum(map(self.lattice.possible, nodes)) for nodes in self.lattice.heights)
+            if most > MOST_POSSIBLE:
+                raise InputError(
+                    f"the nodes of one height have up to {most:,} possible classes, and {MOST_POSSIBLE:,} can be asked "
+                    "at once: give a smaller max_classes, fewer levels or fewer columns"
+                )
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Where a run is: about to ask so many nodes, after what was found."""
+
+    nodes: int
+    found: Found
+
+
+def levels(
+    engine: Engine,
+    task: FullDomain,
+    rows: Indices,
+    progress: Callable[[Asking], None] | None = None,
+    start: Found = NOTHING,
+    names: Sequence[str] = (),
+) -> Found:
+    """The search to its end; both parties pass the same `start`, where a run that was cut short is gone on with.
+
+    `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
+    `progress` is told of every step before it begins. `names` are those of the columns, for messages. `InputError` if
+    this party has more rows than agreed, or if the rows cannot be published.
+    """
+    problem, lattice, found = task.problem, task.lattice, start
+    own = OwnRows(problem, rows)
+    tell = progress or (lambda step: None)
+    if not found.steps:
+        admit(engine, problem, own, names)
+    places: dict[int, Bits] = {}
+    while (height := asked(lattice, found)) is not None:
+        tell(Asking(len(lattice.heights[height]), found))
+        with engine.session.phase(f"height {height}"):
+            may, places[height] = _first(engine, task, own, height)
+            found = replace(found, answers=(*found.answers, bool(engine.reveal(may)[0][0, 0])))
+    node = found.node
+    if node is None:
+        height, _ = bounds(lattice, found)
+        tell(Asking(len(lattice.heights[height]), found))
+        with engine.session.phase("levels"):
+            node = _node(engine, task, own, height, places.get(height))
+            found = replace(found, node=node)
+    if problem.against == "public" and found.published is None:
+        tell(Asking(1, found))
+        with engine.session.phase("published"):
+            found = replace(found, published=_published(engine, task, own, node))
+    return found
+
+
+def _node(engine: Engine, task: FullDomain, own: OwnRows, height: int, place: Bits | None) -> Node:
+    """The first node of a height that will do, opened; there is one. Its place is known if this run has asked there."""
+    nodes = task.lattice.heights[height]
+    if len(nodes) == 1:
+        return nodes[0]
+    if place is None:
+        _, place = _first(engine, task, own, height)
+    return read(task.lattice, height, engine.reveal(place)[0])
+
+
+def _first(engine: Engine, task: FullDomain, own: OwnRows, height: int) -> tuple[Bits, Bits]:
+    """Whether some node of a height will do, and the place of the first that will; both secret."""
+    problem, nodes = task.problem, task.lattice.heights[height]
+    with engine.session.phase("suppressed"):
+        if problem.against == "peer":
+            left_out = np.array([_own_suppressed(task, own, node) for node in nodes], dtype=np.uint64)
+            netlist = together_netlist(problem.count_width, task.max_suppressed, engine.form)
+            (good,) = engine.run(netlist, *both_inputs(engine, left_out, problem.count_width))
+        else:
+            rows = small_rows(engine, problem.k, [_by_class(task, own, node) for node in nodes])
+            (good,) = engine.run(at_most_netlist(rows.width, task.max_suppressed, engine.form), rows)
+    with engine.session.phase("first"):
+        may, _, place = tournament(
+            engine, first_netlist, [good, good], np.array([len(nodes)]), digits(task.lattice, height)
+        )
+    return may, place
+
+
+def _published(engine: Engine, task: FullDomain, own: OwnRows, node: Node) -> tuple[bool, ...]:
+    """Of each class that is possible at a node, whether both have k rows in it together."""
+    k = task.problem.k
+    counts = np.minimum(_by_class(task, own, node), k).astype(np.uint64)
+    sides = both_inputs(engine, counts, k.bit_length())
+    (bits,) = engine.reveal(*engine.run(published_netlist(k, engine.form), *sides))
+    return tuple(bool(bit) for bit in bits[0])
+
+
+def _by_class(task: FullDomain, own: OwnRows, node: Node) -> Indices:
+    """This party's rows in every class that is possible at a node, int64[classes]."""
+    place: Indices = np.zeros(len(own.numbers), dtype=np.int64)
+    for codes, sizes, level in zip(task.lattice.codes(node, own.values), task.lattice.sizes, node, strict=True):
+        place = place * sizes[level] + codes
+    return own.tally(place, task.lattice.possible(node))
+
+
+def _own_suppressed(task: FullDomain, own: OwnRows, node: Node) -> int:
+    """How many of this party's rows are in classes where its own rows do not keep the rules."""
+    place: Indices = np.zeros(len(own.numbers), dtype=np.int64)
+    number = 1
+    for codes, sizes, level in zip(task.lattice.codes(node, own.values), task.lattice.sizes, node, strict=True):
+        if number * sizes[level] > 4 * len(place) + 1024:  # only those that occur
+            occurring, place = np.unique(place, return_inverse=True)
+            number = max(1, len(occurring))
+        place, number = place * sizes[level] + codes, number * sizes[level]
+    counts = own.tally(place * own.kinds + own.kind, number * own.kinds).reshape(number, own.kinds)
+    kept = task.problem.keeps(counts, own.whole)
+    return int(counts[~kept].sum())

@@ -1,0 +1,161 @@
+"""Joint tables of counts: which cells are too small to be published, and the others' values for somebody else.
+
+`cell_states`. Ideal functionality. Inputs: each party's own rows in every cell of a table, totals too. Output to both:
+of each cell whether it may be published; with `zeros` "shown" whether it is empty, besides. A cell may be published if
+the count that the rule is about is at least the threshold: against the `public` that of both parties together, against
+the `peer` that of either. With zeros shown the count may also be 0, against the peer that of one party or of both.
+Leakage: nothing else. A count is never opened: that of a cell that may not be published is one of 0 to T - 1, or of 1
+to T - 1 with zeros shown; so the threshold is at least 3. With zeros shown, that a cell is empty is told.
+
+`masked_sums`. Ideal functionality. Inputs: each party's own integers (a batch) of a public width. Outputs: to each
+party its own uniform bits r0 or r1, to both the sums XOR r0 XOR r1. These are shares of each sum by a one-time pad in
+three parts: who has all learns the sums; each party lacks the other's part, and sees uniform bits. Each part is drawn
+by `Session.contributions`, so that a run that is repeated makes the same ones. Leakage: width, batch.
+
+Security is that of the engine. Cost: a cell's state, of counts of w bits, takes 2 w ANDs or less against the public
+(3 w + 1 with zeros shown) and w input bits of each party, against the peer 1 AND and 1 bit (2 and 2 with zeros shown);
+a sum takes w ANDs, 2 w + 1 input bits of each party and w + 1 bits opened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.inputs import both_inputs, checked
+from protocols.opened import index_below
+from protocols.rules import Against
+from smc.circuit import Builder, Form, Netlist, any_of
+from smc.engines import Bits, Engine
+from smc.errors import InputError, ProtocolError
+from smc.primitives.bits import BitMatrix
+
+ENOUGH, FEW, NONE = range(3)  # states of a cell
+LEAST = 3  # of a threshold: below, whether a cell is small would say how many are in it
+
+Zeros: TypeAlias = Literal["hidden", "shown"]
+States: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CellProblem:
+    """What both must agree on: `cells` of a table, totals among them, and when one may be published."""
+
+    cells: int
+    max_rows: int  # no party has more rows than this
+    threshold: int
+    against: Against = "peer"
+    zeros: Zeros = "hidden"
+
+    def __post_init__(self) -> None:
+        if self.cells < 1 or self.max_rows < 1:
+            raise InputError("a table needs a cell and room for one row")
+        if self.threshold < LEAST:
+            raise InputError(
+                f"the threshold is {self.threshold}: it must be at least {LEAST}, or a hidden cell would tell its count"
+            )
+        most = self.max_rows if self.against == "peer" else 2 * self.max_rows
+        if self.threshold > most:
+            whose = "of a party" if self.against == "peer" else "in all"
+            raise InputError(f"the threshold is {self.threshold:,}, but there are at most {most:,} rows {whose}")
+
+    @property
+    def width(self) -> int:
+        """Bits of a party's own count."""
+        return self.max_rows.bit_length()
+
+    @property
+    def bits(self) -> int:
+        """Bits opened of a cell."""
+        return 1 if self.zeros == "hidden" else 2
+
+
+@lru_cache(maxsize=32)
+def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size") -> Netlist:
+    """Inputs: rows of party 0, of party 1. Outputs: whether there are few; with zeros shown whether there are none."""
+    builder = Builder(form)
+    rows = builder.input(width).wide_add(builder.input(width))
+    few = ~(rows >= threshold)
+    if zeros == "hidden":
+        builder.output([few])
+    else:
+        some = any_of(rows.wires)
+        builder.output([some & few, ~some])
+    return builder.build()
+
+
+@lru_cache(maxsize=32)
+def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
+    """The same of what each party says of its own rows: that they are few, and with zeros shown that there are none."""
+    builder = Builder(form)
+    (few, *none), (other_few, *other_none) = (builder.input(1 if zeros == "hidden" else 2).wires for _ in (0, 1))
+    builder.output([few | other_few, *(a & b for a, b in zip(none, other_none, strict=True))])
+    return builder.build()
+
+
+@lru_cache(maxsize=32)
+def sum_netlist(width: int, form: Form = "size") -> Netlist:
+    """The sum of two integers, with a bit more."""
+    builder = Builder(form)
+    builder.output(builder.input(width).wide_add(builder.input(width)))
+    return builder.build()
+
+
+def cell_states(engine: Engine, problem: CellProblem, own: NDArray[Any]) -> States:
+    """The state of every cell, int64[cells]; each party passes its own rows in each, int[cells].
+
+    `InputError` if this party has more rows than agreed, `ProtocolError` if what is opened is no state.
+    """
+    if own.shape != (problem.cells,):
+        raise InputError(f"own counts have shape {own.shape}, expected {problem.cells} cells")
+    if own.max() > problem.max_rows:
+        raise InputError(f"{own.max()} rows are more than the agreed maximum of {problem.max_rows}")
+    with engine.session.phase("small cells"):
+        if problem.against == "public":
+            inputs = both_inputs(engine, checked(own, problem.width, "the count"), problem.width)
+            netlist = public_netlist(problem.width, problem.threshold, problem.zeros, engine.form)
+        else:
+            few, none = own < problem.threshold, own == 0
+            said = few[None] if problem.zeros == "hidden" else np.stack([few & ~none, none])
+            inputs = engine.both(said.astype(np.uint8))
+            netlist = peer_netlist(problem.zeros, engine.form)
+        (opened,) = engine.reveal(*engine.run(netlist, *inputs))
+    return index_below(opened, 1 << problem.bits if problem.bits == 1 else 3, "a cell's state")
+
+
+def chosen(engine: Engine, states: States, hidden: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """The cells that both take to be hidden, bool[cells]: those that party 0 has found, who passes them.
+
+    To find them takes public knowledge only, but the best set need not be the same with another version of a solver.
+    `ProtocolError` if a cell is not among them that must be.
+    """
+    with engine.session.phase("hidden cells"):
+        if hidden is not None:
+            engine.session.send("hidden", hidden.astype(np.uint8))
+            return hidden
+        found = engine.session.receive("hidden", np.uint8, states.shape)
+    if found.max(initial=0) > 1 or not found[states == FEW].all():
+        raise ProtocolError("the peer's hidden cells lack one that must be hidden: the peer's messages are wrong")
+    return found.astype(np.bool_)
+
+
+def masked_sums(engine: Engine, own: NDArray[Any], width: int) -> tuple[BitMatrix, BitMatrix]:
+    """Masked sums and this party's own part of the mask, uint8[width + 1, batch] each; own integers int[batch].
+
+    `InputError` if one is not from 0 to 2^width - 1, width at most 62.
+    """
+    with engine.session.phase("masked sums"):
+        left, right = both_inputs(engine, checked(own, width, "the number"), width)
+        (sums,) = engine.run(sum_netlist(width, engine.form), left, right)
+        mine = engine.session.contributions.bits(width + 1, len(own))
+        masks = engine.both(mine)
+        (opened,) = engine.reveal(_masked(sums, *masks))
+    return opened, mine
+
+
+def _masked(sums: Bits, left: Bits, right: Bits) -> Bits:
+    return sums ^ left ^ right

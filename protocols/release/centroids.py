@@ -1,0 +1,97 @@
+"""Centroids in fixed point: where they begin, which one a point belongs to, and how noisy sums move them.
+
+A point of [-1, 1]^d is d integers from -UNIT to UNIT, so both parties compute the same on any machine: distances are
+integers, and quotients are rounded in one way.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNIT = 1 << 10  # what 1 is in fixed point: rounding moves a coordinate by 1 / 2,048 at most
+ASIDE = UNIT // 8  # how far beside a cluster's centroid, in each coordinate, one that lacks rows is put
+TRIES = 40  # candidates for a centroid when balls are packed
+
+Points = NDArray[np.int64]  # int64[points, dimensions], from -UNIT to UNIT
+
+
+@lru_cache(maxsize=64)
+def packed(clusters: int, dimensions: int) -> tuple[tuple[int, ...], ...]:
+    """First centroids that depend on no data: centres of equal balls in the box that do not meet, as large as can be.
+
+    Of a radius, candidates are taken one after the other where they fit; the greatest radius for which `clusters` of
+    them do is searched by halving. After Su, Cao, Li, Bertino, Jin,
+    "Differentially private k-means clustering" (CODASPY 2016).
+    """
+    draw = random.Random(0)  # no secret: both parties draw the same
+    shape = (max(200, TRIES * clusters), dimensions)
+    uniform = np.array([draw.getrandbits(32) for _ in range(shape[0] * shape[1])], dtype=np.int64).reshape(shape)
+    found, low, high = _balls(uniform, clusters, 0), 0, UNIT + 1  # balls of radius 0 always fit
+    while high - low > 1:
+        middle = (low + high) // 2
+        balls = _balls(uniform, clusters, middle)
+        found, low, high = (found, low, middle) if balls is None else (balls, middle, high)
+    assert found is not None
+    return tuple(tuple(centre) for centre in found.tolist())
+
+
+def _balls(uniform: Points, clusters: int, radius: int) -> Points | None:
+    """The centres of so many balls of a radius, None if they are not found."""
+    inner = UNIT - radius
+    centres = (uniform * (2 * inner + 1) >> 32) - inner
+    taken = np.zeros((0, centres.shape[1]), dtype=np.int64)
+    for centre in centres:
+        if len(taken) == clusters:
+            break
+        if (((taken - centre) ** 2).sum(axis=1) >= 4 * radius**2).all():
+            taken = np.vstack([taken, centre])
+    return taken if len(taken) == clusters else None
+
+
+def nearest(points: Points, centroids: Points) -> NDArray[np.int64]:
+    """The index of each point's nearest centroid, the first of equally near ones; int64[points].
+
+    Matrix products of floats: all numbers are integers below 2^53, so they are exact in any order.
+    """
+    places = centroids.astype(np.float64)
+    crossed = points.astype(np.float64) @ places.T
+    return np.argmin((places**2).sum(axis=1) - 2 * crossed, axis=1).astype(np.int64)
+
+
+def cluster_sums(points: Points, rows: NDArray[np.int64], centroids: Points) -> Points:
+    """For each centroid the points nearest to it: how many, times UNIT, and their sum; int64[clusters, 1 + dimensions].
+
+    `rows` tells how often each point occurs.
+    """
+    chosen, clusters = nearest(points, centroids), len(centroids)
+    columns = [np.full(len(points), UNIT, dtype=np.int64), *points.T]
+    sums = [np.bincount(chosen, weights=(column * rows).astype(np.float64), minlength=clusters) for column in columns]
+    return np.stack(sums, axis=1).astype(np.int64)
+
+
+def moved(centroids: Points, sums: Sequence[int], least: int = 1, settle: bool = True) -> Points:
+    """Where centroids are after sums as of `cluster_sums`, noisy perhaps, one cluster after the other.
+
+    A mean outside the box is moved to the nearest point in it. A cluster whose count (times UNIT) is below `least` has
+    no mean: it is empty, or of no more rows than its noise. Its centroid stays if `settle` says so. Else it goes beside
+    that of the largest cluster, to part it in the next round; of several each takes half of what is left there.
+    """
+    size = 1 + centroids.shape[1]
+    found, counts = centroids.copy(), [int(count) for count in sums[::size]]
+    weak = [cluster for cluster, count in enumerate(counts) if count < max(least, 1)]
+    for cluster, count in enumerate(counts):
+        if cluster not in weak:
+            total = map(int, sums[cluster * size + 1 : (cluster + 1) * size])
+            found[cluster] = [(2 * one * UNIT + count) // (2 * count) for one in total]
+    found = np.clip(found, -UNIT, UNIT)
+    for cluster in weak if not settle else ():
+        largest = max(range(len(counts)), key=lambda i: counts[i])
+        side = [ASIDE if (cluster >> coordinate % 5 ^ coordinate) & 1 else -ASIDE for coordinate in range(size - 1)]
+        found[cluster] = np.clip(found[largest] + np.array(side), -UNIT, UNIT)
+        counts[largest] //= 2
+    return found
