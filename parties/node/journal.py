@@ -39,7 +39,7 @@ class Journal:
 
     def verify(self) -> AuditState:
         """Whether the log is whole, and the peer's signatures in it are the peer's."""
-        return self._log.verify(self._who.peer)
+        return self._log.verify([self._who.peer])
 
     def disagreement(self, jobs: Iterable[Record]) -> str | None:
         """Where jobs are not what the log says of them; None if they are."""

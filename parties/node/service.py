@@ -129,9 +129,8 @@ class Node:
             self._port = Port(
                 self._address,
                 self._who.identity,
-                self._who.peer,
+                {self._who.peer: self._admit},
                 KEEPALIVE_SECONDS,
-                self._admit,
                 streams=STREAMS,
                 services=[self._health.add_to],
                 window=self._window,

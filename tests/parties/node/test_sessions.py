@@ -36,9 +36,8 @@ class Nodes:
         self.port = Port(
             Address("127.0.0.1", 0),
             identities["alice"],
-            identities["bob"].certificate,
+            {identities["bob"].certificate: lambda label: self.alice.admit(label.removeprefix(sessions.LABEL))},
             10.0,
-            lambda label: self.alice.admit(label.removeprefix(sessions.LABEL)),
         )
         self.bob = self._sessions(1, parties.options("bob", "alice", connect=str(self.port.address)), limit)
         alice.changed = lambda _: self.alice.wake()
