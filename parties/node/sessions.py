@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from parties.budget.account import BudgetError
-from parties.identity import Identity
 from parties.jobs.means import AwayError
 from parties.link.handshake import make_hello
 from parties.link.listening import RefusedError, Take
@@ -29,6 +28,7 @@ from parties.node.events import Events
 from parties.node.executor import Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
 from parties.node.inputs import Secrets
 from parties.node.ledger import Ledger
+from parties.node.peers import Who
 from parties.node.prediction import predicted
 from parties.node.register import ClosedError
 from parties.node.store import Record
@@ -81,22 +81,21 @@ class Running:
 
 
 class Sessions:
-    """The sessions of a node, at most `limit` at a time."""
+    """The sessions of a node with one peer, at most `limit` at a time: so no peer takes another's room."""
 
     def __init__(
         self,
         ledger: Ledger,
+        who: Who,
         options: LinkOptions,
-        identity: Identity,
         secrets: Secrets,
-        party: int,
         limit: int,
         connected: Callable[[], bool],
         events: Events,
         link: str = "lan",  # what predictions are for
     ) -> None:
-        self._ledger, self._options, self._identity, self._secrets = ledger, options, identity, secrets
-        self._party, self._limit, self._connected, self._events = party, limit, connected, events
+        self._ledger, self._who, self._options, self._secrets = ledger, who, options, secrets
+        self._peer, self._limit, self._connected, self._events = who.peer_name, limit, connected, events
         self._link = link
         self._lock = threading.RLock()  # taken before the ledger's, never after
         self._running: dict[str, Running] = {}
@@ -110,7 +109,7 @@ class Sessions:
     def start(self) -> None:
         """Begin to dial, if this is the node that connects, and to look for tables that are away."""
         threading.Thread(target=self._look_for_tables, name="smc-away-tables", daemon=True).start()
-        if self._party == 1:
+        if self._who.party == 1:
             threading.Thread(target=self._dial_ready, name="smc-sessions", daemon=True).start()
 
     def wake(self) -> None:
@@ -172,7 +171,7 @@ class Sessions:
             self._wake.clear()
             if not self._connected():
                 continue
-            for record in self._ledger.ready():
+            for record in self._ledger.ready(self._peer):
                 if _is_early(self._pauses, record.id):
                     continue
                 try:
@@ -188,7 +187,7 @@ class Sessions:
         """A table that is away is asked for again and again, by its owner alone: the peer hears when it is there."""
         while not self._stopping.wait(LOOK_SECONDS):
             with suppress(ClosedError):
-                for record in self._ledger.waiting_for_table():
+                for record in self._ledger.waiting_for_table(self._peer):
                     if record.id in self._opening or _is_early(self._table_pauses, record.id):
                         continue
                     self._opening.add(record.id)
@@ -224,7 +223,7 @@ class Sessions:
             if identifier in self._running or len(self._running) >= self._limit:
                 raise RefusedError("the node has no room for a session now")
             try:
-                record = self._ledger.begin(identifier)
+                record = self._ledger.begin(identifier, self._peer)
             except InputError as error:
                 raise RefusedError(str(error)) from None
             if record is None:
@@ -269,7 +268,7 @@ class Sessions:
         means, secret = self._ledger.means(record), self._secrets.of(record.id)
         terms = self._ledger.accounts.terms(record)
         known = record.tree, record.profile, record.fingerprint
-        return Order(record.ours.proposal, means, *known, self._identity, secret, terms)
+        return Order(record.ours.proposal, means, *known, self._who.identity, secret, terms)
 
     def _end(self, identifier: str) -> None:
         """No session of this job is under way any more."""

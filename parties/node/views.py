@@ -7,7 +7,6 @@ from typing import Literal
 from parties.jobs.kind import Kind, Means
 from parties.jobs.spending import EXACT
 from parties.node import admission, checkpoint, commitment, readiness, statement
-from parties.node.gate import Who
 from parties.node.prediction import predicted
 from parties.node.statement import Statement
 from parties.node.store import Record
@@ -19,18 +18,17 @@ from smc.errors import InputError
 def job_view(
     record: Record,
     state: State,
-    who: Who,
     means: Means,
     progress: Progress | None,
     link: str,
     price: Price | None = None,
 ) -> JobView:
     """A job as this party sees it; `link` is the kind of link that the predicted cost is for."""
-    job, party = record.ours.proposal, who.party
+    job, party = record.ours.proposal, record.party
     task = job.task
-    why = statement.why(record.ours, record.theirs, who.peer_name)
+    why = statement.why(record.ours, record.theirs, record.peer)
     theirs_away = record.peer_waits and not record.ours.waits
-    note = f"{who.peer_name} waits for its table" if theirs_away else record.note
+    note = f"{record.peer} waits for its table" if theirs_away else record.note
     ended_badly = state in ("refused", "cancelled", "failed")
     return JobView(
         id=record.id,
@@ -38,7 +36,7 @@ def job_view(
         proposed_by=record.proposed_by,
         proposed_at=job.proposed_at.isoformat(),
         ended_at=record.ended_at,
-        peer=who.peer_name,
+        peer=record.peer,
         protocol=task.name,
         title=task.title,
         question=task.question,
@@ -49,7 +47,7 @@ def job_view(
         columns=list(task.columns),
         parameters=task.parameters(),
         asked=[] if ended_badly or state == "done" else _asked(task, means),
-        reveals=[*task.reveals(who.peer_name), *([f"It is exact, without noise: {EXACT}."] if task.exact else [])],
+        reveals=[*task.reveals(record.peer), *([f"It is exact, without noise: {EXACT}."] if task.exact else [])],
         cost=None if ended_badly else _cost(task, means, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason),
@@ -74,6 +72,7 @@ def job_result(record: Record, state: State) -> JobResult:
     return JobResult(
         id=record.id,
         protocol=task.name,
+        party=1 if record.party else 0,
         noun=task.noun,
         document=task.document(task.decode(record.tree)),
         cost=record.cost,

@@ -47,7 +47,7 @@ class Nodes:
         own = self.pair.parties[party]
         events = Events(self.logs[party])
         secrets = Secrets(own.path.parent / "secrets")
-        return Sessions(own.ledger, options, own.who.identity, secrets, party, limit, lambda: True, events)
+        return Sessions(own.ledger, own.who, options, secrets, limit, lambda: True, events)
 
     def states(self, job: str) -> list[str]:
         return [party.state(job) for party in self.pair.parties]
