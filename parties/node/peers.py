@@ -82,15 +82,20 @@ def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
     return found
 
 
-def acquainted(file: NodeFile, name: str | None) -> Acquaintance:
-    """The peer of this name in a node's file; None is the only one. `InputError` if there is none, or several."""
+def acquaintances(file: NodeFile) -> list[Acquaintance]:
+    """The peers that a node's file names, without a look at keys or ways."""
     found = []
     for link, given, said in _entries(file):
         certificate = None if link.peer is None else load_certificate(link.peer)
         found.append(
             Acquaintance(certificate, said, given or (None if certificate is None else common_name(certificate)))
         )
-    return _chosen({one.name or "": one for one in found}, name)
+    return found
+
+
+def acquainted(file: NodeFile, name: str | None) -> Acquaintance:
+    """The peer of this name in a node's file; None is the only one. `InputError` if there is none, or several."""
+    return _chosen({one.name or "": one for one in acquaintances(file)}, name)
 
 
 def _chosen(by_name: Mapping[str, Found], name: str | None) -> Found:

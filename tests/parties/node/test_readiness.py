@@ -21,8 +21,8 @@ from parties.node.readiness import AWAY, READY, STEP, STILL, PeerAwayError
 from smc.errors import LinkError, ProtocolError
 from smc.local import run_local
 from smc.session import Session
-from tests.parties.node.test_sessions import running
 from tests.support.ledgers import agreed
+from tests.support.session_pairs import running
 from tests.support.waiting import eventually
 
 SECRET = "password of the table: 4711"
