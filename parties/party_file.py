@@ -53,6 +53,7 @@ class PartyFile(CommandTables):
     controller: Any = None
     peer: Any = None
     notify: Any = None
+    peers: Any = None
     tables: Any = None
     policy: Any = None
 
@@ -100,6 +101,17 @@ def state_directory(path: Path) -> Path:
         return path.parent / Path(state).expanduser()
     except RuntimeError:
         raise InputError(f"{path}: node.state: there is no home directory for {quoted(state)}") from None
+
+
+def peer_files(path: Path | None) -> list[Path]:
+    """The certificates of the peers that a `party.toml` names; None stands for an empty one. `InputError`."""
+    if path is None:
+        return []
+    peer = load(path).link.peer
+    entries = files.read_toml(path).get("peers", [])
+    named = [one.get("certificate") for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
+    several = [path.parent / Path(one).expanduser() for one in named if isinstance(one, str) and one]
+    return [*([] if peer is None else [peer]), *several]
 
 
 def files_of(path: Path) -> list[Path]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args
 
@@ -79,6 +80,15 @@ def required(value: Given | None, key: str) -> Given:
         table, name = key.split(".")
         raise InputError(f"{_flag(name)} is missing: give the flag, or set {name} under [{table}] in --config")
     return value
+
+
+@contextmanager
+def at_key(key: str) -> Iterator[None]:
+    """What goes wrong inside is wrong with this key of the file: an `InputError` says so."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{key}: {error}") from None
 
 
 def _flag(name: str) -> str:

@@ -15,7 +15,7 @@ from parties.commands.audit_processing import processing
 from parties.commands.options import FILE, find_party_file, json_option
 from parties.identity import load_identity, read_certificate, short_fingerprint
 from parties.operator.interface import AuditEntry
-from parties.party_file import files_of, load
+from parties.party_file import files_of, load, peer_files
 from parties.records import audit, database, export
 from parties.records.chain import Checked, check, cross_check
 from parties.records.kinds import FIELDS
@@ -71,17 +71,20 @@ def verify_command(
         config_file = find_party_file(config_file)
     link = load(config_file).link
     owner = read_certificate(required(certificate or link.certificate, "link.certificate"))
-    peer_file = peer_certificate or link.peer
-    peer = None if peer_file is None else read_certificate(peer_file)
+    peers = [read_certificate(path) for path in ([peer_certificate] if peer_certificate else peer_files(config_file))]
     if export_file is not None:
-        found = check(*export.read_lines(export_file), owner, peer)
+        found = check(*export.read_lines(export_file), owner, peers)
     else:
         with database.reading(_database(config_file, state_directory)) as connection:
-            found = audit.verify(connection, owner, peer)
+            found = audit.verify(connection, owner, peers)
     if against is not None:
-        if peer is None:
-            raise InputError("--against needs --peer-certificate, or peer under [link] in --config")
-        theirs = check(*export.read_lines(against), peer, owner)
+        if len(peers) != 1:
+            several = (
+                ": there are several peers, say whose log it is" if peers else ", or peer under [link] in --config"
+            )
+            raise InputError(f"--against needs --peer-certificate{several}")
+        peer = peers[0]
+        theirs = check(*export.read_lines(against), peer, [owner])
         found.problems.extend(f"{against}: {problem}" for problem in theirs.problems)
         found.problems.extend(cross_check(found, owner, theirs, peer))
     _tell(found, owner, as_json)

@@ -63,7 +63,7 @@ def _evidence(path: Path) -> Evidence:
     """All that there is: the file, its schemas, the log if there is one."""
     from parties.governance.activities import Log, read
     from parties.governance.processing import Evidence
-    from parties.node import settings
+    from parties.node import peers, settings
 
     file = settings.load(path)
     log, state, place = Log(), None, file.node.state / database.FILE_NAME
@@ -75,7 +75,7 @@ def _evidence(path: Path) -> Evidence:
     return Evidence(
         file=file,
         schemas={name: schema.load(table.schema_file) for name, table in file.tables.items()},
-        peer=None if file.link.peer is None else read_certificate(file.link.peer),
+        peers=peers.acquaintances(file),
         log=log,
         state=state,
         at=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -84,7 +84,7 @@ def sheet(job: JobView, width: int | None) -> Iterator[str]:
 
 def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     """What stands in the sheet: a name and its lines."""
-    proposer = "us" if job.proposed_by == "us" else f"the peer, {job.peer}"
+    proposer = f"us, to {job.peer}" if job.proposed_by == "us" else f"the peer, {job.peer}"
     yield "state", [standing(job)]
     yield "proposed", [f"by {proposer}, {moment(job.proposed_at)} UTC"]
     yield "purpose", [job.purpose or "(none given)"]
@@ -143,7 +143,7 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
             "!" if job.needs_us else "",
             short(job.id, known),
             state,
-            "us" if job.proposed_by == "us" else "peer",
+            f"us, to {shown(job.peer, 20)}" if job.proposed_by == "us" else shown(job.peer, 20),
             shown(f"{job.protocol}{', ' if job.target else ''}{job.target}", 40),
             shown(job.table, 30),
             shown(job.purpose, 40),

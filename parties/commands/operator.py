@@ -55,21 +55,30 @@ def node_options(command: Command) -> Command:
 
 @click.command(epilog="Example:  smc submit job.toml --config party.toml --wait")
 @click.argument("file", metavar="JOB.toml", type=FILE)
+@click.option("--peer", metavar="NAME", help="Whom to propose it to, if the node has several peers  [as in the file]")
 @click.option("--wait", is_flag=True, help=FOLLOW)
 @_inputs
 @node_options
 def submit(
-    file: Path, wait: bool, inputs: tuple[str, ...], config_file: Path | None, state: Path | None, as_json: bool
+    file: Path,
+    peer: str | None,
+    wait: bool,
+    inputs: tuple[str, ...],
+    config_file: Path | None,
+    state: Path | None,
+    as_json: bool,
 ) -> None:
-    """Propose a job to the peer.
+    """Propose a job to a peer.
 
     JOB.toml says protocol = "KIND" (id3 unless it does), purpose = "WHY", table = "OURS" if rows are read, peer_table
-    if the peer's has another name, and everything that this kind of job may be told, such as target, delta, max_depth
-    and engine for id3. What the kind asks to be typed is given by --input.
+    if the peer's has another name, peer = "NAME" if there are several peers, and everything that this kind of job may
+    be told, such as target, delta, max_depth and engine for id3. What the kind asks to be typed is given by --input.
     """
     node = node_of(config_file, state)
     content = files.read_toml(file)
     content |= read_inputs(content.get("protocol", kinds.DEFAULT), inputs)
+    if peer is not None:
+        content["peer"] = peer
     try:
         job = node.submit(content)
     except InputError as error:
@@ -186,7 +195,7 @@ def result(
     if as_json:
         _print_json(found.fields())
         return
-    outputs.tell(kind.text(found.document, node.party), found.cost)
+    outputs.tell(kind.text(found.document, found.party), found.cost)
     opened = ", ".join(f"{count:,} {job_text.shown(kind)}" for kind, count in found.opened.items())
     console.err.print(f"opened to both parties: {opened or 'nothing'}")
 
@@ -234,9 +243,11 @@ def node_of(config_file: Path | None, state: Path | None) -> NodeClient:
 
 def _mention_link(node: NodeClient) -> None:
     """Say if the peer's node is away, and why: until it is back, jobs wait."""
-    view = node.node()
-    if not view.connected:
-        console.err.print(f"the peer's node is not connected: {job_text.shown(view.trouble)}; jobs wait until it is")
+    peers = node.node().peers
+    for peer in peers:
+        if not peer.connected:
+            whose = f"{job_text.shown(peer.name)}'s" if len(peers) > 1 else "the peer's"
+            console.err.print(f"{whose} node is not connected: {job_text.shown(peer.trouble)}; jobs wait until it is")
 
 
 def _follow(node: NodeClient, job: JobView) -> JobView:

@@ -12,7 +12,6 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE, find_party_file, json_option
-from parties.identity import load_certificate
 from parties.policy.decisions import decide
 from parties.policy.request import Request
 from parties.policy.rules import Rule, conditions, remarks
@@ -37,6 +36,7 @@ HOLDS = {True: "yes", False: "no", None: "not known"}
     help="Who proposes it; `table` is the proposer's, `peer_table` the other one's  [peer]",
 )
 @click.option("--at", metavar="DATE-TIME", help="When, ISO 8601, such as 2026-01-31T22:15  [now]")
+@click.option("--peer", "peer_name", metavar="NAME", help="With which peer, if the file names several.")
 @click.option("--address", metavar="IP", help="The peer's address  [not known]")
 @click.option("--runs", type=click.IntRange(min=0), default=0, help="How often the table was used that day  [0]")
 @json_option
@@ -45,6 +45,7 @@ def policy(
     job_file: Path | None,
     proposed_by: Literal["us", "peer"],
     at: str | None,
+    peer_name: str | None,
     address: str | None,
     runs: int,
     as_json: bool,
@@ -61,7 +62,8 @@ def policy(
     if job_file is None:
         request = None
     else:
-        request = _request(file, files.read_toml(job_file), proposed_by, _moment(at), _checked(address), runs)
+        job = files.read_toml(job_file) | ({} if peer_name is None else {"peer": peer_name})
+        request = _request(file, job, proposed_by, _moment(at), _checked(address), runs)
     combine = file.combine(request.table) if request is not None else "deny-overrides"
     if as_json:
         console.print_json(_document(file.policy, request, notes, combine))
@@ -90,14 +92,14 @@ def _request(
     runs: int,
 ) -> Request:
     """The request that the node would make of such a job."""
-    from parties.node import gate, proposal
+    from parties.node import gate, peers, proposal
     from parties.node.offers import Offers
 
     job = proposal.read_job(fields)
     name = (job.table if proposed_by == "us" else job.peer_table or job.table) or ""
-    means = Offers.of(file, 0).means(name)
+    means = Offers.of(file).means(0, name)
     made = proposal.propose(job.model_copy(update={"table": name or None}), means)
-    peer = None if file.link.peer is None else load_certificate(file.link.peer)
+    peer = peers.acquainted(file, job.peer)
     around = gate.Surroundings(runs_today=runs, waiting=0, at=at, address=address)
     return gate.request(made, 0, proposed_by, file, peer, around)
 

@@ -12,6 +12,7 @@ from parties.link.address import parse_address
 from parties.node.settings import NodeSettings
 from parties.notify import Notifier, NotifySettings
 from parties.operator.interface import Operator
+from parties.settings import at_key
 from parties.web.api import routes
 from parties.web.app import make_app
 from parties.web.login import Logins
@@ -36,12 +37,14 @@ class Page:
         key = secrets.token_urlsafe(32)
         app = make_app(operator, self._logins, routes(operator, key, self.login_link))
         self._server = WebServer(parse_address(self._settings.web, lowest_port=0), app)
-        self._server.start()
+        with at_key("node.web"):
+            self._server.start()
         figures = make_metrics(registry)
         self._metrics = WebServer(
             parse_address(self._settings.metrics, lowest_port=0), figures, what="the metrics page"
         )
-        self._metrics.start()
+        with at_key("node.metrics"):
+            self._metrics.start()
         files.write_text(self._access, json.dumps({"url": self._url, "key": key}) + "\n", private=True)
         self._notifier = Notifier(self._notify, operator, self._url)
         self._notifier.start()

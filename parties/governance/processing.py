@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cryptography import x509
-
 from parties.governance.activities import Job, Log, by_purpose
-from parties.identity import common_name, fingerprint
+from parties.identity import fingerprint
+from parties.node.peers import Acquaintance
 from parties.node.settings import NodeFile
 from parties.operator.interface import AuditEntry, AuditState
 from parties.tables.schema import Schema
@@ -28,7 +27,7 @@ class Evidence:
 
     file: NodeFile
     schemas: dict[str, Schema]
-    peer: x509.Certificate | None
+    peers: Sequence[Acquaintance]
     log: Log
     state: AuditState | None
     at: str
@@ -109,18 +108,19 @@ def _table(found: Evidence, name: str) -> dict[str, Any]:
 
 
 def _recipients(found: Evidence) -> list[dict[str, Any]]:
-    """Who learns results: the peer of party.toml, and all with whom jobs of the log were computed."""
-    settings = found.file.peer
-    current = None if found.peer is None else (common_name(found.peer), fingerprint(found.peer))
+    """Who learns results: the peers of party.toml, and all with whom jobs of the log were computed."""
+    current = {
+        (one.name or "", fingerprint(one.certificate)): one.said for one in found.peers if one.certificate is not None
+    }
     computed = {
         (job.proposed["peer"], job.proposed["peer_fingerprint"]) for job in found.log.jobs.values() if job.started
     }
     known: list[dict[str, Any]] = []
-    for name, print_ in sorted(computed | ({current} if current is not None else set())):
+    for name, print_ in sorted(computed | set(current)):
         one: dict[str, Any] = {"name": name, "fingerprint": print_, "receives": "results of joint jobs, never rows"}
-        if (name, print_) == current:
-            one |= {"roles": list(settings.roles), "attributes": settings.attributes}
-            one |= settings.model_dump(include={"contact", "transfer"}, exclude_none=True)
+        if (said := current.get((name, print_))) is not None:
+            one |= {"roles": list(said.roles), "attributes": said.attributes}
+            one |= said.model_dump(include={"contact", "transfer"}, exclude_none=True)
         known.append(one)
     return known
 
@@ -152,10 +152,12 @@ def _missing(found: Evidence) -> Iterator[str]:
         yield "who the controller is: [controller] name, contact"
     elif file.controller.officer is None:
         yield "the data protection officer, where there must be one: controller.officer"
-    if found.peer is not None and file.peer.contact is None:
-        yield "how the recipient can be reached: peer.contact"
-    if found.peer is not None and file.peer.transfer is None:
-        yield "whether the recipient is in a third country, and on what ground data go there: peer.transfer"
+    for number, peer in enumerate(found.peers):
+        key, whom = (f"peers.{number}", f"recipient {peer.name}") if file.peers else ("peer", "recipient")
+        if peer.certificate is not None and peer.said.contact is None:
+            yield f"how the {whom} can be reached: {key}.contact"
+        if peer.certificate is not None and peer.said.transfer is None:
+            yield f"whether the {whom} is in a third country, and on what ground data go there: {key}.transfer"
     for name, table in file.tables.items():
         if table.rights is None:
             yield f"the rights of the people in table {name}: [tables.{name}.rights]"

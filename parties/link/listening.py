@@ -1,10 +1,11 @@
-"""The listening end of gRPC: a port that hands over the streams of the pinned peer, one or (to a node) many."""
+"""The listening end of gRPC: a port that hands over the streams of pinned peers, one or (to a node) many."""
 
 from __future__ import annotations
 
 import queue
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
@@ -30,26 +31,27 @@ class RefusedError(Exception):
 
 
 class Port:
-    """An open port. Each stream of the pinned peer is admitted, or refused with `RefusedError`, by its label.
+    """An open port. Each stream of a pinned peer is admitted, or refused with `RefusedError`, by its label.
 
-    `admit` and the function it returns are called in gRPC's threads and must not block. At most `streams` streams are
-    open at a time. `services` add further gRPC services to the server.
+    `admit` of a peer and the function it returns are called in gRPC's threads and must not block. At most `streams`
+    streams of a peer are open at a time. `services` add further gRPC services to the server.
     """
 
     def __init__(
         self,
         address: Address,
         identity: Identity,
-        peer: x509.Certificate,
+        peers: Mapping[x509.Certificate, Admit],
         keepalive: float,
-        admit: Admit,
         streams: int = 4,
         services: Sequence[Callable[[grpc.Server], None]] = (),
         window: int = WINDOW_BYTES,
     ) -> None:
-        self._peer = peer
-        self._admit = admit
-        self._threads = ThreadPoolExecutor(max_workers=streams, thread_name_prefix="smc-link")
+        self._peers = peers
+        self._most = streams
+        self._open = Counter[x509.Certificate]()
+        self._counting = threading.Lock()
+        self._threads = ThreadPoolExecutor(max_workers=streams * len(peers), thread_name_prefix="smc-link")
         handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(self._exchange)
         bounded = bounds.server_options(bounds.connections())
         self._server = grpc.server(self._threads, options=[*options(keepalive, window), *bounded])
@@ -59,7 +61,7 @@ class Port:
             add_to(self._server)
         credentials = grpc.ssl_server_credentials(
             [(identity.key_pem, identity.certificate.public_bytes(Encoding.PEM))],
-            root_certificates=peer.public_bytes(Encoding.PEM),
+            root_certificates=b"".join(peer.public_bytes(Encoding.PEM) for peer in peers),
             require_client_auth=True,
         )
         numeric = _numeric(address)
@@ -79,14 +81,17 @@ class Port:
         """gRPC's handler, in a thread of its own, which then iterates over the outbox that it is given."""
         facts = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
         presented = x509.load_pem_x509_certificate(facts["x509_pem_cert"][0])
-        if presented != self._peer:  # TLS has checked this already; a pin is worth a second look
-            context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not the pinned one")
+        admit = self._peers.get(presented)
+        if admit is None:  # TLS has checked this already; a pin is worth a second look
+            context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not a pinned one")
         if tls.is_too_old(facts):
             context.abort(grpc.StatusCode.PERMISSION_DENIED, f"this connection is older than {tls.VERSION}")
         label, address, protection = _label(context), _host(context.peer()), tls.negotiated(facts)
         context.send_initial_metadata(())  # tells the dialling end that it has arrived
+        if not self._enter(presented, context):
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._most} streams are open already")
         try:
-            outbox, take = self._admit(label)
+            outbox, take = admit(label)
         except RefusedError as refusal:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(refusal))
         # From here on nothing can fail.
@@ -95,6 +100,21 @@ class Port:
             stream.end()
         take(stream)
         return outbox
+
+    def _enter(self, peer: x509.Certificate, context: grpc.ServicerContext) -> bool:
+        """Whether one more stream of this peer may be open, which counts until it is over: none takes others' room."""
+
+        def leave() -> None:
+            with self._counting:
+                self._open[peer] -= 1
+
+        with self._counting:
+            if self._open[peer] >= self._most:
+                return False
+            self._open[peer] += 1
+        if not context.add_callback(leave):
+            leave()
+        return True
 
 
 class Listener:
@@ -113,7 +133,7 @@ class Listener:
         self._lock = threading.Lock()
         self._taken = False
         self._accepted: queue.Queue[Stream] = queue.Queue()
-        self._port = Port(address, identity, peer, keepalive, self._admit, window=window)
+        self._port = Port(address, identity, {peer: self._admit}, keepalive, window=window)
         self.address = self._port.address
 
     def accept(self, wait: float) -> Stream | None:

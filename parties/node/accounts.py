@@ -56,51 +56,53 @@ class Accounts:
         charged = record.charged
         if not (uses := record.ours.proposal.task.spends if charged is None else charged.uses):
             return None
-        found = shown.price(self._account(record.ours.proposal.tables[self._offers.party]), uses)
+        found = shown.price(self._account(record.table), uses)
         at = None if charged is None else charged.at
         return found.model_copy(update={"charged_at": at, "repeats": record.repeats})
 
-    def refusal(self, job: Proposal, besides: Iterable[Record] = ()) -> str:
+    def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Why a job does not fit its table's budget, in words with three numbers; empty if it does.
 
         `besides` are jobs under way that may still be charged.
         """
-        table = job.tables[self._offers.party]
-        if not job.task.spends:
+        spends = record.ours.proposal.task.spends
+        if not spends:
             return ""
-        others = [one.ours.proposal for one in besides if one.charged is None]
-        waiting = [use for one in others if one.tables[self._offers.party] == table for use in one.task.spends]
-        return self.account(table).refusal((*waiting, *job.task.spends)) or ""
+        others = [one for one in besides if one.charged is None and one.table == record.table]
+        waiting = [use for one in others for use in one.ours.proposal.task.spends]
+        return self.account(record.table).refusal((*waiting, *spends)) or ""
 
-    def too_much(self, job: Proposal, besides: Iterable[Record] = ()) -> str:
+    def too_much(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """The same; but what was asked before may be for nothing: whether rows are the same is known when it starts."""
-        refusal = self.refusal(job, besides)
-        return "" if refusal and self.earlier(job) else refusal
+        refusal = self.refusal(record, besides)
+        return "" if refusal and self.earlier(record) else refusal
 
-    def simulated(self, job: Proposal, why: str) -> Simulation:
+    def simulated(self, record: Record, why: str) -> Simulation:
         """What a job would do to its table's budget; `why` it would be refused, empty if it would not."""
-        table, uses = job.tables[self._offers.party], job.task.spends
-        account, earlier = self.account(table), self.earlier(job)
-        return shown.simulation(account, uses, why, earlier[0].job.id if uses and earlier else "", job.task.exact)
+        task = record.ours.proposal.task
+        account, earlier = self.account(record.table), self.earlier(record)
+        known = earlier[0].job.id if task.spends and earlier else ""
+        return shown.simulation(account, task.spends, why, known, task.exact)
 
     def terms(self, record: Record) -> Terms:
         """On which terms a session of a job begins."""
-        job = record.ours.proposal
-        if record.charged is not None or not job.task.spends:
+        if record.charged is not None or not record.ours.proposal.task.spends:
             return Terms()
-        return Terms(self.earlier(job, record.repeats), self.refusal(job))
+        return Terms(self.earlier(record), self.refusal(record))
 
-    def earlier(self, job: Proposal, repeats: str = "") -> tuple[Earlier, ...]:
-        """The last jobs that are done and asked the same of the same tables, the newest first.
+    def earlier(self, record: Record) -> tuple[Earlier, ...]:
+        """The last jobs with the same peer that are done and asked the same of the same tables, the newest first.
 
         Or the one that the job repeats already, if it does.
         """
+        job = record.ours.proposal
         found = (
             one
             for one in self._jobs.all()
             if one.fingerprint
             and one.id != job.id
-            and repeats in ("", one.id)
+            and one.peer == record.peer
+            and record.repeats in ("", one.id)
             and one.ours.proposal.tables == job.tables
             and one.ours.proposal.specification == job.specification
             and self._jobs.state(one) == "done"
@@ -116,5 +118,4 @@ class Accounts:
     def _charges(self, job: Record) -> Iterator[Charge]:
         """What a job has spent of its table, if it has."""
         if (paid := job.charged) is not None:
-            table = job.ours.proposal.tables[self._offers.party]
-            yield Charge(datetime.fromisoformat(paid.at), table, paid.peer, job.id, paid.uses)
+            yield Charge(datetime.fromisoformat(paid.at), job.table, paid.peer, job.id, paid.uses)

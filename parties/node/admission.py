@@ -29,14 +29,12 @@ class PeerCannotPayError(LinkError):
     """The peer's budget does not allow the job: it says so in its statement, which ends the job."""
 
 
-def admit(
-    session: Session, identity: Identity, terms: Terms, fingerprint: Callable[[bytes], bytes] | None
-) -> Earlier | None:
+def admit(session: Session, terms: Terms, own: Earlier | None) -> Earlier | None:
     """The earlier job that answers this one, or None if it is to be computed, and both can pay.
 
-    `BudgetError` with the three numbers if this party cannot pay; `PeerCannotPayError`.
+    `own` is the one that this party would name, see `unchanged`. `BudgetError` with the three numbers if this party
+    cannot pay; `PeerCannotPayError`.
     """
-    own = _unchanged(identity, terms.earlier, fingerprint)
     name = bytes(NAME_BYTES) if own is None else bytes.fromhex(own.job.id)
     with session.phase("checkpoint"):
         session.send("checkpoint.earlier", np.frombuffer(name + bytes([not terms.refusal]), dtype=np.uint8))
@@ -52,10 +50,10 @@ def admit(
     return None
 
 
-def _unchanged(
+def unchanged(
     identity: Identity, earlier: Sequence[Earlier], fingerprint: Callable[[bytes], bytes] | None
 ) -> Earlier | None:
-    """The latest job that was on the rows that there are now."""
+    """The latest of these jobs that was on the rows that there are now: so many questions to the table at most."""
     if fingerprint is None:
         return None
     return next(

@@ -26,7 +26,7 @@ from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session
 
 LABEL = "control"
-JOB = {"protocol": "node"}
+JOB = {"protocol": "node", "statements": 2}  # the form of what is said: nodes that know another one are told at once
 ALIVE_SECONDS = 5.0  # between signs of life
 SILENCE_SECONDS = 20.0  # without one: the link is dead
 DIAL_SECONDS = 5.0

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from parties.budget import shown
-from parties.identity import fingerprint
+from parties.identity import Identity, fingerprint
 from parties.jobs.means import Means
-from parties.link.address import Address
 from parties.node import published, views
 from parties.node.control import Control
-from parties.node.gate import Who
 from parties.node.ledger import Ledger
+from parties.node.peers import Who
 from parties.node.sessions import Sessions
 from parties.node.store import Record
 from parties.operator.budget import Registered, Simulation, TableBudget
-from parties.operator.interface import AuditEntry, AuditState, JobResult, JobView, NodeView, NotRecordedError, State
+from parties.operator.interface import (
+    AuditEntry,
+    AuditState,
+    JobResult,
+    JobView,
+    NodeView,
+    NotRecordedError,
+    PeerView,
+    State,
+)
 from parties.records.register import registered
 from smc import __version__
 from smc.errors import InputError
@@ -27,39 +36,54 @@ from smc.errors import InputError
 LARGEST_GROUP = 1000  # rows of one person or family
 
 
+@dataclass(frozen=True)
+class Contact:
+    """What connects this node with one peer; `connect` is where we connect to, if it is we who do."""
+
+    who: Who
+    connect: str | None
+    control: Control
+    sessions: Sessions
+
+
 class Desk:
-    """Where the operator's questions arrive. `address` is where we listen or connect to; `predict` a kind of link."""
+    """Where the operator's questions arrive. `listens` tells where peers connect to; `predict` is a kind of link."""
 
     def __init__(
         self,
-        who: Who,
+        identity: Identity,
         ledger: Ledger,
-        control: Control,
-        sessions: Sessions,
+        contacts: Mapping[str, Contact],
         tables: dict[str, list[str]],
-        address: Callable[[], Address],
+        listens: Callable[[], str],
         predict: str,
     ) -> None:
-        self._who, self._ledger, self._control, self._sessions = who, ledger, control, sessions
-        self._tables, self._address, self._predict = tables, address, predict
+        self._identity, self._ledger, self._contacts = identity, ledger, contacts
+        self._tables, self._listens, self._predict = tables, listens, predict
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
     def node(self) -> NodeView:
         """See `Operator`."""
         return NodeView(
-            name=self._who.identity.name,
-            fingerprint=fingerprint(self._who.identity.certificate),
-            peer=self._who.peer_name,
-            peer_fingerprint=fingerprint(self._who.peer),
-            role="listens" if self._who.party == 0 else "connects",
-            address=str(self._address()),
-            connected=self._control.connected,
+            name=self._identity.name,
+            fingerprint=fingerprint(self._identity.certificate),
+            peers=[self._peer(contact) for contact in self._contacts.values()],
             started_at=self._started,
             version=__version__,
             tables=list(self._tables),
             columns=self._tables,
-            trouble="" if self._control.connected else self._control.trouble,
-            tls=self._control.tls if self._control.connected else "",
+        )
+
+    def _peer(self, contact: Contact) -> PeerView:
+        who, control = contact.who, contact.control
+        return PeerView(
+            name=who.peer_name,
+            fingerprint=fingerprint(who.peer),
+            role="listens" if who.party == 0 else "connects",
+            address=contact.connect or self._listens(),
+            connected=control.connected,
+            trouble="" if control.connected else control.trouble,
+            tls=control.tls if control.connected else "",
         )
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
@@ -120,18 +144,19 @@ class Desk:
 
     def register(self) -> Registered:
         """See `Operator`."""
-        who, jobs = self._who, self._ledger.all()[::-1]
-        entry = published.entry(who.identity.name, f"smc {__version__}", who.party, self._ledger.accounts, jobs)
-        return registered(who.identity, entry)
+        jobs = self._ledger.all()[::-1]
+        entry = published.entry(self._identity.name, f"smc {__version__}", self._ledger.accounts, jobs)
+        return registered(self._identity, entry)
 
     def _view(self, record: Record) -> JobView:
-        progress, state = self._sessions.progress(record.id), self._ledger.state(record)
+        contact, state = self._contacts.get(record.peer), self._ledger.state(record)
+        progress = None if contact is None else contact.sessions.progress(record.id)
         try:
             means = self._ledger.means(record)
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
-            means = Means(self._who.party)
+            means = Means(record.party)
         price = self._ledger.accounts.price(record)
-        return views.job_view(record, state, self._who, means, progress, self._predict, price)
+        return views.job_view(record, state, means, progress, self._predict, price)
 
 
 @contextmanager

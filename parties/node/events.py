@@ -31,7 +31,7 @@ class Events:
             structlog.PrintLogger(stream or sys.stderr), processors=[stamp, structlog.processors.JSONRenderer()]
         )
         self.registry = CollectorRegistry()
-        self.connected = Gauge("smc_connected", "Whether the peer's node is there.", registry=self.registry)
+        self.connected = Gauge("smc_connected", "How many peers' nodes are there.", registry=self.registry)
         self._jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
         self._sessions = Counter("smc_sessions", "Sessions that have ended.", registry=self.registry)
         self._seconds = Histogram("smc_session_seconds", "How long sessions took.", registry=self.registry)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,15 +17,17 @@ import numpy as np
 from parties.identity import Identity
 from parties.jobs import profiles
 from parties.jobs.kind import Kind, Means, Opened, Step
+from parties.jobs.means import AwayError
 from parties.jobs.running import profile_for
 from parties.link.opening import Link
-from parties.node import checkpoint, commitment
-from parties.node.accounts import Terms
-from parties.node.admission import admit
+from parties.node import checkpoint, commitment, readiness
+from parties.node.accounts import Earlier, Terms
+from parties.node.admission import admit, unchanged
 from parties.node.commitment import Commitments, exchange
 from parties.node.proposal import Proposal
+from parties.node.readiness import PeerAwayError
 from smc.engines import Profile, engine_of
-from smc.errors import InputError, ProtocolError
+from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 from smc.primitives.prg import Prg
 from smc.session import Session, derive
@@ -53,6 +55,13 @@ class Linked:
     """The peer is there. `total` is what the session has cost, and goes on counting."""
 
     total: Cost
+
+
+@dataclass(frozen=True)
+class Preparing:
+    """Nothing is computed yet; what is waited for, in words."""
+
+    words: str
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,7 @@ class Stopped:
     error: BaseException
 
 
-Event = Linked | Met | Reached | Finished | Stopped
+Event = Linked | Preparing | Met | Reached | Finished | Stopped
 Tell = Callable[[Event], None]
 
 
@@ -154,9 +163,9 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
     else:
         chosen = _profile(link, order)
         profile = str(chosen)
-        with opened(order) as (ours, fingerprint):
+        with _both_open(link, order, tell) as (ours, fingerprint, known):
             both = exchange(session, order.identity, order.job, fingerprint) if fingerprint else None
-            earlier = admit(session, order.identity, order.terms, ours.fingerprint) if task.spends else None
+            earlier = admit(session, order.terms, known) if task.spends else None
             if earlier is not None:
                 tell(Met(first, "", both, earlier.job.id))
                 state, profile = task.decode(earlier.state), f"nothing to compute: the result of job {earlier.job.id}"
@@ -176,6 +185,40 @@ def _reporting(session: Session, task: Kind, order: Order, tell: Tell) -> Callab
         session.contributions = Prg(derive(order.secret, "contributions", order.job.id, step.number))
 
     return told
+
+
+@contextmanager
+def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, str, Earlier | None]]:
+    """Our data, their fingerprint, and the job that they have answered before; the peer's data are there too.
+
+    `AwayError` if our table is away, which the peer is told, without the reason; `PeerAwayError` if the peer's is.
+    """
+    session, task = link.session(), order.job.task
+
+    def found(stack: ExitStack) -> tuple[Opened, str, Earlier | None]:
+        ours, fingerprint = stack.enter_context(opened(order))
+        known = unchanged(order.identity, order.terms.earlier, ours.fingerprint) if task.spends else None
+        return ours, fingerprint, known
+
+    with ExitStack() as stack:
+        if not task.reads_table:
+            yield found(stack)
+            return
+        own: tuple[Opened, str, Earlier | None] | AwayError
+        with session.phase("checkpoint"):
+            tell(Preparing("opening its table"))
+            with readiness.telling(session):
+                try:
+                    own = found(stack)
+                except AwayError as error:
+                    own = error
+            ready = not isinstance(own, AwayError)
+            theirs = readiness.exchange(session, ready, lambda: tell(Preparing("the peer is opening its table")))
+        if isinstance(own, AwayError) or not theirs:
+            with suppress(LinkError):  # part in order: this is no accident
+                link.finish()
+            raise own if isinstance(own, AwayError) else PeerAwayError("the peer's table is away")
+        yield own
 
 
 @contextmanager
@@ -216,4 +259,16 @@ def _profile(link: Link, order: Order) -> Profile:
     return profile_for(link, specification, lambda: task.program(order.means), task.integers)
 
 
-__all__ = ["Event", "Finished", "Linked", "Met", "Order", "Reached", "Stopped", "Worker", "opened", "run"]
+__all__ = [
+    "Event",
+    "Finished",
+    "Linked",
+    "Met",
+    "Order",
+    "Preparing",
+    "Reached",
+    "Stopped",
+    "Worker",
+    "opened",
+    "run",
+]

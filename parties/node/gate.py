@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from cryptography import x509
-
-from parties.identity import Identity, common_name, fingerprint
+from parties.identity import fingerprint
 from parties.node.offers import Offers
+from parties.node.peers import Acquaintance, Who
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
 from parties.policy.decisions import Decision, decide
@@ -21,25 +20,11 @@ MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 
 
 @dataclass(frozen=True)
-class Who:
-    """The two parties; `party` is ours, 0 if it listens."""
-
-    identity: Identity
-    peer: x509.Certificate
-    party: int
-
-    @property
-    def peer_name(self) -> str:
-        """The peer's name."""
-        return common_name(self.peer)
-
-
-@dataclass(frozen=True)
 class Surroundings:
     """What counts beside the job: what is there already, when it is, and the peer's address if that is known."""
 
     runs_today: int  # of the job's table
-    waiting: int  # jobs
+    waiting: int  # jobs with this peer
     at: datetime
     address: str | None
     budget: str = ""  # why the table's privacy budget does not allow the job; empty if it does
@@ -58,15 +43,15 @@ class Judgement:
 class Gate:
     """Judges jobs by what this party offers and by its rules."""
 
-    def __init__(self, who: Who, file: NodeFile, offers: Offers) -> None:
-        self._who, self._file, self._offers = who, file, offers
+    def __init__(self, file: NodeFile, offers: Offers) -> None:
+        self._file, self._offers = file, offers
 
-    def judge(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> Judgement:
-        """Our verdict on a job before the operator is asked."""
-        problem = self._unfit(job, proposed_by, around)
+    def judge(self, job: Proposal, who: Who, proposed_by: Literal["us", "peer"], around: Surroundings) -> Judgement:
+        """Our verdict on a job with this peer before the operator is asked."""
+        problem = self._unfit(job, who, proposed_by, around)
         if problem:
             return Judgement("refused", "node", problem, problem)
-        decision = self._decide(job, proposed_by, around)
+        decision = self._decide(job, who, proposed_by, around)
         if decision.effect == "deny":
             unsaid = "" if job.purpose else "; the job states no purpose"
             by = decision.by or "no rule"
@@ -80,24 +65,24 @@ class Gate:
             return Judgement("approved", decision.by, decision.reason)
         return Judgement("waiting", "", decision.reason)
 
-    def allows_now(self, job: Proposal, around: Surroundings) -> Decision:
+    def allows_now(self, job: Proposal, who: Who, around: Surroundings) -> Decision:
         """What the rules say of a job that they have permitted before, now that it is to run."""
-        return self._decide(job, "peer", around)
+        return self._decide(job, who, "peer", around)
 
-    def _decide(self, job: Proposal, proposed_by: Literal["us", "peer"], around: Surroundings) -> Decision:
-        asked = request(job, self._who.party, proposed_by, self._file, self._who.peer, around)
+    def _decide(self, job: Proposal, who: Who, proposed_by: Literal["us", "peer"], around: Surroundings) -> Decision:
+        asked = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
         return decide(self._file.policy, asked, self._file.combine(asked.table))
 
-    def _unfit(self, job: Proposal, proposed_by: str, around: Surroundings) -> str | None:
+    def _unfit(self, job: Proposal, who: Who, proposed_by: str, around: Surroundings) -> str | None:
         """Why the job is impossible here, whatever the rules say."""
-        if (job.proposer == self._who.party) != (proposed_by == "us"):
+        if (job.proposer == who.party) != (proposed_by == "us"):
             return "this node does not know the job"  # the peer says that we proposed it
-        table = job.tables[self._who.party]
+        table = job.tables[who.party]
         if table and table not in self._offers.tables:
             return f"there is no table '{table}' here"
         if proposed_by == "peer" and around.waiting >= MAX_WAITING:
             return f"{around.waiting} jobs are waiting already"
-        misfit = job.task.misfit(self._offers.means(table))
+        misfit = job.task.misfit(self._offers.means(who.party, table))
         if misfit is None and job.task.settings.engine == "auto" and not job.task.is_countable:
             return "the job is too large for the engine auto: name an engine"
         return misfit
@@ -108,15 +93,15 @@ def request(
     party: int,
     proposed_by: Literal["us", "peer"],
     file: NodeFile,
-    peer: x509.Certificate | None,
+    peer: Acquaintance,
     around: Surroundings,
 ) -> Request:
-    """All attributes of a job that a rule of party `party`, whose file this is, may ask about."""
+    """All attributes of a job with this peer that a rule of party `party`, whose file this is, may ask about."""
     table = file.tables.get(job.tables[party])
     return request_for(
-        peer=None if peer is None else common_name(peer),
-        fingerprint=None if peer is None else fingerprint(peer),
-        roles=file.peer.roles,
+        peer=peer.name,
+        fingerprint=None if peer.certificate is None else fingerprint(peer.certificate),
+        roles=peer.said.roles,
         proposed_by=proposed_by,
         table=job.tables[party],
         columns=job.task.columns,
@@ -128,6 +113,6 @@ def request(
         at=around.at,
         address=around.address,
         exact=job.task.exact,
-        attributes=file.peer.attributes,
+        attributes=peer.said.attributes,
         rights=None if table is None else table.rights,
     )

@@ -17,7 +17,7 @@ from parties.jobs.kind import State
 from parties.jobs.spending import EXACT, Spending
 from parties.node import outcome, whole
 from parties.node.commitment import Commitments
-from parties.node.gate import Who
+from parties.node.peers import Peers, Who
 from parties.node.statement import Statement
 from parties.node.store import Charged, Record
 from parties.operator.interface import AuditEntry, AuditState
@@ -29,17 +29,21 @@ from parties.records.marker import check, remember
 class Journal:
     """The audit log of a node, in the terms of its jobs."""
 
-    def __init__(self, connection: sqlite3.Connection, who: Who) -> None:
-        self._who = who
-        self._log = records.AuditLog(connection, who.identity)
+    def __init__(self, connection: sqlite3.Connection, peers: Peers) -> None:
+        self._peers = peers
+        self._log = records.AuditLog(connection, peers.identity)
 
     def entries(self, last: int, before: int | None) -> list[AuditEntry]:
         """The last entries, the newest first."""
         return self._log.entries(last, before)
 
     def verify(self) -> AuditState:
-        """Whether the log is whole, and the peer's signatures in it are the peer's."""
-        return self._log.verify(self._who.peer)
+        """Whether the log is whole, and the peers' signatures in it are the peers'."""
+        return self._log.verify([who.peer for who in self._peers])
+
+    def peers_of_jobs(self) -> dict[str, str]:
+        """The names of the jobs' peers, as their first entries have them."""
+        return {entry.job or "": entry.fields["peer"] for entry in self._log if entry.kind == "proposed"}
 
     def disagreement(self, jobs: Iterable[Record]) -> str | None:
         """Where jobs are not what the log says of them; None if they are."""
@@ -57,22 +61,21 @@ class Journal:
         """What concerns no job."""
         self._log.append(kind, None, fields)
 
-    def proposed(self, record: Record, address: str | None) -> None:
+    def proposed(self, record: Record, who: Who, address: str | None) -> None:
         """A new job, and what has been said of it."""
-        whom = {"peer": self._who.peer_name, "peer_fingerprint": fingerprint(self._who.peer), "address": address}
-        self._log.append("proposed", record.id, {**whom, **self._public(record)})
+        self._log.append("proposed", record.id, {**_whom(who), "address": address, **self._public(record)})
         self.heard(record, None)
         self.verdict(record.id, "us", record.ours, record.reason)
 
     def _public(self, record: Record) -> dict[str, Any]:
         """What is public of a job, and who proposed it."""
-        job, party = record.ours.proposal, self._who.party
+        job, party = record.ours.proposal, record.party
         parameters = job.task.parameters()
         return {
             "by": record.proposed_by,
             "protocol": job.task.name,
             "purpose": job.purpose,
-            "table": job.tables[party],
+            "table": record.table,
             "peer_table": job.tables[1 - party],
             "target": job.task.subject,
             "columns": list(job.task.columns),
@@ -107,12 +110,11 @@ class Journal:
         fields = {"ours": found.ours.model_dump(), "theirs": found.theirs.model_dump()}
         self._log.append("committed", record.id, fields)
 
-    def spent(self, record: Record, uses: Sequence[Spending]) -> Charged:
+    def spent(self, record: Record, who: Who, uses: Sequence[Spending]) -> Charged:
         """The job takes of our table's privacy."""
-        peer = {"peer": self._who.peer_name, "peer_fingerprint": fingerprint(self._who.peer)}
-        table = record.ours.proposal.tables[self._who.party]
-        entry = self._log.append("spent", record.id, {"table": table, **peer, "uses": [asdict(use) for use in uses]})
-        return Charged(at=entry.at, peer=self._who.peer_name, uses=tuple(uses))
+        fields = {"table": record.table, **_whom(who), "uses": [asdict(use) for use in uses]}
+        entry = self._log.append("spent", record.id, fields)
+        return Charged(at=entry.at, peer=who.peer_name, uses=tuple(uses))
 
     def opened(self, record: Record, state: State, steps: range) -> None:
         """A session has opened these steps."""
@@ -153,12 +155,17 @@ class Journal:
     def sign(self, found: dict[str, Any]) -> Signed:
         """Our signature over the result and over the last entry of our audit log."""
         unsigned = Signed(result=found, head=self._log.head(), signature="0" * 128)
-        return unsigned.model_copy(update={"signature": records.sign(self._who.identity, unsigned.document()).hex()})
+        return unsigned.model_copy(update={"signature": records.sign(self._peers.identity, unsigned.document()).hex()})
 
-    def signed(self, record: Record) -> None:
+    def signed(self, record: Record, who: Who) -> None:
         """Keep both signatures, once both are there."""
         assert record.ours.signed is not None
         assert record.theirs is not None
         assert record.theirs.signed is not None
         ours, theirs = record.ours.signed, record.theirs.signed
-        self._log.append("signed", record.id, {"ours": ours.model_dump(), "theirs": theirs.model_dump()})
+        both = {"ours": ours.model_dump(), "theirs": theirs.model_dump()}
+        self._log.append("signed", record.id, {**both, "peer_fingerprint": fingerprint(who.peer)})
+
+
+def _whom(who: Who) -> dict[str, str]:
+    return {"peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}

@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from parties.node import limits, proposal
-from parties.node.gate import Gate, Who
+from parties.node.gate import Gate
 from parties.node.inputs import Inputs
 from parties.node.limits import Refusals
 from parties.node.offers import Offers
-from parties.node.proposal import Proposal
+from parties.node.peers import Peers, Who
+from parties.node.proposal import JobFile
 from parties.node.register import now
 from parties.node.runs import DIFFERENT, Runs
 from parties.node.statement import Statement
@@ -32,14 +33,14 @@ class Ledger(Runs):
     def __init__(
         self,
         connection: sqlite3.Connection,
-        who: Who,
+        peers: Peers,
         gate: Gate,
         offers: Offers,
         inputs: Inputs,
-        said: Callable[[str], None],
+        said: Callable[[str, str], None],
         changed: Callable[[str], None],
     ) -> None:
-        super().__init__(connection, who, gate, offers, inputs, said, changed)
+        super().__init__(connection, peers, gate, offers, inputs, said, changed)
         self._refusals = Refusals()
 
     def statement(self, identifier: str) -> bytes:
@@ -52,24 +53,30 @@ class Ledger(Runs):
 
     def propose(self, fields: dict[str, Any]) -> Record:
         """A job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
-        job = proposal.read_job(fields)
-        made = proposal.propose(job, self._offers.means(job.table or ""))
-        self._check_typed(made, job.typed)
+        job, who, draft = self._drafted(fields)
+        made = draft.ours.proposal
+        self._check_typed(draft, job.typed)
         with self._writing():
-            judgement = self._gate.judge(made, "us", self._around(made))
+            judgement = self._gate.judge(made, who, "us", self._around(draft))
             if judgement.verdict != "approved":
                 raise InputError(f"this cannot be proposed: {judgement.reason}")
             ours = Statement(proposal=made, verdict="approved", by=judgement.by, at=now())
-            record = self._begin(Record(proposed_by="us", ours=ours))
+            record = self._begin(draft.model_copy(update={"ours": ours}))
             self._inputs.put(made.id, job.typed)
         return self._tell(record)
 
     def simulate(self, fields: dict[str, Any]) -> Simulation:
         """What a job of ours would do to the budget of our table. `InputError` if it is wrong; nothing is changed."""
+        _, who, draft = self._drafted(fields)
+        judgement = self._gate.judge(draft.ours.proposal, who, "us", self._around(draft))
+        return self.accounts.simulated(draft, judgement.reason if judgement.verdict == "refused" else "")
+
+    def _drafted(self, fields: dict[str, Any]) -> tuple[JobFile, Who, Record]:
+        """A job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
         job = proposal.read_job(fields)
-        made = proposal.propose(job, self._offers.means(job.table or ""))
-        judgement = self._gate.judge(made, "us", self._around(made))
-        return self.accounts.simulated(made, judgement.reason if judgement.verdict == "refused" else "")
+        who = self._peers.named(job.peer)
+        made = proposal.propose(job, self._offers.means(who.party, job.table or ""))
+        return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=made))
 
     def decide(
         self,
@@ -85,7 +92,7 @@ class Ledger(Runs):
         with self._writing():
             record = self.find(beginning)
             if verdict == "approved" and self._needs(record):
-                self._check_typed(record.ours.proposal, typed or {})
+                self._check_typed(record, typed or {})
                 self._inputs.put(record.id, typed or {})
                 if record.ours.verdict == "approved":
                     return self._tell(self._put(record.model_copy(update={"note": ""})))
@@ -93,7 +100,7 @@ class Ledger(Runs):
                 raise InputError(f"job {record.id[:8]} asks for nothing to be typed")
             if self.state(record) != "waiting" or record.ours.verdict != "waiting":
                 raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
-            if verdict == "approved" and (refusal := self.accounts.too_much(record.ours.proposal)):
+            if verdict == "approved" and (refusal := self.accounts.too_much(record)):
                 raise InputError(refusal)
             ours = record.ours.model_copy(
                 update={"verdict": verdict, "by": "operator", "at": now(), "why": why.strip()[:500]}
@@ -115,15 +122,17 @@ class Ledger(Runs):
 
     # What the peer says.
 
-    def hear(self, data: bytes) -> None:
-        """A statement of the peer. `ProtocolError` if it is none."""
-        theirs = Statement.from_bytes(data)
-        if theirs.signed is not None and not theirs.signed.is_signed_by(self._who.peer):
+    def hear(self, peer: str, data: bytes) -> None:
+        """A statement of this peer. `ProtocolError` if it is none."""
+        theirs, who = Statement.from_bytes(data), self._peers.named(peer)
+        if theirs.signed is not None and not theirs.signed.is_signed_by(who.peer):
             raise ProtocolError("the peer's signature under a job's result is wrong")
         with self._writing():
             record = self._store.get(theirs.proposal.id)
             if record is None:
-                record, answer = self._meet(theirs, len(data)), True
+                record, answer = self._meet(theirs, who, len(data)), True
+            elif record.peer != peer:
+                raise ProtocolError("the peer speaks of a job that is not with it")
             elif record.ours.proposal != theirs.proposal:
                 raise ProtocolError("the peer has changed a job after it was proposed")
             else:
@@ -137,11 +146,11 @@ class Ledger(Runs):
                 if theirs == known and not answer:
                     return
         if record is None:
-            self._said(theirs.proposal.id)
+            self._said(peer, theirs.proposal.id)
         else:
             self._tell(record, say=answer)
 
-    def _meet(self, theirs: Statement, size: int) -> Record | None:
+    def _meet(self, theirs: Statement, who: Who, size: int) -> Record | None:
         """A job that we did not know: decide on it by our rules, or leave it to the operator.
 
         None if it is more than anybody could want, or does not fit what is offered here: then only an answer is kept.
@@ -149,18 +158,20 @@ class Ledger(Runs):
         job, moment = theirs.proposal, datetime.now(UTC)
         if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
             return None  # it has heard our refusal
-        heard = (record for record in self._store.all() if record.proposed_by == "peer")
+        name = who.peer_name
+        heard = (record for record in self._store.all() if (record.peer, record.proposed_by) == (name, "peer"))
         if why := limits.excess(theirs, size, heard, moment):
             self._refusals.put(theirs, why)
             return None
-        found = self._gate.judge(job, "peer", self._around(job))
+        draft = Record(proposed_by="peer", peer=name, ours=Statement(proposal=job), theirs=theirs)
+        found = self._gate.judge(job, who, "peer", self._around(draft))
         if found.by == "node":
             self._refusals.put(theirs, found.public)
             return None
         at = now() if found.verdict != "waiting" else None
         ours = Statement(proposal=job, verdict=found.verdict, by=found.by, at=at, why=found.public)
-        record = Record(proposed_by="peer", ours=ours, theirs=theirs, reason=found.reason)
-        return self._begin(record.model_copy(update={"heard_at": moment.isoformat(), "heard_bytes": size}))
+        news = {"ours": ours, "reason": found.reason, "heard_at": moment.isoformat(), "heard_bytes": size}
+        return self._begin(draft.model_copy(update=news))
 
     def _hear_more(self, record: Record, theirs: Statement) -> Record:
         """News of a job that is not done."""
@@ -170,22 +181,22 @@ class Ledger(Runs):
         if theirs.signed is not None and record.ours.signed is not None:
             if theirs.signed.result != record.ours.signed.result:
                 return self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
-            self._journal.signed(record)
+            self._journal.signed(record, self._who(record))
         return self._put(record)
 
     # How it is written.
 
     def _begin(self, record: Record) -> Record:
         """Write a new job."""
-        self._journal.proposed(record, self.address)
+        self._journal.proposed(record, self._who(record), self.addresses.get(record.peer))
         return self._put(record)
 
     def _needs(self, record: Record) -> bool:
         return self.state(record) not in ENDED and bool(self._missing(record))
 
-    def _check_typed(self, job: Proposal, typed: Mapping[str, Any]) -> None:
+    def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
         """`InputError` unless what was typed is all that the job asks for, and fits."""
-        means = self._offers.means(job.tables[self._who.party], typed)
+        job, means = record.ours.proposal, self._offers.means(record.party, record.table, typed)
         names = [one.key for one in job.task.asked()]
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")

@@ -27,25 +27,27 @@ class Offer:
 
 @dataclass(frozen=True)
 class Offers:
-    """All of them; `party` is this one's number."""
+    """All of them."""
 
-    party: int
     tables: Mapping[str, Offer]
     circuits: Mapping[str, Path]
 
     @classmethod
-    def of(cls, file: NodeFile, party: int) -> Offers:
+    def of(cls, file: NodeFile) -> Offers:
         """Those of a node's file. `InputError` if a schema cannot be read, or a mapping does not fit it."""
-        return cls(party, {name: _offer(name, table) for name, table in file.tables.items()}, file.circuits)
+        return cls({name: _offer(name, table) for name, table in file.tables.items()}, file.circuits)
 
-    def means(self, table: str, typed: Mapping[str, Any] | None = None) -> Means:
-        """What this party brings to a job on a table; an empty name stands for none. `InputError`: no such table."""
+    def means(self, party: int, table: str, typed: Mapping[str, Any] | None = None) -> Means:
+        """What this party, of this number, brings to a job on a table; an empty name stands for none.
+
+        `InputError`: no such table.
+        """
         if not table:
-            return Means(self.party, circuits=self.circuits, typed=typed or {})
+            return Means(party, circuits=self.circuits, typed=typed or {})
         offer = self.tables.get(table)
         if offer is None:
             raise InputError(f"there is no table {quoted(table)}{did_you_mean(table, self.tables)}")
-        return Means(self.party, offer.settings, offer.schema, self.circuits, typed or {})
+        return Means(party, offer.settings, offer.schema, self.circuits, typed or {})
 
     def tries(self, table: str) -> int:
         """How many sessions of a job on this table may begin, each without getting further than those before."""

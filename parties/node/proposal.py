@@ -33,6 +33,7 @@ class JobHead(Settings):
     """What every job file says, whatever its kind."""
 
     protocol: str = kinds.DEFAULT
+    peer: Name | None = None  # may be left out if there is but one
     table: Name | None = None
     peer_table: Name | None = None  # the same name unless given
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE)] = ""

@@ -18,8 +18,8 @@ from parties.node.store import Record
 NOISE = "drawn inside a two-party computation: no party knows or can bias it"
 
 
-def entry(name: str, software: str, party: int, accounts: Accounts, jobs: Iterable[Record]) -> dict[str, Any]:
-    """The entry of the party of this name and number."""
+def entry(name: str, software: str, accounts: Accounts, jobs: Iterable[Record]) -> dict[str, Any]:
+    """The entry of the party of this name."""
     charged = [job for job in jobs if job.charged is not None]
     return {
         "party": name,
@@ -27,8 +27,7 @@ def entry(name: str, software: str, party: int, accounts: Accounts, jobs: Iterab
         "software": software,
         "noise": NOISE,
         "tables": [
-            _table(table, accounts, [job for job in charged if job.ours.proposal.tables[party] == table])
-            for table in accounts.tables()
+            _table(table, accounts, [job for job in charged if job.table == table]) for table in accounts.tables()
         ],
     }
 

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from parties.node.gate import Who
 from parties.node.journal import Journal
+from parties.node.peers import Peers, Who
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
@@ -30,18 +30,22 @@ class ClosedError(InputError):
 class Register:
     """All jobs of a node, and its audit log. Calls come from any thread.
 
-    `said` is told of every job of which the peer should hear our statement, `changed` of every job that has changed,
-    both after it is written.
+    `said` is told which peer should hear our statement of which job, `changed` of every job that has changed, both
+    after it is written.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, who: Who, said: Callable[[str], None], changed: Callable[[str], None]
+        self,
+        connection: sqlite3.Connection,
+        peers: Peers,
+        said: Callable[[str, str], None],
+        changed: Callable[[str], None],
     ) -> None:
-        self._connection, self._who = connection, who
+        self._connection, self._peers = connection, peers
         self._said, self._changed = said, changed
         self._lock = threading.RLock()
         self._store = Store(connection)
-        self._journal = Journal(connection, who)
+        self._journal = Journal(connection, peers)
         self._running: set[str] = set()
         self._closed = False
 
@@ -80,14 +84,18 @@ class Register:
         """What has become of a job."""
         return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
 
-    def to_greet(self) -> list[str]:
-        """The jobs to speak of on a new link: those that have not ended, or whose end the peer may not know."""
-        jobs = reversed(self.all())
+    def to_greet(self, peer: str) -> list[str]:
+        """The jobs to speak of on a new link to a peer: those that have not ended, or whose end it may not know."""
+        jobs = (record for record in reversed(self.all()) if record.peer == peer)
         return [record.id for record in jobs if not (record.ours.settled and _is_settled(record.theirs))]
 
-    def ready(self) -> list[Record]:
-        """Jobs that could begin or go on now, the oldest first."""
-        return [record for record in reversed(self.all()) if self.state(record) in ("queued", "interrupted")]
+    def ready(self, peer: str) -> list[Record]:
+        """Jobs with a peer that could begin or go on now, the oldest first."""
+        return [record for record in self._agreed(peer) if not (record.ours.waits or record.peer_waits)]
+
+    def waiting_for_table(self, peer: str) -> list[Record]:
+        """Jobs with a peer that could begin or go on if our table were there, the oldest first."""
+        return [record for record in self._agreed(peer) if record.ours.waits]
 
     def entries(self, last: int, before: int | None) -> list[AuditEntry]:
         """The last entries of the audit log, the newest first."""
@@ -110,6 +118,7 @@ class Register:
                 raise InputError(f"the audit log is not whole: {found.problems[0]}; smc audit verify shows all")
             if problem := self._journal.disagreement(self._store.all()):
                 raise InputError(f"{problem}: one of the two was changed")
+        self._name_peers()
 
     def remember(self, marker: Path) -> None:
         """Write down, outside the database, how far the log has come."""
@@ -126,6 +135,10 @@ class Register:
         with self._lock:
             self._closed = True
             self._connection.close()
+
+    def _agreed(self, peer: str) -> list[Record]:
+        both = ("queued", "interrupted")
+        return [record for record in reversed(self.all()) if record.peer == peer and self.state(record) in both]
 
     # How it is written.
 
@@ -149,6 +162,20 @@ class Register:
                 self._store.go_back(before)
                 raise
 
+    def _name_peers(self) -> None:
+        """Jobs from before a node could have several peers: the log says with whom they are."""
+        if nameless := [record for record in self._store.all() if not record.peer]:
+            with self._writing():
+                names = self._journal.peers_of_jobs()
+                for record in nameless:
+                    self._store.put(record.model_copy(update={"peer": names[record.id]}))
+
+    def _who(self, record: Record) -> Who:
+        """The peer of a job. `InputError` if it has gone from party.toml."""
+        if (found := self._peers.get(record.peer)) is None:
+            raise InputError(f"its peer {quoted(record.peer)} is not in party.toml any more")
+        return found
+
     def _get(self, identifier: str) -> Record:
         record = self._store.get(identifier)
         if record is None:
@@ -169,7 +196,7 @@ class Register:
 
     def _tell(self, record: Record, say: bool = True) -> Record:
         if say:
-            self._said(record.id)
+            self._said(record.peer, record.id)
         self._changed(record.id)
         return record
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from parties.budget.account import BudgetError
 from parties.jobs.means import Means
 from parties.node import commitment, outcome
 from parties.node.accounts import Accounts
 from parties.node.commitment import Commitments
-from parties.node.gate import BUDGET, Gate, Surroundings, Who
+from parties.node.gate import BUDGET, Gate, Surroundings
 from parties.node.inputs import Inputs
 from parties.node.offers import Offers
-from parties.node.proposal import Proposal
+from parties.node.peers import Peers
 from parties.node.register import Register, now
 from parties.node.store import Record
 from parties.operator.interface import ENDED
@@ -27,25 +27,27 @@ DIFFERENT = "the two parties have signed different results"
 
 
 class Runs(Register):
-    """The jobs as sessions change them. `address` is the peer's, when it is known."""
+    """The jobs as sessions change them. `addresses` are the peers', where they are known."""
 
     def __init__(
         self,
         connection: sqlite3.Connection,
-        who: Who,
+        peers: Peers,
         gate: Gate,
         offers: Offers,
         inputs: Inputs,
-        said: Callable[[str], None],
+        said: Callable[[str, str], None],
         changed: Callable[[str], None],
     ) -> None:
-        super().__init__(connection, who, said, changed)
+        super().__init__(connection, peers, said, changed)
         self._gate, self._offers, self._inputs = gate, offers, inputs
         self.accounts = Accounts(offers, self)
-        self.address: str | None = None
+        self.addresses: dict[str, str | None] = {}
 
-    def begin(self, identifier: str) -> Record | None:
-        """A session of this job is about to start; until `over` no other can. `InputError` if it must not run.
+    def begin(self, identifier: str, peer: str) -> Record | None:
+        """A session of this job with this peer is about to start; until `over` no other can.
+
+        `InputError` if it must not run, or is not with this peer.
 
         None if it must not run now: what a rule has approved is put to the rules again, which may know times. So is
         the budget: a job that does not fit any more is refused, and one that fits beside those under way only if they
@@ -53,10 +55,14 @@ class Runs(Register):
         """
         with self._writing():
             record = self._get(identifier)
+            if record.peer != peer:
+                raise InputError("there is no such job here")
             if self.state(record) not in ("queued", "interrupted"):
                 raise InputError(f"the job is {self.state(record)}")
+            if record.ours.waits:
+                raise InputError("the job waits for its table")
             if record.ours.by not in ("operator", "proposer"):
-                decision = self._gate.allows_now(record.ours.proposal, self._around(record.ours.proposal))
+                decision = self._gate.allows_now(record.ours.proposal, self._who(record), self._around(record))
                 if decision.effect != "permit":
                     self._not_now(record, decision.reason)
                     return None
@@ -66,10 +72,9 @@ class Runs(Register):
                 return None
             refused = None
             if record.charged is None:
-                job = record.ours.proposal
-                if why := self.accounts.too_much(job):
+                if why := self.accounts.too_much(record):
                     refused = self._refuse(record, why)
-                elif why := self.accounts.too_much(job, map(self._get, self._running)):
+                elif why := self.accounts.too_much(record, map(self._get, self._running)):
                     self._not_now(record, f"another job under way may need what is left: {why}")
                     return None
             if refused is None:
@@ -82,8 +87,7 @@ class Runs(Register):
 
     def means(self, record: Record) -> Means:
         """What this party brings to a job. `InputError` if its table is not there any more."""
-        job = record.ours.proposal
-        return self._offers.means(job.tables[self._who.party], self._inputs.of(record.id))
+        return self._offers.means(record.party, record.table, self._inputs.of(record.id))
 
     def met(
         self, identifier: str, depth: int, profile: str, both: Commitments | None = None, repeats: str = ""
@@ -97,13 +101,13 @@ class Runs(Register):
         """
         with self._writing():
             record = self._get_running(identifier)
-            most = self._offers.tries(record.ours.proposal.tables[self._who.party])
+            most = self._offers.tries(record.table)
             if profile and record.tries >= most:
                 raise ProtocolError(f"{most} sessions were cut short and got no further: it does not go on by itself")
-            self._journal.started(record, depth, profile, self.address)
+            self._journal.started(record, depth, profile, self.addresses.get(record.peer))
             changes: dict[str, Any] = {}
             if both is not None:
-                commitment.check(both, record.peer_rows, record.ours.proposal, self._who.peer)
+                commitment.check(both, record.peer_rows, record.ours.proposal, self._who(record).peer)
                 if not record.peer_rows:
                     self._journal.committed(record, both)
                 changes = {"fingerprint": both.ours.rows, "peer_rows": both.theirs.rows}
@@ -112,9 +116,9 @@ class Runs(Register):
             changes |= {"tries": record.tries + bool(profile), "profile": profile or record.profile}
             changes |= {"repeats": repeats or record.repeats}
             if profile and record.charged is None and (uses := record.ours.proposal.task.spends):
-                if refusal := self.accounts.refusal(record.ours.proposal):
+                if refusal := self.accounts.refusal(record):
                     raise BudgetError(refusal)
-                changes |= {"charged": self._journal.spent(record, uses)}
+                changes |= {"charged": self._journal.spent(record, self._who(record), uses)}
             self._put(record.model_copy(update={"started_at": record.started_at or now(), "note": "", **changes}))
 
     def reached(self, identifier: str, state: Any, total: Cost) -> None:
@@ -140,7 +144,7 @@ class Runs(Register):
             )
             if record.theirs is not None and record.theirs.signed is not None:
                 if record.theirs.signed.result == found:
-                    self._journal.signed(record)
+                    self._journal.signed(record, self._who(record))
                 else:
                     record = self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
             record = self._put(record)
@@ -153,10 +157,13 @@ class Runs(Register):
             self._journal.interrupted(record, why)
             self._put(record)
 
-    def remark(self, identifier: str, note: str) -> None:
-        """Why the job does not go on now, for our operator."""
-        with self._writing():
-            self._not_now(self._get(identifier), note)
+    def table_away(self, identifier: str, why: str) -> None:
+        """The job waits for our table: the peer is told that, our operator why too."""
+        self._waits(identifier, "table", f"waits for its table: {why}")
+
+    def table_there(self, identifier: str) -> None:
+        """The job does not wait for our table any more."""
+        self._waits(identifier, "", "")
 
     def failed(self, identifier: str, error: BaseException, public: str) -> None:
         """The job cannot go on; the error is for our operator, `public` is what the peer is told."""
@@ -205,6 +212,16 @@ class Runs(Register):
             changes |= {"tree": task.encode(state), "tries": 1}
         return self._put(record.model_copy(update=changes))
 
+    def _waits(self, identifier: str, what: Literal["", "table"], note: str) -> None:
+        with self._writing():
+            record = self._get(identifier)
+            news = record.ours.waits != what
+            if self.state(record) in ENDED or not (news or record.note != note):
+                return
+            ours = record.ours.model_copy(update={"waits": what})
+            record = self._put(record.model_copy(update={"ours": ours, "note": note}))
+        self._tell(record, say=news)
+
     def _missing(self, record: Record) -> list[str]:
         """What the operator has still to type."""
         try:
@@ -222,18 +239,17 @@ class Runs(Register):
         self._journal.verdict(record.id, "us", ours)
         return self._put(record.model_copy(update={"ours": ours, "reason": why, "note": ""}))
 
-    def _around(self, job: Proposal) -> Surroundings:
+    def _around(self, record: Record) -> Surroundings:
         """What counts beside the job when it is judged."""
         at = datetime.now().astimezone()
-        own = self._who.party
         same = [
             other.ours.at
             for other in self.all()
             if other.ours.verdict == "approved"
-            and other.ours.proposal.tables[own] == job.tables[own]
-            and other.id != job.id
+            and other.table == record.table
+            and other.id != record.id
             and other.ours.at
         ]
         today = sum(datetime.fromisoformat(moment).astimezone().date() == at.date() for moment in same)
-        waiting = sum(self.state(other) == "waiting" for other in self.all())
-        return Surroundings(today, waiting, at, self.address, self.accounts.too_much(job))
+        waiting = sum(other.peer == record.peer and self.state(other) == "waiting" for other in self.all())
+        return Surroundings(today, waiting, at, self.addresses.get(record.peer), self.accounts.too_much(record))

@@ -5,28 +5,30 @@ from __future__ import annotations
 import socket
 import sqlite3
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry
 
 from parties import files, records
-from parties.identity import fingerprint, load_certificate, load_identity
+from parties.identity import fingerprint
 from parties.link.address import Address, parse_address
 from parties.link.listening import Port, RefusedError, Take
 from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
 from parties.link.outbox import Outbox
-from parties.link.settings import require_link
+from parties.link.settings import MIB
 from parties.node import sessions
 from parties.node.control import LABEL, Control, control_options
-from parties.node.desk import Desk, recorded
+from parties.node.desk import Contact, Desk, recorded
 from parties.node.events import Events
-from parties.node.gate import Gate, Who
+from parties.node.gate import Gate
 from parties.node.health import Health
 from parties.node.inputs import Inputs, Secrets
 from parties.node.ledger import Ledger
 from parties.node.offers import Offers
+from parties.node.peers import Peers, Who, reached
 from parties.node.register import ClosedError
 from parties.node.settings import NodeFile
 from parties.operator.interface import (
@@ -36,13 +38,14 @@ from parties.operator.interface import (
 from parties.policy.rules import remarks
 from parties.records import marker
 from parties.records.database import FILE_NAME, signed_head
+from parties.settings import at_key
 from parties.sources.opening import open_table
 from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
 
 LARGEST_GROUP = 1000  # rows of one person or family
-STREAMS = 40  # threads of the port: the control link, sessions, health checks
+STREAMS = 40  # threads of the port for each peer: the control link, sessions, health checks
 
 
 class Front(Protocol):
@@ -60,60 +63,33 @@ class Node:
 
     def __init__(self, file: NodeFile, front: Front) -> None:
         self._file, self._front = file, front
-        link = require_link(file.link)
-        identity = load_identity(link.identity, link.certificate)
-        self._who = Who(identity, load_certificate(link.peer), 0 if link.listen is not None else 1)
-        self._address = parse_address(link.listen or link.connect or "", lowest_port=0)
-        options = LinkOptions(
-            identity,
-            self._who.peer,
-            listen=link.listen,
-            connect=link.connect,
-            timeout=link.timeout,
-            window=link.window,
-            shape=link.emulate,
-        )
-        self._window = link.window
-        offers = self._offers = Offers.of(file, self._who.party)
+        ways = reached(file)
+        self._peers = Peers([who for who, _ in ways])
+        self._identity = self._peers.identity
+        listening = next((options.listen for _, options in ways if options.listen is not None), None)
+        self._listens = None if listening is None else parse_address(listening, lowest_port=0)
+        offers = self._offers = Offers.of(file)
         self._inputs = Inputs()
-        self._predict = str(link.emulate) if link.emulate is not None else file.node.link
         self._events = Events()
         self._events.watch_process()
         self._connection = records.connect(file.node.state / FILE_NAME)
         self._lock = files.lock(file.node.state / "lock")
         self._ledger = Ledger(
-            self._connection, self._who, Gate(self._who, file, offers), offers, self._inputs, self._say, self._changed
+            self._connection, self._peers, Gate(file, offers), offers, self._inputs, self._say, self._changed
         )
         self._marker = file.node.state / marker.FILE_NAME
         self._refuse_changed_records()
         self._secrets = Secrets(file.node.state / "secrets")
         self._secrets.keep_only(r.id for r in self._ledger.all() if self._ledger.state(r) not in ENDED)
-        self._control = Control(
-            control_options(options),
-            self._hear,
-            self._ledger.to_greet,
-            self._ledger.statement,
-            self._connected,
-            self._no_link,
-        )
-        self._sessions = sessions.Sessions(
-            self._ledger,
-            options,
-            identity,
-            self._secrets,
-            self._who.party,
-            file.node.sessions,
-            lambda: self._control.connected,
-            self._events,
-            self._predict,
-        )
+        emulated = file.link.emulate
+        self._predict = str(emulated) if emulated is not None else file.node.link
+        self._contacts = {who.peer_name: self._contact(who, options) for who, options in ways}
         self._desk = Desk(
-            self._who,
+            self._identity,
             self._ledger,
-            self._control,
-            self._sessions,
+            self._contacts,
             {name: list(offer.schema.attributes) for name, offer in offers.tables.items()},
-            lambda: self._address,
+            lambda: "" if self._listens is None else str(self._listens),
             self._predict,
         )
         self._health = Health()
@@ -121,44 +97,73 @@ class Node:
         self._began = self._stopping = False
         self._states: Mapping[str, str] = {}  # of all jobs, as logged last
 
+    def _contact(self, who: Who, options: LinkOptions) -> Contact:
+        """What connects this node with a peer."""
+        name = who.peer_name
+        control = Control(
+            control_options(options),
+            partial(self._hear, name),
+            partial(self._ledger.to_greet, name),
+            self._ledger.statement,
+            partial(self._connected, who),
+            partial(self._no_link, name),
+        )
+        held = sessions.Sessions(
+            self._ledger,
+            who,
+            options,
+            self._secrets,
+            self._file.node.sessions,
+            lambda: control.connected,
+            self._events,
+            self._predict,
+        )
+        return Contact(who, options.connect, control, held)
+
     # Its life.
 
     def start(self) -> dict[str, str]:
         """Open the ports and begin to work; where everything is, for the operator."""
-        if self._who.party == 0:
-            self._port = Port(
-                self._address,
-                self._who.identity,
-                self._who.peer,
-                KEEPALIVE_SECONDS,
-                self._admit,
-                streams=STREAMS,
-                services=[self._health.add_to],
-                window=self._window,
-            )
-            self._address = self._port.address
+        if self._listens is not None:
+            listening = [one for one in self._contacts.values() if one.connect is None]
+            with at_key("node.listen" if self._file.node.listen is not None else "link.listen"):
+                self._port = Port(
+                    self._listens,
+                    self._identity,
+                    {one.who.peer: partial(self._admit, one) for one in listening},
+                    KEEPALIVE_SECONDS,
+                    streams=STREAMS,
+                    services=[self._health.add_to],
+                    window=self._file.link.window * MIB,
+                )
+            self._listens = self._port.address
         node = self._file.node
         served = self._front.start(self._desk, self._events.registry)
-        health = self._health.serve(parse_address(node.health, lowest_port=0))
+        with at_key("node.health"):
+            health = self._health.serve(parse_address(node.health, lowest_port=0))
+        prints = [fingerprint(who.peer) for who in self._peers]
+        known = {"peer_fingerprint": prints[0]} if len(prints) == 1 else {"peer_fingerprints": prints}
         with recorded():
             self._ledger.note(
                 "node started",
                 version=__version__,
-                fingerprint=fingerprint(self._who.identity.certificate),
-                peer_fingerprint=fingerprint(self._who.peer),
+                fingerprint=fingerprint(self._identity.certificate),
+                **known,
                 tables=list(self._offers.tables),
             )
             self._ledger.remember(self._marker)
         self._began = True
-        self._events.log("node started", name=self._who.identity.name, peer=self._who.peer_name)
+        self._events.log("node started", name=self._identity.name, peer=", ".join(self._contacts))
         self._changed("")
-        self._control.start()
-        self._sessions.start()
+        for contact in self._contacts.values():
+            contact.control.start()
+            contact.sessions.start()
         threading.Thread(target=self._try_tables, name="smc-tables", daemon=True).start()
-        way = {("listens", "connects")[self._who.party]: str(self._address)}
+        connects = ", ".join(one.connect for one in self._contacts.values() if one.connect is not None)
+        way = {"listens": "" if self._listens is None else str(self._listens), "connects": connects}
         served["health"] = str(health)
-        self._events.log("ready", **way, **served)
-        return {"listens": "", "connects": "", **way, **served}
+        self._events.log("ready", **{name: where for name, where in way.items() if where}, **served)
+        return {**way, **served}
 
     def stop(self, why: str = "", seconds: float | None = None) -> None:
         """Stop in order: begin nothing new, let running sessions finish for a while, cut the rest at their last level.
@@ -169,8 +174,10 @@ class Node:
         self._health.set(serving=False)
         if self._began:
             self._events.log("node stopping")
-        self._sessions.stop(self._file.node.stop if seconds is None else seconds)
-        self._control.stop()
+        left = self._file.node.stop if seconds is None else seconds
+        both = list(self._contacts.values())
+        at_once([partial(one.sessions.stop, left) for one in both])
+        at_once([one.control.stop for one in both])
         if self._began:
             try:
                 self._ledger.note("node stopped", why=why)
@@ -193,7 +200,7 @@ class Node:
     def _refuse_changed_records(self) -> None:
         """A node does not go on with records that somebody has changed: to go on would cover it up."""
         signed = signed_head(self._connection)
-        own = fingerprint(self._who.identity.certificate)
+        own = fingerprint(self._identity.certificate)
         if signed is not None and signed.fingerprint != own:
             self._ledger.close()
             raise InputError(
@@ -224,44 +231,48 @@ class Node:
 
     # How the parts speak to each other.
 
-    def _admit(self, label: str) -> tuple[Outbox, Take]:
+    def _admit(self, contact: Contact, label: str) -> tuple[Outbox, Take]:
         if self._stopping:
             raise RefusedError("the node is stopping")
         if label == LABEL:
-            return self._control.admit()
+            return contact.control.admit()
         if label.startswith(sessions.LABEL):
-            return self._sessions.admit(label.removeprefix(sessions.LABEL))
+            return contact.sessions.admit(label.removeprefix(sessions.LABEL))
         raise RefusedError("this is a node: start smc node at the other end as well")
 
-    def _say(self, identifier: str) -> None:
-        self._control.say(identifier)
+    def _say(self, peer: str, identifier: str) -> None:
+        if (contact := self._contacts.get(peer)) is not None:
+            contact.control.say(identifier)
 
-    def _hear(self, data: bytes) -> None:
+    def _hear(self, peer: str, data: bytes) -> None:
         try:
-            self._ledger.hear(data)
+            self._ledger.hear(peer, data)
         except SmcError as error:
-            self._events.log("statement refused", error=type(error).__name__)
+            self._events.log("statement refused", peer=peer, error=type(error).__name__)
         except sqlite3.Error as error:
             self._events.log("records cannot be written", why=str(error))
             raise LinkError("this node cannot write its records now") from None  # with a new link all is said again
 
-    def _connected(self, connected: bool, address: str | None) -> None:
-        self._events.connected.set(connected)
-        self._events.log("connected" if connected else "disconnected")
+    def _connected(self, who: Who, connected: bool, address: str | None) -> None:
+        contact = self._contacts[who.peer_name]
+        self._events.connected.set(sum(one.control.connected for one in self._contacts.values()))
+        self._events.log("connected" if connected else "disconnected", peer=who.peer_name)
         with suppress(ClosedError):
-            self._note_link(connected, address)
-        self._sessions.wake()
+            self._note_link(contact, connected, address)
+        contact.sessions.wake()
 
-    def _no_link(self, why: str) -> None:
-        self._events.log("not connected", why=why)
+    def _no_link(self, peer: str, why: str) -> None:
+        self._events.log("not connected", peer=peer, why=why)
 
-    def _note_link(self, connected: bool, address: str | None) -> None:
+    def _note_link(self, contact: Contact, connected: bool, address: str | None) -> None:
+        name = contact.who.peer_name
         if connected:
-            self._ledger.address = address or _resolved(self._address)
-            whom = {"peer": self._who.peer_name, "fingerprint": fingerprint(self._who.peer)}
-            self._ledger.note("connected", **whom, address=self._ledger.address, tls=self._control.tls)
+            there = address or (None if contact.connect is None else _resolved(parse_address(contact.connect)))
+            self._ledger.addresses[name] = there
+            whom = {"peer": name, "fingerprint": fingerprint(contact.who.peer)}
+            self._ledger.note("connected", **whom, address=there, tls=contact.control.tls)
         else:
-            self._ledger.note("disconnected", why=self._control.trouble)
+            self._ledger.note("disconnected", peer=name, why=contact.control.trouble)
 
     def _changed(self, identifier: str) -> None:
         states = {record.id: self._ledger.state(record) for record in self._ledger.all()}
@@ -273,7 +284,17 @@ class Node:
             self._inputs.forget(identifier)
             self._secrets.forget(identifier)
         self._states = states
-        self._sessions.wake()
+        for contact in self._contacts.values():
+            contact.sessions.wake()
+
+
+def at_once(calls: Sequence[Callable[[], object]]) -> None:
+    """All of these calls side by side, until the last is through."""
+    threads = [threading.Thread(target=call, daemon=True) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def _resolved(address: Address) -> str | None:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from parties.budget.account import BudgetError
-from parties.identity import Identity
 from parties.jobs.means import AwayError
 from parties.link.handshake import make_hello
 from parties.link.listening import RefusedError, Take
@@ -24,11 +23,12 @@ from parties.link.opening import Link, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream
-from parties.node import outcome
+from parties.node import executor, outcome
 from parties.node.events import Events
-from parties.node.executor import Event, Finished, Linked, Met, Order, Reached, Stopped, Worker
+from parties.node.executor import Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
 from parties.node.inputs import Secrets
 from parties.node.ledger import Ledger
+from parties.node.peers import Who
 from parties.node.prediction import predicted
 from parties.node.register import ClosedError
 from parties.node.store import Record
@@ -39,6 +39,7 @@ from smc.meter import Cost
 LABEL = "job "
 DIAL_SECONDS = 10.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0  # before a session is tried again
+SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE = 2.0, 60.0  # before a table that was away is opened again
 LOOK_SECONDS = 1.0
 
 
@@ -50,6 +51,7 @@ class Running:
     worker: Worker | None = None
     why: str = ""
     begun: bool = False
+    doing: str = "beginning"
     first: int = 0
     step: Reached | None = None
     cost: Cost = field(default_factory=Cost)
@@ -69,7 +71,7 @@ class Running:
         return Progress(
             depth=step,
             nodes=self.step.size if self.step is not None else 0,
-            doing=self.step.words if self.step is not None else "beginning",
+            doing=self.step.words if self.step is not None else self.doing,
             bytes_sent=self.cost.bytes_sent,
             bytes_received=self.cost.bytes_received,
             rounds=self.cost.rounds,
@@ -79,33 +81,35 @@ class Running:
 
 
 class Sessions:
-    """The sessions of a node, at most `limit` at a time."""
+    """The sessions of a node with one peer, at most `limit` at a time: so no peer takes another's room."""
 
     def __init__(
         self,
         ledger: Ledger,
+        who: Who,
         options: LinkOptions,
-        identity: Identity,
         secrets: Secrets,
-        party: int,
         limit: int,
         connected: Callable[[], bool],
         events: Events,
         link: str = "lan",  # what predictions are for
     ) -> None:
-        self._ledger, self._options, self._identity, self._secrets = ledger, options, identity, secrets
-        self._party, self._limit, self._connected, self._events = party, limit, connected, events
+        self._ledger, self._who, self._options, self._secrets = ledger, who, options, secrets
+        self._peer, self._limit, self._connected, self._events = who.peer_name, limit, connected, events
         self._link = link
         self._lock = threading.RLock()  # taken before the ledger's, never after
         self._running: dict[str, Running] = {}
         self._pauses: dict[str, tuple[float, float]] = {}  # until when a job is left alone, and how long that was
+        self._table_pauses: dict[str, tuple[float, float]] = {}  # the same of a job's table
+        self._opening: set[str] = set()  # jobs whose table, which was away, is being opened
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._idle = threading.Condition(self._lock)
 
     def start(self) -> None:
-        """Begin to dial, if this is the node that connects."""
-        if self._party == 1:
+        """Begin to dial, if this is the node that connects, and to look for tables that are away."""
+        threading.Thread(target=self._look_for_tables, name="smc-away-tables", daemon=True).start()
+        if self._who.party == 1:
             threading.Thread(target=self._dial_ready, name="smc-sessions", daemon=True).start()
 
     def wake(self) -> None:
@@ -167,8 +171,8 @@ class Sessions:
             self._wake.clear()
             if not self._connected():
                 continue
-            for record in self._ledger.ready():
-                if time.monotonic() < self._pauses.get(record.id, (0.0, 0.0))[0]:
+            for record in self._ledger.ready(self._peer):
+                if _is_early(self._pauses, record.id):
                     continue
                 try:
                     record, session = self._begin(record.id)
@@ -179,6 +183,39 @@ class Sessions:
 
     # Both.
 
+    def _look_for_tables(self) -> None:
+        """A table that is away is asked for again and again, by its owner alone: the peer hears when it is there."""
+        while not self._stopping.wait(LOOK_SECONDS):
+            with suppress(ClosedError):
+                for record in self._ledger.waiting_for_table(self._peer):
+                    if record.id in self._opening or _is_early(self._table_pauses, record.id):
+                        continue
+                    self._opening.add(record.id)
+                    threading.Thread(target=self._open_table, args=(record,), name="smc-table", daemon=True).start()
+
+    def _open_table(self, record: Record) -> None:
+        try:
+            try:
+                with executor.opened(self._order(record)):
+                    pass
+            except AwayError as error:
+                self._table_away(record.id, error)
+            except Exception as error:
+                self._stopped(record.id, Running(), error)
+            else:
+                self._events.log("table there again", job=record.id)
+                self._ledger.table_there(record.id)
+        except (ClosedError, sqlite3.Error):
+            pass  # the node ends, or cannot write now
+        finally:
+            self._opening.discard(record.id)
+
+    def _table_away(self, identifier: str, error: AwayError) -> None:
+        last = self._table_pauses.get(identifier, (0.0, SHORTEST_TABLE_PAUSE / 2))[1]
+        pause = min(2 * last, LONGEST_TABLE_PAUSE)
+        self._table_pauses[identifier] = (time.monotonic() + pause, pause)
+        self._ledger.table_away(identifier, str(error))
+
     def _begin(self, identifier: str) -> tuple[Record, Running]:
         with self._lock:
             if self._stopping.is_set():
@@ -186,7 +223,7 @@ class Sessions:
             if identifier in self._running or len(self._running) >= self._limit:
                 raise RefusedError("the node has no room for a session now")
             try:
-                record = self._ledger.begin(identifier)
+                record = self._ledger.begin(identifier, self._peer)
             except InputError as error:
                 raise RefusedError(str(error)) from None
             if record is None:
@@ -216,18 +253,22 @@ class Sessions:
                     raise  # there is no node any more: the session ends
 
         try:
-            means = self._ledger.means(record)
-            typical = predicted(job.task, means, self._link)
+            order = self._order(record)
+            typical = predicted(job.task, order.means, self._link)
             session.costs_of_steps = typical.steps if typical is not None else ()
-            secret = self._secrets.of(identifier)
-            terms = self._ledger.accounts.terms(record)
-            order = Order(job, means, record.tree, record.profile, record.fingerprint, self._identity, secret, terms)
         except Exception as error:
             tell(Stopped(error))
             self._end(identifier)
             return
         session.worker = Worker(order, dial, tell, partial(self._end, identifier), cut)
         session.worker.start()
+
+    def _order(self, record: Record) -> Order:
+        """What a worker needs for the job."""
+        means, secret = self._ledger.means(record), self._secrets.of(record.id)
+        terms = self._ledger.accounts.terms(record)
+        known = record.tree, record.profile, record.fingerprint
+        return Order(record.ours.proposal, means, *known, self._who.identity, secret, terms)
 
     def _end(self, identifier: str) -> None:
         """No session of this job is under way any more."""
@@ -241,8 +282,11 @@ class Sessions:
         match event:
             case Linked(total):
                 session.cost = total
+            case Preparing(words):
+                session.doing = words
             case Met(step, profile, both, earlier):
                 session.begun, session.first, session.started = True, step, time.monotonic()
+                self._table_pauses.pop(identifier, None)
                 self._ledger.met(identifier, step, profile, both, earlier)
                 self._events.log("session began", job=identifier, depth=step, profile=profile)
             case Reached():
@@ -263,8 +307,9 @@ class Sessions:
             case ClosedError():
                 pass
             case AwayError():
+                self._events.log("table away", job=identifier)
                 self._broke(identifier, session, str(error), begun=False)
-                self._ledger.remark(identifier, str(error))
+                self._table_away(identifier, error)
             case BudgetError():
                 self._events.log("job refused", job=identifier, by="budget")
                 self._ledger.unpaid(identifier, str(error))
@@ -294,3 +339,8 @@ class Sessions:
         last = self._pauses.get(identifier, (0.0, SHORTEST_PAUSE / 2))[1]
         pause = min(2 * last, LONGEST_PAUSE) if longer else SHORTEST_PAUSE
         self._pauses[identifier] = (time.monotonic() + pause, pause)
+
+
+def _is_early(pauses: Mapping[str, tuple[float, float]], identifier: str) -> bool:
+    """Whether a job is to be left alone for a while yet."""
+    return time.monotonic() < pauses.get(identifier, (0.0, 0.0))[0]

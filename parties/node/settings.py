@@ -12,6 +12,17 @@ contact = "privacy@clinic-a.example"
 roles = ["hospital"]             # what this party says the peer is, for the policy
 attributes.gdpr_compliant = true # and what else it knows of it
 
+With several peers there is no `peer`, `listen` or `connect` under [link], no [peer], but `node.listen` and
+
+[[peers]]
+name = "clinic-b"                # left out: the name in its certificate
+certificate = "keys/b.crt"       # it connects to us at node.listen
+roles = ["hospital"]
+
+[[peers]]
+certificate = "keys/c.crt"
+connect = "c.example:7001"       # we connect to it
+
 [notify]                          # who is told that a job waits; nobody if left out
 webhook = "https://chat.example/hook"
 
@@ -29,10 +40,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from parties.link.address import parse_address
-from parties.link.settings import Here, link_shape
+from parties.link.settings import Here, There, link_shape
 from parties.notify import NotifySettings
 from parties.party_file import STATE, CommandTables, read
 from parties.policy.rules import Rule, check_names
@@ -57,13 +68,15 @@ LocalAddress = Annotated[Here, AfterValidator(_local)]
 
 
 class NodeSettings(Settings):
-    """How the node runs.
+    """How the node runs. All ports that it opens are here; port 0 is any free one.
 
-    `sessions` is how many run at once; `stop` how many seconds the running ones have to finish once the node is told
-    to stop. Port 0 is any free one. `link` is what the connection to the peer is like: for predictions only.
+    `listen` is where peers connect to (that of a single one may stand under [link] instead). `sessions` is how many run
+    at once with each peer; `stop` how many seconds the running ones have to finish once the node is told
+    to stop. `link` is what the connection to the peer is like: for predictions only.
     """
 
     state: LocalPath = Path(STATE)
+    listen: Here | None = None
     web: LocalAddress = WEB
     metrics: LocalAddress = METRICS
     health: LocalAddress = HEALTH
@@ -93,6 +106,14 @@ class PeerSettings(Settings):
     transfer: Line | None = None
 
 
+class PeerEntry(PeerSettings):
+    """One of several peers: it connects to this node, unless `connect` says where it listens."""
+
+    name: Line | None = None
+    certificate: LocalPath
+    connect: There | None = None
+
+
 class NodeFile(CommandTables):
     """All of a node's `party.toml`."""
 
@@ -100,8 +121,20 @@ class NodeFile(CommandTables):
     controller: ControllerSettings | None = None
     peer: PeerSettings = Field(default_factory=PeerSettings)
     notify: NotifySettings = Field(default_factory=NotifySettings)
+    peers: tuple[PeerEntry, ...] = ()
     tables: dict[str, TableSettings] = Field(default_factory=dict)
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
+
+    @model_validator(mode="after")
+    def _one_place(self) -> NodeFile:
+        """One peer stands under [link] and [peer], several under [[peers]]; a port stands in one place."""
+        if self.peers and "peer" in self.model_fields_set:
+            raise ValueError("[peer] is for a single peer: what is known of several stands under [[peers]]")
+        if self.peers and (self.link.peer is not None or self.link.connect is not None):
+            raise ValueError("link.peer and link.connect are for a single peer: put it under [[peers]] too")
+        if self.node.listen is not None and (self.link.listen or self.link.connect) is not None:
+            raise ValueError("node.listen: the [link] says already where to listen or connect")
+        return self
 
     def combine(self, table: str) -> Combine:
         """Whose word counts if the rules of a table's owners differ; of no table of ours, the stricter one's."""

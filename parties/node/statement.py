@@ -29,6 +29,7 @@ Line = Annotated[str, StringConstraints(max_length=500)]
 class Statement(BaseModel):
     """What one party says about a job. `why` goes with a refusal or an end; it names nothing private.
 
+    `waits`: the job does not go on before something of this party's is there; the peer is not told why it is not.
     `settled`: for this party the job has ended. To one who says so nothing more needs to be said.
     """
 
@@ -40,6 +41,7 @@ class Statement(BaseModel):
     at: Line | None = None
     end: End = ""
     why: Line = ""
+    waits: Literal["", "table"] = ""
     signed: Signed | None = None
     settled: bool = False
 

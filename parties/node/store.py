@@ -42,6 +42,7 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     proposed_by: Literal["us", "peer"]
+    peer: str = ""  # its name here
     ours: Statement
     theirs: Statement | None = None
     heard_at: str | None = None  # when the peer proposed it by our clock, ISO 8601 in UTC, and its size then
@@ -67,6 +68,22 @@ class Record(BaseModel):
     def id(self) -> str:
         """The job's identifier."""
         return self.ours.proposal.id
+
+    @property
+    def party(self) -> int:
+        """Our number in the job."""
+        proposer = self.ours.proposal.proposer
+        return proposer if self.proposed_by == "us" else 1 - proposer
+
+    @property
+    def table(self) -> str:
+        """Our table; empty if the job needs none."""
+        return self.ours.proposal.tables[self.party]
+
+    @property
+    def peer_waits(self) -> bool:
+        """Whether the peer has said that the job waits for something of its own."""
+        return self.theirs is not None and self.theirs.waits != ""
 
 
 class Store:

@@ -6,8 +6,7 @@ from typing import Literal
 
 from parties.jobs.kind import Kind, Means
 from parties.jobs.spending import EXACT
-from parties.node import admission, checkpoint, commitment, statement
-from parties.node.gate import Who
+from parties.node import admission, checkpoint, commitment, readiness, statement
 from parties.node.prediction import predicted
 from parties.node.statement import Statement
 from parties.node.store import Record
@@ -19,16 +18,17 @@ from smc.errors import InputError
 def job_view(
     record: Record,
     state: State,
-    who: Who,
     means: Means,
     progress: Progress | None,
     link: str,
     price: Price | None = None,
 ) -> JobView:
     """A job as this party sees it; `link` is the kind of link that the predicted cost is for."""
-    job, party = record.ours.proposal, who.party
+    job, party = record.ours.proposal, record.party
     task = job.task
-    why = statement.why(record.ours, record.theirs, who.peer_name)
+    why = statement.why(record.ours, record.theirs, record.peer)
+    theirs_away = record.peer_waits and not record.ours.waits
+    note = f"{record.peer} waits for its table" if theirs_away else record.note
     ended_badly = state in ("refused", "cancelled", "failed")
     return JobView(
         id=record.id,
@@ -36,7 +36,7 @@ def job_view(
         proposed_by=record.proposed_by,
         proposed_at=job.proposed_at.isoformat(),
         ended_at=record.ended_at,
-        peer=who.peer_name,
+        peer=record.peer,
         protocol=task.name,
         title=task.title,
         question=task.question,
@@ -47,7 +47,7 @@ def job_view(
         columns=list(task.columns),
         parameters=task.parameters(),
         asked=[] if ended_badly or state == "done" else _asked(task, means),
-        reveals=[*task.reveals(who.peer_name), *([f"It is exact, without noise: {EXACT}."] if task.exact else [])],
+        reveals=[*task.reveals(record.peer), *([f"It is exact, without noise: {EXACT}."] if task.exact else [])],
         cost=None if ended_badly else _cost(task, means, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason),
@@ -56,7 +56,7 @@ def job_view(
         ended_by=_ended_by(record, state),
         price=price,
         exact=task.exact,
-        why=record.note if state in ("queued", "interrupted") or (record.note and record.ours.end == "failed") else why,
+        why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
     )
 
 
@@ -72,6 +72,7 @@ def job_result(record: Record, state: State) -> JobResult:
     return JobResult(
         id=record.id,
         protocol=task.name,
+        party=1 if record.party else 0,
         noun=task.noun,
         document=task.document(task.decode(record.tree)),
         cost=record.cost,
@@ -110,7 +111,7 @@ def _cost(task: Kind, means: Means, party: int, link: str) -> PredictedCost | No
     found = predicted(task, means, link)
     if found is None:
         return None
-    both = [checkpoint, *([commitment] if task.reads_table else []), *([admission] if task.spends else [])]
+    both = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([admission] if task.spends else [])]
     return PredictedCost(
         assumed=task.assumed,
         profile=str(found.profile),

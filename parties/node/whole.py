@@ -74,6 +74,8 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
     if logged.proposed is None:
         yield "its proposal"
         return
+    if record.peer and logged.proposed["peer"] != record.peer:
+        yield "its peer"
     yield from (name for name, value in public(record).items() if logged.proposed.get(name) != value)
     theirs = record.theirs.verdict if record.theirs is not None else "waiting"
     for party, verdict in (("us", record.ours.verdict), ("peer", theirs)):

@@ -142,11 +142,6 @@ class NodeClient:
         """Our entry for a public register of epsilons, signed."""
         return self._ask(Registered, "GET", "budget/register")
 
-    @property
-    def party(self) -> int:
-        """The node's party: 0 if it listens, 1 if it connects."""
-        return 0 if self.node().role == "listens" else 1
-
     def login(self) -> str:
         """A fresh link to the node's page, good for one login."""
         return self._ask(_Login, "POST", "login").url

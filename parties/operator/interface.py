@@ -120,13 +120,14 @@ class JobView(View):
 class JobResult(View):
     """What a finished job has brought, its cost, and what was opened and signed.
 
-    `protocol` is the kind of job, `noun` what it brings; `document` is the result as the kind writes it (of ID3 the
-    content of tree.json). `opened` counts every opened value by its kind. `cost` is the report of the last session.
-    `summary` is what both signed; signatures are hexadecimal.
+    `protocol` is the kind of job, `party` our number in it, `noun` what it brings; `document` is the result as the kind
+    writes it (of ID3 the content of tree.json). `opened` counts every opened value by its kind. `cost` is the report of
+    the last session. `summary` is what both signed; signatures are hexadecimal.
     """
 
     id: str
     protocol: str
+    party: Literal[0, 1]
     noun: str
     document: dict[str, Any]
     cost: dict[str, Any]
@@ -142,8 +143,22 @@ class JobResult(View):
 
     def fields(self) -> dict[str, Any]:
         """All of it as one JSON object, the result under its noun."""
-        rest = {name: value for name, value in dict(self).items() if name not in ("noun", "document", "protocol")}
+        rest = {
+            name: value for name, value in dict(self).items() if name not in ("noun", "document", "protocol", "party")
+        }
         return {"id": self.id, "protocol": self.protocol, self.noun: self.document, **rest}
+
+
+class PeerView(View):
+    """A peer of the node, and the link with it."""
+
+    name: str
+    fingerprint: str
+    role: Literal["listens", "connects"]  # ours
+    address: str
+    connected: bool  # to the peer's node, now
+    trouble: str = ""  # why there is no connection
+    tls: str = ""  # what protects it: version, and key exchange as far as this end knows
 
 
 class NodeView(View):
@@ -151,17 +166,21 @@ class NodeView(View):
 
     name: str
     fingerprint: str
-    peer: str
-    peer_fingerprint: str
-    role: Literal["listens", "connects"]
-    address: str
-    connected: bool  # to the peer's node, now
+    peers: list[PeerView]
     started_at: str
     version: str
     tables: list[str]
-    trouble: str = ""  # why there is no connection
     columns: dict[str, list[str]] = Field(default_factory=dict)  # of each of our tables, as its public schema has them
-    tls: str = ""  # what protects it: version, and key exchange as far as this end knows
+
+    @property
+    def peer(self) -> str:
+        """The peers' names."""
+        return ", ".join(peer.name for peer in self.peers)
+
+    @property
+    def connected(self) -> bool:
+        """Whether all peers' nodes are there."""
+        return all(peer.connected for peer in self.peers)
 
 
 class AuditEntry(View):

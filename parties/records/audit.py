@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -63,9 +63,9 @@ class AuditLog:
         """All entries, the oldest first."""
         return map(entry, database.rows(self._connection))
 
-    def verify(self, peer: x509.Certificate | None = None) -> AuditState:
-        """Check the whole log, and the peer's signatures in it if its certificate is given."""
-        return state(verify(self._connection, self._identity.certificate, peer))
+    def verify(self, peers: Collection[x509.Certificate] = ()) -> AuditState:
+        """Check the whole log, and in it the signatures of the peers whose certificates are given."""
+        return state(verify(self._connection, self._identity.certificate, peers))
 
     def renew(self, former: x509.Certificate) -> AuditEntry:
         """Go on with this identity in a log that is signed with the key of a former certificate.
@@ -96,11 +96,11 @@ class AuditLog:
 
 
 def verify(
-    connection: sqlite3.Connection, certificate: x509.Certificate, peer: x509.Certificate | None = None
+    connection: sqlite3.Connection, certificate: x509.Certificate, peers: Collection[x509.Certificate] = ()
 ) -> Checked:
-    """Check the whole log in a database with the certificate of its owner, and with the peer's if it is given."""
+    """Check the whole log in a database with the certificate of its owner, and with those of peers that are given."""
     try:
-        found = check(database.rows(connection), database.signed_head(connection), certificate, peer)
+        found = check(database.rows(connection), database.signed_head(connection), certificate, peers)
         found.problems.extend(
             f"the trigger {name}, which keeps entries from being changed, is missing"
             for name in database.missing_triggers(connection)

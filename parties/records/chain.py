@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -106,11 +106,11 @@ def check(
     rows: Iterable[Row],
     signed: SignedHead | None,
     certificate: x509.Certificate,
-    peer: x509.Certificate | None = None,
+    peers: Collection[x509.Certificate] = (),
 ) -> Checked:
     """Check entries, in the order in which they are kept, and the head, which `certificate` must have signed.
 
-    The peer's signatures are checked if its certificate is given. A log without an entry is not whole: a node's first
+    A peer's signatures are checked if its certificate is given. A log without an entry is not whole: a node's first
     act is to record its start.
     """
     found = Checked()
@@ -129,7 +129,7 @@ def check(
         last = row
     found.problems.extend(_head_problems(last, signed, certificate))
     for statement in found.statements:
-        found.problems.extend(_statement_problems(found, statement, certificate, peer))
+        found.problems.extend(_statement_problems(found, statement, certificate, peers))
     return found
 
 
@@ -204,11 +204,12 @@ def _statement(row: Row, start: Mapping[str, Any]) -> Iterator[SignedEntry]:
     """The statements in an entry; none if they were changed past recognition."""
     with suppress(ValidationError):
         both = BothSigned.model_validate(_fields(row))
-        yield SignedEntry(row.number, both.ours, both.theirs, start.get("fingerprint"), start.get("peer_fingerprint"))
+        theirs = both.peer_fingerprint or start.get("peer_fingerprint")
+        yield SignedEntry(row.number, both.ours, both.theirs, start.get("fingerprint"), theirs)
 
 
 def _statement_problems(
-    log: Checked, statement: SignedEntry, certificate: x509.Certificate, peer: x509.Certificate | None
+    log: Checked, statement: SignedEntry, certificate: x509.Certificate, peers: Collection[x509.Certificate]
 ) -> Iterator[str]:
     """Where a log differs from what its own statements say of it; signatures of former certificates are left out."""
     number, ours, theirs = statement.number, statement.ours, statement.theirs
@@ -216,12 +217,12 @@ def _statement_problems(
         yield f"entry {ours.head.number} is not the one that its owner signed for in entry {number}"
     if ours.result != theirs.result:
         yield f"the parties have signed different results in entry {number}"
-    for signed, signer, at_that_time in (
-        (ours, certificate, statement.fingerprint),
-        (theirs, peer, statement.peer_fingerprint),
+    for signed, signers, at_that_time in (
+        (ours, [certificate], statement.fingerprint),
+        (theirs, peers, statement.peer_fingerprint),
     ):
-        current = signer is not None and at_that_time in (None, fingerprint(signer))
-        if signer is not None and current and not signed.is_signed_by(signer):
+        current = [signer for signer in signers if at_that_time in (None, fingerprint(signer))]
+        if current and not any(signed.is_signed_by(signer) for signer in current):
             yield f"entry {number} holds a statement that its signer has not signed"
 
 

@@ -62,7 +62,8 @@ class NodeStarted(Fields):
 
     version: Text
     fingerprint: Fingerprint
-    peer_fingerprint: Fingerprint
+    peer_fingerprint: Fingerprint | None = None  # if there is but one peer
+    peer_fingerprints: list[Fingerprint] = []  # if there are several
     tables: list[Text] = []  # by our names
 
 
@@ -91,6 +92,7 @@ class Connected(Fields):
 class Disconnected(Fields):
     """The peer's node is gone."""
 
+    peer: Text = ""
     why: Text = ""
 
 
@@ -207,6 +209,7 @@ class BothSigned(Fields):
 
     ours: Signed
     theirs: Signed
+    peer_fingerprint: Fingerprint | None = None  # else that of the node's last start
 
 
 class Published(Fields):

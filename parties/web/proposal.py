@@ -19,7 +19,7 @@ from parties.web.render import Renderer
 from parties.web.visits import Visit
 from smc.errors import InputError
 
-HEAD = ("table", "peer_table", "purpose")
+HEAD = ("peer", "table", "peer_table", "purpose")
 PICKED = "column:"  # before the name of a column that is ticked
 LONGEST_NUMBER = 40  # digits: Python refuses numbers that are much longer with words of its own
 
@@ -141,7 +141,13 @@ def _like(job: JobView) -> dict[str, str]:
     about: dict[str, object] = {"target": job.target, "columns": ", ".join(features)}
     told = {name: value for name, value in {**about, **given}.items() if name in names and value}
     texts = {name: _text(value) for name, value in told.items()}
-    head = {"protocol": job.protocol, "table": job.table, "peer_table": job.peer_table, "purpose": job.purpose}
+    head = {
+        "protocol": job.protocol,
+        "peer": job.peer,
+        "table": job.table,
+        "peer_table": job.peer_table,
+        "purpose": job.purpose,
+    }
     zeros = {name: _text(value) for name, value in given.items() if value == 0}
     return {**head, **texts, **zeros}
 

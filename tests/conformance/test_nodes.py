@@ -175,6 +175,8 @@ def test_a_table_that_is_away_is_told_at_the_start_and_ends_no_job(nodes: Nodes)
     identifier = submit(nodes.a, purpose="research")
     eventually(lambda: "rows.csv" in job(nodes.b, identifier).why)
     assert job(nodes.b, identifier).state == "queued"
+    assert job(nodes.b, identifier).why.startswith("waits for its table: ")
+    eventually(lambda: job(nodes.a, identifier).why == "b waits for its table")
     (nodes.b.directory / "elsewhere.csv").rename(rows)
     assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
 

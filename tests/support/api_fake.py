@@ -21,6 +21,7 @@ from parties.operator.interface import (
     JobResult,
     JobView,
     NodeView,
+    PeerView,
     PredictedCost,
     Progress,
     State,
@@ -138,11 +139,9 @@ class FakeNode(Budgets):
         return NodeView(
             name="clinic-a",
             fingerprint="AB:CD",
-            peer="clinic-b",
-            peer_fingerprint="EF:01",
-            role="listens",
-            address="127.0.0.1:7001",
-            connected=True,
+            peers=[
+                PeerView(name="clinic-b", fingerprint="EF:01", role="listens", address="127.0.0.1:7001", connected=True)
+            ],
             started_at="2026-03-01T11:00:00+00:00",
             version="0.1.0",
             tables=["patients"],
@@ -189,6 +188,7 @@ class FakeNode(Budgets):
         return JobResult(
             id=job.id,
             protocol="id3",
+            party=0,
             noun="tree",
             document=tree,
             cost={"profile": "mixed", "total": COST, "phases": {"id3": COST, "id3/level 0": COST}},

@@ -21,6 +21,7 @@ from parties.operator.interface import (
     JobResult,
     JobView,
     NodeView,
+    PeerView,
     PredictedCost,
     Progress,
     State,
@@ -90,6 +91,7 @@ class FakeNode(Budgets):
         self.connected = True
         self.tables = ["patients", "visits"]
         self.trouble = ""
+        self.peers = ["university"]
         self.submitted: list[dict[str, Any]] = []
         self.typed: dict[str, Any] | None = None
 
@@ -181,16 +183,21 @@ class FakeNode(Budgets):
         return NodeView(
             name="hospital",
             fingerprint="3F:9A:C0:11:27:5D",
-            peer="university",
-            peer_fingerprint="B2:0E:77:41:9C:F8",
-            role="listens",
-            address="0.0.0.0:7000",
-            connected=self.connected,
+            peers=[
+                PeerView(
+                    name=name,
+                    fingerprint="B2:0E:77:41:9C:F8",
+                    role="listens",
+                    address="0.0.0.0:7000",
+                    connected=self.connected,
+                    trouble="" if self.connected else "192.0.2.7:7000 does not answer",
+                )
+                for name in self.peers
+            ],
             started_at=self._time(-7200),
             version="0.1.0",
             tables=self.tables,
             columns=dict.fromkeys(self.tables, COLUMNS),
-            trouble="" if self.connected else "192.0.2.7:7000 does not answer",
         )
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
@@ -239,6 +246,7 @@ class FakeNode(Budgets):
         return JobResult(
             id=job.id,
             protocol="id3",
+            party=0,
             noun="tree",
             document=file.fields(),
             cost=cost(),

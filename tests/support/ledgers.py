@@ -12,11 +12,13 @@ from typing import Any, cast
 from parties.identity import Identity
 from parties.jobs.id3 import Id3
 from parties.jobs.id3_settings import Id3Settings
-from parties.node.gate import Gate, Who
+from parties.node.gate import Gate
 from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
+from parties.node.peers import Peers, Who
 from parties.node.settings import NodeFile
+from parties.node.store import Record
 from parties.policy.rules import Rule
 from parties.records import connect
 from parties.sources.settings import BudgetSettings
@@ -49,16 +51,17 @@ class Party:
     def open(self) -> None:
         self.connection = connect(self.path)
         table = cast("Any", SimpleNamespace(max_rows=100, tries=5, budget=self.budget))
-        self.offers = Offers(self.who.party, {"days": Offer(table, SCHEMA)}, {})
+        self.offers = Offers({"days": Offer(table, SCHEMA)}, {})
         file = NodeFile(policy=self.rules)
 
-        def say(identifier: str) -> None:
+        def say(peer: str, identifier: str) -> None:
+            assert peer == self.who.peer_name
             if data := self.ledger.statement(identifier):
                 self.said.append(data)
 
-        gate = Gate(self.who, file, self.offers)
+        gate = Gate(file, self.offers)
         self.ledger = Ledger(
-            self.connection, self.who, gate, self.offers, self.inputs, say, lambda job: self.changed(job)
+            self.connection, Peers([self.who]), gate, self.offers, self.inputs, say, lambda job: self.changed(job)
         )
         self.ledger.note("node started", version="1", fingerprint=PRINT, peer_fingerprint=PRINT)
 
@@ -67,6 +70,14 @@ class Party:
         self.connection.close()
         self.said.clear()
         self.open()
+
+    def hear(self, data: bytes) -> None:
+        """What the peer says."""
+        self.ledger.hear(self.who.peer_name, data)
+
+    def begin(self, identifier: str) -> Record | None:
+        """A session with the peer."""
+        return self.ledger.begin(identifier, self.who.peer_name)
 
     def state(self, identifier: str) -> str:
         return self.ledger.state(self.ledger.find(identifier))
@@ -90,13 +101,13 @@ class Pair:
             for party in (0, 1):
                 waiting, self.parties[party].said[:] = list(self.parties[party].said), []
                 for data in waiting:
-                    self.parties[1 - party].ledger.hear(data)
+                    self.parties[1 - party].hear(data)
         raise AssertionError("the two ledgers never stop talking")
 
     def meet(self) -> None:
         """A new link: each says what is open, then all is heard."""
         for party in self.parties:
-            party.said[:] = [party.ledger.statement(job) for job in party.ledger.to_greet()]
+            party.said[:] = [party.ledger.statement(job) for job in party.ledger.to_greet(party.who.peer_name)]
         self.deliver()
 
     def session(
@@ -106,7 +117,7 @@ class Pair:
         for party, tree, last in zip(self.parties, trees, until, strict=True):
             ledger = party.ledger
             with suppress(InputError):
-                ledger.begin(identifier)
+                ledger.begin(identifier, party.who.peer_name)
                 steps = [lambda ledger=ledger: ledger.met(identifier, 0, "mixed")]
                 steps += [
                     lambda t=t, ledger=ledger: ledger.reached(identifier, TASK.encode(t), Cost(1, 2, 3, 4))

@@ -96,7 +96,7 @@ def test_jobs_lists_those_that_wait_for_us_first(party: Party) -> None:
     assert lines[0] == [
         "!",
         "a1b20000",
-        *["for", "our", "consent", "peer", "id3,", "outcome", "patients", "research", "2026-03-01", "12:00"],
+        *["for", "our", "consent", "clinic-b", "id3,", "outcome", "patients", "research", "2026-03-01", "12:00"],
     ]
     assert [line[0] for line in lines[1:]] == ["cccccccc", "a1c31111"]
     assert lines[2][-1] == "12:30"
@@ -297,7 +297,7 @@ def test_result_prints_the_tree_and_its_cost(party: Party) -> None:
     assert "1.2 KB" in err
     assert err.endswith("opened to both parties: 4 kinds of nodes, 3 classes\n")
     printed, found = party.json("result", "a1c3"), party.node.result(B)
-    assert printed == {**found.model_dump(exclude={"noun", "document"}), "tree": found.document}
+    assert printed == {**found.model_dump(exclude={"noun", "document", "party"}), "tree": found.document}
     assert party("result", A) == (2, "", "smc: the job is waiting: there is no result\n")
 
 

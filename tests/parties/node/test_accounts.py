@@ -56,7 +56,7 @@ def both(pair: Pair, job: str, party: int) -> Commitments:
 
 def run(pair: Pair, job: str, repeats: str = "") -> None:
     for party, one in enumerate(pair.parties):
-        assert one.ledger.begin(job) is not None
+        assert one.begin(job) is not None
         one.ledger.met(job, 0, "" if repeats else "yao", both(pair, job, party), repeats)
         one.ledger.computed(job, COINS, Cost(1, 2, 3, 4), REPORT)
         one.ledger.over(job)
@@ -71,14 +71,14 @@ def test_it_is_spent_with_the_start_and_only_then(noisy: Pair) -> None:
     """Neither to propose nor to consent nor to begin costs anything; a crash later gives nothing back."""
     job = agree(noisy)
     alice = noisy.parties[0]
-    alice.ledger.begin(job)
+    alice.begin(job)
     assert spent(alice.ledger) == []
     alice.ledger.met(job, 0, "yao")
     assert spent(alice.ledger) == [job]
     alice.crash()
     assert spent(alice.ledger) == [job]
     for _ in range(3):
-        assert alice.ledger.begin(job) is not None, "what is left is less than it asked for, but it has paid"
+        assert alice.begin(job) is not None, "what is left is less than it asked for, but it has paid"
         alice.ledger.met(job, 0, "yao")
         alice.ledger.broke(job, "the link broke", Cost(1, 2, 3, 4))
         alice.ledger.over(job)
@@ -92,7 +92,7 @@ def test_a_start_that_is_not_written_is_not_spent(noisy: Pair, monkeypatch: pyte
     """The record, the entry and the state are one transaction: none of them is there without the others."""
     job = agree(noisy)
     alice = noisy.parties[0]
-    alice.ledger.begin(job)
+    alice.begin(job)
 
     def full(record: object) -> None:
         raise sqlite3.OperationalError("disk full")
@@ -120,12 +120,12 @@ def test_two_that_fit_one_by_one_only(noisy: Pair) -> None:
     """Begun together, the second waits; when the first has paid, it is refused, and the peer hears the numbers."""
     one, two = agree(noisy, 1.5), agree(noisy, 1.25)
     alice, bob = noisy.parties
-    assert alice.ledger.begin(one) is not None
-    assert alice.ledger.begin(two) is None
+    assert alice.begin(one) is not None
+    assert alice.begin(two) is None
     assert alice.state(two) == "queued"
     assert "another job under way" in alice.ledger.find(two).note
     alice.ledger.met(one, 0, "yao", both(noisy, one, 0))
-    assert alice.ledger.begin(two) is None
+    assert alice.begin(two) is None
     assert alice.state(two) == "refused"
     noisy.deliver()
     assert bob.state(two) == "refused"
@@ -138,7 +138,7 @@ def test_two_that_fit_one_by_one_only(noisy: Pair) -> None:
 def test_the_last_look_is_in_the_transaction_that_spends(noisy: Pair) -> None:
     job = agree(noisy)
     alice = noisy.parties[0]
-    alice.ledger.begin(job)
+    alice.begin(job)
     alice.ledger.accounts._offers.tables["days"].settings.budget = BudgetSettings(epsilon=1)  # type: ignore[misc]
     with pytest.raises(BudgetError, match=r"asked 1\.5, left 1"):
         alice.ledger.met(job, 0, "yao")
@@ -166,7 +166,7 @@ def test_the_same_again_is_for_nothing_even_if_nothing_is_left(noisy: Pair) -> N
     assert price is not None
     assert (price.repeats, price.charged_at) == (first, None)
     alice.check(noisy.parties[0].path.parent / "log.json")
-    third = alice.accounts.earlier(alice.find(propose(noisy, 1.5)).ours.proposal)
+    third = alice.accounts.earlier(alice.find(propose(noisy, 1.5)))
     assert [one.job.id for one in third] == [again, first]
 
 
@@ -174,7 +174,7 @@ def test_the_same_again_is_for_nothing_even_if_nothing_is_left(noisy: Pair) -> N
 def test_another_question_is_not_the_same(noisy: Pair, fields: dict[str, Any]) -> None:
     run(noisy, agree(noisy, 0.5))
     alice = noisy.parties[0].ledger
-    other = alice.find(propose(noisy, **fields)).ours.proposal
+    other = alice.find(propose(noisy, **fields))
     assert alice.accounts.earlier(other) == ()
 
 

@@ -39,7 +39,8 @@ def admitted(identities: dict[str, Identity], terms: tuple[Terms, Terms]) -> tup
     def program(session: Session) -> Any:
         own = identities[names[session.party]]
         try:
-            return admission.admit(session, own, terms[session.party], fingerprint(ROWS))
+            given = terms[session.party]
+            return admission.admit(session, given, admission.unchanged(own, given.earlier, fingerprint(ROWS)))
         except (BudgetError, admission.PeerCannotPayError) as error:
             return error
 
@@ -81,7 +82,7 @@ def test_both_cannot_pay(identities: dict[str, Identity]) -> None:
 
 def test_its_bytes_and_rounds_are_counted(identities: dict[str, Identity]) -> None:
     def program(session: Session) -> tuple[int, int]:
-        admission.admit(session, identities["alice"], Terms(), None)
+        admission.admit(session, Terms(), None)
         total = session.meter.total
         return total.bytes_sent + total.bytes_received, total.rounds
 
@@ -91,7 +92,7 @@ def test_its_bytes_and_rounds_are_counted(identities: dict[str, Identity]) -> No
 def test_a_peer_that_says_nonsense(identities: dict[str, Identity]) -> None:
     def program(session: Session) -> None:
         if session.party == 0:
-            admission.admit(session, identities["alice"], Terms(), None)
+            admission.admit(session, Terms(), None)
         session.send("checkpoint.earlier", np.full(17, 2, dtype=np.uint8))
         session.receive("checkpoint.earlier", np.uint8, (17,))
 

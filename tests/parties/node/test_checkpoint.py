@@ -42,12 +42,12 @@ def cut_short(pair: Pair, tree: Tree) -> str:
     """A job that alice has brought to `tree`; then the link broke."""
     job = agreed(pair)
     ledger = pair.parties[0].ledger
-    ledger.begin(job)
+    ledger.begin(job, "bob")
     ledger.met(job, 0, "mixed")
     ledger.reached(job, TASK.encode(tree), COST)
     ledger.broke(job, "the link broke", COST)
     ledger.over(job)
-    ledger.begin(job)
+    ledger.begin(job, "bob")
     return job
 
 
@@ -112,7 +112,7 @@ def test_what_is_signed_names_the_job_and_its_whole_digest(pair: Pair) -> None:
 def begun(pair: Pair, job: str, depth: int, stages: list[Tree]) -> None:
     """A session at alice's, from this depth through these stages; then the link breaks."""
     ledger = pair.parties[0].ledger
-    ledger.begin(job)
+    ledger.begin(job, "bob")
     try:
         ledger.met(job, depth, "mixed")
         for stage in stages:

@@ -36,7 +36,7 @@ def both(pair: Pair, job: str, rows: str = ROWS) -> list[Commitments]:
 
 def begin(pair: Pair, job: str, found: Commitments) -> None:
     ledger = pair.parties[0].ledger
-    ledger.begin(job)
+    ledger.begin(job, "bob")
     try:
         ledger.met(job, 0, "mixed", found)
     finally:
@@ -48,10 +48,10 @@ def test_both_logs_have_both_commitments(pair: Pair) -> None:
     left, right = both(pair, job)
     assert (left.ours, left.theirs) == (right.theirs, right.ours)
     for party, found in zip(pair.parties, (left, right), strict=True):
-        party.ledger.begin(job)
+        party.begin(job)
         party.ledger.met(job, 0, "mixed", found)
         party.ledger.over(job)
-        party.ledger.begin(job)
+        party.begin(job)
         party.ledger.met(job, 0, "mixed", found)
         party.ledger.over(job)
     entries = [[e.fields for e in p.ledger.entries(100, None) if e.kind == "committed"] for p in pair.parties]

@@ -27,30 +27,30 @@ def test_consent_by_rule_is_asked_for_again_when_the_job_runs(tmp_path: Path, id
         for stricter in ((), (Rule.model_validate({"name": "none", "effect": "deny"}), *rules)):
             bob.rules = stricter
             bob.crash()
-            assert bob.ledger.begin(job) is None
+            assert bob.begin(job) is None
             assert bob.state(job) == "queued"
             assert bob.ledger.find(job).note
         bob.rules = rules
         bob.crash()
-        assert bob.ledger.begin(job) is not None
+        assert bob.begin(job) is not None
         assert bob.state(job) == "running"
 
 
 def test_the_operators_consent_is_not_put_to_the_rules(pair: Pair) -> None:
     job = agreed(pair)
     for party in pair.parties:
-        assert party.ledger.begin(job) is not None
+        assert party.begin(job) is not None
 
 
 def test_one_session_at_a_time(pair: Pair) -> None:
     alice = pair.parties[0]
     job = agreed(pair)
-    alice.ledger.begin(job)
+    alice.begin(job)
     with pytest.raises(InputError, match="running"):
-        alice.ledger.begin(job)
-    assert alice.ledger.ready() == []
+        alice.begin(job)
+    assert alice.ledger.ready(alice.who.peer_name) == []
     alice.ledger.over(job)
-    assert [record.id for record in alice.ledger.ready()] == [job]
+    assert [record.id for record in alice.ledger.ready(alice.who.peer_name)] == [job]
 
 
 @pytest.mark.parametrize("consenting", [0, 1])
@@ -60,7 +60,7 @@ def test_no_session_without_both(pair: Pair, consenting: int) -> None:
     pair.deliver()
     for party in pair.parties:
         with pytest.raises(InputError, match="waiting"):
-            party.ledger.begin(job)
+            party.begin(job)
 
 
 @pytest.mark.parametrize("end", ["cancelled", "refused"])
@@ -71,15 +71,15 @@ def test_what_the_peer_has_ended_stays_ended(pair: Pair, end: str) -> None:
     pair.deliver()
     approved = bob.ledger.find(job).ours.model_copy(update={"verdict": "approved", "by": "operator"})
     if end == "cancelled":
-        alice.ledger.hear(approved.to_bytes())
-        alice.ledger.hear(approved.model_copy(update={"end": "cancelled", "why": "no"}).to_bytes())
+        alice.hear(approved.to_bytes())
+        alice.hear(approved.model_copy(update={"end": "cancelled", "why": "no"}).to_bytes())
     else:
-        alice.ledger.hear(approved.model_copy(update={"verdict": "refused", "why": "no"}).to_bytes())
+        alice.hear(approved.model_copy(update={"verdict": "refused", "why": "no"}).to_bytes())
     assert alice.state(job) == end
     with suppress(ProtocolError):
-        alice.ledger.hear(approved.to_bytes())
+        alice.hear(approved.to_bytes())
     assert alice.state(job) == end
-    assert not alice.ledger.ready()
+    assert not alice.ledger.ready(alice.who.peer_name)
 
 
 def test_a_withdrawn_consent_is_recorded(pair: Pair) -> None:
@@ -87,7 +87,7 @@ def test_a_withdrawn_consent_is_recorded(pair: Pair) -> None:
     alice, bob = pair.parties
     job = agreed(pair)
     refused = bob.ledger.find(job).ours.model_copy(update={"verdict": "refused", "why": "we were asked not to"})
-    alice.ledger.hear(refused.to_bytes())
+    alice.hear(refused.to_bytes())
     assert alice.state(job) == "refused"
     newest = alice.ledger.entries(1, None)[0]
     assert (newest.kind, newest.fields["verdict"], newest.fields["party"]) == ("decided", "refused", "peer")
@@ -97,7 +97,7 @@ def test_a_job_that_was_ended_while_the_peer_was_dialled_opens_nothing(pair: Pai
     """Between `begin` and the handshake there is nothing to cut yet: the session must find out by itself."""
     job = agreed(pair)
     ledger = pair.parties[0].ledger
-    ledger.begin(job)
+    ledger.begin(job, "bob")
     ledger.cancel(job, "stop")
     with pytest.raises(SmcError):
         ledger.met(job, 0, "mixed")
@@ -121,11 +121,11 @@ def test_no_statement_of_the_peer_makes_an_unapproved_job_run(pair: Pair, change
     theirs = bob.ledger.find(job).theirs
     assert theirs is not None
     with suppress(ProtocolError):
-        bob.ledger.hear(theirs.model_copy(update=change).to_bytes())
+        bob.hear(theirs.model_copy(update=change).to_bytes())
     assert bob.state(job) in ("waiting", "failed")
-    assert not bob.ledger.ready()
+    assert not bob.ledger.ready(bob.who.peer_name)
     with pytest.raises(InputError):
-        bob.ledger.begin(job)
+        bob.begin(job)
 
 
 def test_a_new_job_under_a_known_identifier_is_refused(pair: Pair) -> None:
@@ -137,6 +137,6 @@ def test_a_new_job_under_a_known_identifier_is_refused(pair: Pair) -> None:
     for change in ({"proposer": 1}, {"purpose": "another"}, {"tables": ("days", "nights")}):
         other = Statement(proposal=known.model_copy(update=change), verdict="approved")
         with pytest.raises(ProtocolError, match="changed"):
-            bob.ledger.hear(other.to_bytes())
+            bob.hear(other.to_bytes())
     assert bob.state(job) == "waiting"
     assert bob.ledger.find(job).ours.proposal == known

@@ -62,7 +62,7 @@ def listening(parties, identities) -> Iterator[tuple[End, Callable[[], str]]]:
             number = ports[-1].address.port
             ports[-1].close()
         address = Address("127.0.0.1", number)
-        ports.append(Port(address, identities["alice"], identities["bob"].certificate, 10.0, alice.admit))
+        ports.append(Port(address, identities["alice"], {identities["bob"].certificate: alice.admit}, 10.0))
         return str(ports[-1].address)
 
     yield alice, serve

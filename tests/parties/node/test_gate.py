@@ -10,8 +10,9 @@ import pytest
 
 from parties.identity import Identity
 from parties.node import gate
-from parties.node.gate import Gate, Judgement, Surroundings, Who
+from parties.node.gate import Gate, Judgement, Surroundings
 from parties.node.offers import Offer, Offers
+from parties.node.peers import Who
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
 from parties.policy.rules import Rule
@@ -29,8 +30,8 @@ def judged(
     """What alice (party 0) says of a job for her table `days`."""
     who = Who(identities["alice"], identities["bob"].certificate, 0)
     table = TableSettings.model_validate({"source": "days.csv", "schema": "schema.toml", "max_rows": 100})
-    offers = Offers(0, {"days": Offer(table, SCHEMA)}, {})
-    return Gate(who, NodeFile(policy=rules), offers).judge(job, by, replace(AROUND, **around))
+    offers = Offers({"days": Offer(table, SCHEMA)}, {})
+    return Gate(NodeFile(policy=rules), offers).judge(job, who, by, replace(AROUND, **around))
 
 
 def job_of(party: int, schema: Schema = SCHEMA, **fields: Any) -> Proposal:
@@ -112,14 +113,15 @@ def test_what_our_file_says_of_peer_and_table_is_put_to_the_rules(identities: di
         },
         {"name": "not by law", "owner": "patients", "effect": "deny", "rights": {"legal_basis": "public task"}},
     ]
-    who = Who(identities["alice"], identities["bob"].certificate, 0)
     job = job_of(1, purpose="DrugEffect")
 
     def verdict(of_table: dict[str, Any], of_peer: dict[str, Any]) -> Judgement:
         file = NodeFile.model_validate(
             {"tables": {"days": table | of_table}, "peer": {"attributes": of_peer}, "policy": rules}
         )
-        return Gate(who, file, Offers(0, {"days": Offer(file.tables["days"], SCHEMA)}, {})).judge(job, "peer", AROUND)
+        who = Who(identities["alice"], identities["bob"].certificate, 0, file.peer)
+        offers = Offers({"days": Offer(file.tables["days"], SCHEMA)}, {})
+        return Gate(file, offers).judge(job, who, "peer", AROUND)
 
     complies = {"gdpr_compliant": True}
     assert verdict({"rights": rights, "combine": "permit-overrides"}, complies).verdict == "approved"

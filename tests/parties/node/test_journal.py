@@ -60,7 +60,7 @@ def test_what_cannot_be_recorded_does_not_happen(pair: Pair, monkeypatch: pytest
         "propose": lambda: propose(pair, 1),
         "decide": lambda: bob.ledger.decide(job, "approved"),
         "cancel": lambda: bob.ledger.cancel(job),
-        "begin": lambda: (bob.ledger.begin(job), bob.ledger.met(job, 0, "mixed")),
+        "begin": lambda: (bob.begin(job), bob.ledger.met(job, 0, "mixed")),
     }
     with pytest.raises(OSError, match="space"):
         calls[call]()
@@ -97,7 +97,7 @@ def test_what_is_computed_after_the_end_is_forgotten(pair: Pair) -> None:
     """The peer has cancelled meanwhile: no result, no signature, no entry."""
     alice, bob = pair.parties
     job = agreed(pair)
-    alice.ledger.begin(job)
+    alice.begin(job)
     alice.ledger.met(job, 0, "mixed")
     bob.ledger.cancel(job, "enough")
     pair.deliver()
@@ -112,7 +112,7 @@ def test_a_different_signature_that_came_first_is_noticed(pair: Pair, first: int
     job = agreed(pair)
     sides = [(pair.parties[0], TREE), (pair.parties[1], OTHER)]
     for party, tree in sides if first == 0 else sides[::-1]:
-        party.ledger.begin(job)
+        party.begin(job)
         party.ledger.met(job, 0, "mixed")
         if party.state(job) == "running":
             party.ledger.computed(job, TASK.encode(tree), Cost(1, 2, 3, 4), REPORT)
@@ -172,7 +172,7 @@ def test_a_peer_that_keeps_changing_its_mind_does_not_fill_the_log(pair: Pair) -
     for number in range(10):
         change = {"end": "", "why": f"reason {number}"}
         with suppress(ProtocolError):
-            alice.ledger.hear(signed.model_copy(update=change).to_bytes())
+            alice.hear(signed.model_copy(update=change).to_bytes())
     assert len(kinds(pair)) <= before + 2
 
 
@@ -189,7 +189,7 @@ def test_half_a_change_is_not_kept_in_memory(pair: Pair, monkeypatch: pytest.Mon
     """The checkpoint was put, then the next entry failed: memory goes back to what the disk has."""
     alice = pair.parties[0]
     job = agreed(pair)
-    alice.ledger.begin(job)
+    alice.begin(job)
     alice.ledger.met(job, 0, "mixed")
     before = alice.ledger.find(job)
     append = AuditLog.append

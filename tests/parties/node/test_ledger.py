@@ -175,7 +175,7 @@ def test_what_a_rule_has_permitted_is_asked_again_when_it_runs(tmp_path: Path, i
             bob.rules = rules
             bob.crash()
             assert bob.state(by_rule) == "queued"
-            assert (bob.ledger.begin(by_rule) is not None) == begun
+            assert (bob.begin(by_rule) is not None) == begun
             assert ("not now" in bob.ledger.find(by_rule).note) == (deny in rules)
         assert bob.state(by_rule) == "running"
         bob.ledger.over(by_rule)
@@ -187,7 +187,7 @@ def test_what_a_rule_has_permitted_is_asked_again_when_it_runs(tmp_path: Path, i
         bob.ledger.decide(by_hand, "approved")
         bob.rules = (deny,)
         bob.crash()
-        assert bob.ledger.begin(by_hand) is not None  # the operator has decided
+        assert bob.begin(by_hand) is not None  # the operator has decided
 
 
 @pytest.mark.parametrize("change", ["other job", "wrong key", "no key"])
@@ -208,7 +208,7 @@ def test_what_the_peer_must_not_say(pair: Pair, change: str) -> None:
         signed = own.signed if change == "wrong key" else own.signed.model_copy(update={"signature": "0" * 128})
         forged = own.model_copy(update={"signed": signed})
     with pytest.raises(ProtocolError):
-        alice.ledger.hear(forged.to_bytes())
+        alice.hear(forged.to_bytes())
     assert alice.state(job) != "done"
 
 
@@ -229,7 +229,7 @@ def test_what_ended_cannot_be_decided(pair: Pair) -> None:
         alice.decide(job, "approved")
     bob.decide(job, "refused", "no")
     pair.deliver()
-    for call in (lambda: alice.cancel(job), lambda: bob.decide(job, "approved"), lambda: bob.begin(job)):
+    for call in (lambda: alice.cancel(job), lambda: bob.decide(job, "approved"), lambda: bob.begin(job, "alice")):
         with pytest.raises(InputError, match="refused"):
             call()
 

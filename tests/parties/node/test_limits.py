@@ -25,7 +25,7 @@ def said(at: datetime = NOW, **fields: Any) -> Statement:
 def hear(pair: Pair, statement: Statement) -> Statement:
     """Bob's answer to a proposal."""
     bob = pair.parties[1]
-    bob.ledger.hear(statement.to_bytes())
+    bob.hear(statement.to_bytes())
     (answer,), bob.said[:] = list(bob.said), []
     return Statement.from_bytes(answer)
 
@@ -75,7 +75,7 @@ def test_what_does_not_fit_is_answered_and_not_kept(pair: Pair) -> None:
     assert "no table 'nights'" in record.theirs.why
     assert kept(pair) == 0
     assert len(bob.ledger.entries(1000, None)) == before
-    assert alice.ledger.to_greet() == []
+    assert alice.ledger.to_greet(alice.who.peer_name) == []
     pair.meet()
     assert kept(pair) == 0
 
@@ -83,7 +83,7 @@ def test_what_does_not_fit_is_answered_and_not_kept(pair: Pair) -> None:
 def test_an_answer_that_was_lost_is_given_again(pair: Pair) -> None:
     alice, bob = pair.parties
     job = propose(pair, peer_table="nights")
-    bob.ledger.hear(alice.said.pop())
+    bob.hear(alice.said.pop())
     bob.said.clear()
     pair.meet()
     assert alice.state(job) == "refused"
@@ -106,4 +106,4 @@ def test_a_proposal_that_was_withdrawn_before_we_heard_of_it_is_recorded(pair: P
     alice.ledger.cancel(job)
     pair.deliver()
     assert bob.state(job) == "cancelled"
-    assert alice.ledger.to_greet() == []
+    assert alice.ledger.to_greet(alice.who.peer_name) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -13,66 +12,13 @@ from typing import Any
 import pytest
 
 from parties.identity import Identity
-from parties.link.address import Address
-from parties.link.listening import Port, RefusedError
+from parties.link.listening import RefusedError
 from parties.link.transport import Stream
 from parties.node import executor, sessions
-from parties.node.events import Events
-from parties.node.inputs import Secrets
-from parties.node.sessions import Sessions
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
-from tests.support.ledgers import TASK, TREE, Pair, agreed, paired, propose
+from tests.support.ledgers import TASK, TREE, agreed, propose
+from tests.support.session_pairs import running
 from tests.support.waiting import eventually
-
-
-class Nodes:
-    """Two ledgers with their sessions: alice's listen, bob's dial once `start` is called."""
-
-    def __init__(self, pair: Pair, parties: Any, identities: dict[str, Identity], limit: int) -> None:
-        self.pair = pair
-        self.logs = (io.StringIO(), io.StringIO())
-        alice, bob = pair.parties
-        self.alice = self._sessions(0, parties.options("alice", "bob", listen="127.0.0.1:0"), limit)
-        self.port = Port(
-            Address("127.0.0.1", 0),
-            identities["alice"],
-            identities["bob"].certificate,
-            10.0,
-            lambda label: self.alice.admit(label.removeprefix(sessions.LABEL)),
-        )
-        self.bob = self._sessions(1, parties.options("bob", "alice", connect=str(self.port.address)), limit)
-        alice.changed = lambda _: self.alice.wake()
-        bob.changed = lambda _: self.bob.wake()
-
-    def _sessions(self, party: int, options: Any, limit: int) -> Sessions:
-        own = self.pair.parties[party]
-        events = Events(self.logs[party])
-        secrets = Secrets(own.path.parent / "secrets")
-        return Sessions(own.ledger, options, own.who.identity, secrets, party, limit, lambda: True, events)
-
-    def states(self, job: str) -> list[str]:
-        return [party.state(job) for party in self.pair.parties]
-
-    def run(self, job: str) -> bool:
-        """Whether a session of the job is under way at either."""
-        return self.alice.progress(job) is not None or self.bob.progress(job) is not None
-
-    def close(self) -> None:
-        for part in (self.bob, self.alice):
-            part.stop(0.1)
-        self.port.close()
-
-
-@contextmanager
-def running(
-    directory: Path, parties: Any, identities: dict[str, Identity], limit: int = 2
-) -> Iterator[tuple[Pair, Nodes]]:
-    with paired(directory, identities) as pair:
-        nodes = Nodes(pair, parties, identities, limit)
-        try:
-            yield pair, nodes
-        finally:
-            nodes.close()
 
 
 def finds(what: Any) -> Callable[..., executor.Finished]:
@@ -96,8 +42,12 @@ def test_a_job_from_begin_to_signatures(
         job = agreed(pair)
         nodes.bob.start()
         eventually(lambda: all(party.ledger.find(job).ours.signed for party in pair.parties))
-        pair.deliver()
-        assert nodes.states(job) == ["done", "done"]
+
+        def done() -> bool:
+            pair.deliver()
+            return nodes.states(job) == ["done", "done"]
+
+        eventually(done)
         eventually(lambda: not nodes.run(job))
 
 

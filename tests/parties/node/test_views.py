@@ -8,7 +8,6 @@ import pytest
 
 from parties.identity import Identity
 from parties.node import prediction, views
-from parties.node.gate import Who
 from parties.node.proposal import Proposal
 from parties.node.statement import Statement
 from parties.node.store import Record
@@ -21,8 +20,7 @@ JOB = proposal_of(SCHEMA, party=1, max_depth=1)
 
 def view_of(job: Proposal, identities: dict[str, Identity]) -> Any:
     record = Record(proposed_by="peer", ours=Statement(proposal=job))
-    who = Who(identities["alice"], identities["bob"].certificate, 0)
-    return views.job_view(record, "waiting", who, means_of(SCHEMA), None, "lan")
+    return views.job_view(record, "waiting", means_of(SCHEMA), None, "lan")
 
 
 def test_what_the_operator_sees_of_a_job(identities: dict[str, Identity]) -> None:

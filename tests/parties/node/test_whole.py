@@ -26,7 +26,7 @@ def jobs(pair: Pair) -> dict[str, str]:
     pair.deliver()
     assert pair.parties[0].state(done) == "done"
     ledger = pair.parties[0].ledger
-    ledger.begin(cut)
+    ledger.begin(cut, "bob")
     ledger.met(cut, 0, "mixed")
     ledger.reached(cut, TASK.encode(TASK.cut(TREE, 1)), Cost(1, 2, 3, 4))
     ledger.broke(cut, "the link broke", Cost(1, 2, 3, 4))

@@ -168,7 +168,7 @@ class FakeNode:
         digest = schema.load(DEMO.schema).only(["outlook", "wind", "play"]).digest()
         tree = {"schema_digest": digest, "target": "play", "delta": 0.01, "tree": TREE}
         return JobResult(
-            id=identifier, protocol="id3", noun="tree", document=tree,
+            id=identifier, protocol="id3", party=0, noun="tree", document=tree,
             cost={"total": {"bytes_sent": 7}}, opened={}, summary={}, our_signature="",
             their_signature="",
         )  # fmt: skip

@@ -15,7 +15,7 @@ from parties.records.chain import Checked, cross_check
 
 
 def checked(node: Any, whole: bool = True) -> Checked:
-    found = verify(node.connection, node.own.certificate, node.peer.certificate)
+    found = verify(node.connection, node.own.certificate, [node.peer.certificate])
     assert whole == (found.problems == [])
     return found
 
@@ -122,4 +122,4 @@ def test_a_peers_certificate_that_is_wrong_says_nothing_of_statements(
 ) -> None:
     node = nodes[side]
     with closing(node.connection):
-        assert verify(node.connection, node.own.certificate, identities["mallory"].certificate).problems == []
+        assert verify(node.connection, node.own.certificate, [identities["mallory"].certificate]).problems == []

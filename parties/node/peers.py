@@ -1,0 +1,138 @@
+"""The peers of a node: who each is, how it is reached, and which of the two parties this one is with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from cryptography import x509
+
+from parties.identity import Identity, common_name, load_certificate, load_identity
+from parties.link.options import LinkOptions
+from parties.link.settings import LinkSettings, require_link
+from parties.node.settings import NodeFile, PeerSettings
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Acquaintance:
+    """A peer as our file knows it: its certificate, what is said of it, its name here."""
+
+    certificate: x509.Certificate | None
+    said: PeerSettings
+    name: str | None
+
+
+@dataclass(frozen=True)
+class Who:
+    """The two parties of a link; `party` is ours, 0 if the peer connects to us. `said` is what our file says of it."""
+
+    identity: Identity
+    peer: x509.Certificate
+    party: int
+    said: PeerSettings = field(default_factory=PeerSettings)
+    name: str = ""  # of the peer here; left out: that in its certificate
+
+    @property
+    def peer_name(self) -> str:
+        """The peer's name."""
+        return self.name or common_name(self.peer)
+
+    @property
+    def acquaintance(self) -> Acquaintance:
+        """The peer alone."""
+        return Acquaintance(self.peer, self.said, self.peer_name)
+
+
+class Peers:
+    """All of them, at least one, by their names."""
+
+    def __init__(self, all_: Sequence[Who]) -> None:
+        self._by_name = {who.peer_name: who for who in all_}
+        self.identity = all_[0].identity
+
+    def __iter__(self) -> Iterator[Who]:
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def get(self, name: str) -> Who | None:
+        """The peer of this name, if there still is one."""
+        return self._by_name.get(name)
+
+    def named(self, name: str | None) -> Who:
+        """The peer that is meant; None is the only one. `InputError` if there is no such peer, or several."""
+        return _chosen(self._by_name, name)
+
+
+def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
+    """The peers that a node's file names, and the ways to them. `InputError` names what is missing or wrong."""
+    found = [_reached(file, link, name, said) for link, name, said in _entries(file)]
+    names = Counter(who.peer_name for who, _ in found)
+    if twice := [name for name in names if names[name] > 1]:
+        raise InputError(f"peers: two are called {quoted(twice[0])}: give each a name of its own")
+    if len({who.peer for who, _ in found}) < len(found):
+        raise InputError("peers: two have the same certificate")
+    return found
+
+
+def acquaintances(file: NodeFile) -> list[Acquaintance]:
+    """The peers that a node's file names, without a look at keys or ways."""
+    found = []
+    for link, given, said in _entries(file):
+        certificate = None if link.peer is None else load_certificate(link.peer)
+        found.append(
+            Acquaintance(certificate, said, given or (None if certificate is None else common_name(certificate)))
+        )
+    return found
+
+
+def acquainted(file: NodeFile, name: str | None) -> Acquaintance:
+    """The peer of this name in a node's file; None is the only one. `InputError` if there is none, or several."""
+    return _chosen({one.name or "": one for one in acquaintances(file)}, name)
+
+
+def _chosen(by_name: Mapping[str, Found], name: str | None) -> Found:
+    if name is None and len(by_name) == 1:
+        return next(iter(by_name.values()))
+    if name is None:
+        raise InputError(f"peer: is missing; there are {listed(by_name)}")
+    if name not in by_name:
+        hint = did_you_mean(name, by_name) or f"; there are {listed(by_name)}"
+        raise InputError(f"peer: there is no peer {quoted(name)}{hint}")
+    return by_name[name]
+
+
+def _entries(file: NodeFile) -> Iterator[tuple[LinkSettings, str, PeerSettings]]:
+    listen = file.node.listen or file.link.listen
+    if not file.peers:
+        own = file.link if file.node.listen is None else file.link.model_copy(update={"listen": listen})
+        yield own, "", file.peer
+    for number, one in enumerate(file.peers):
+        if one.connect is None and listen is None:
+            raise InputError(
+                f"peers.{number}: no way to the peer: give connect, or node.listen if the peer connects to this node"
+            )
+        way = {"peer": one.certificate, "connect": one.connect, "listen": None if one.connect else listen}
+        yield file.link.model_copy(update=way), one.name or "", one
+
+
+def _reached(file: NodeFile, link: LinkSettings, name: str, said: PeerSettings) -> tuple[Who, LinkOptions]:
+    way = require_link(link)
+    identity, certificate = load_identity(way.identity, way.certificate), load_certificate(way.peer)
+    options = LinkOptions(
+        identity,
+        certificate,
+        listen=way.listen,
+        connect=way.connect,
+        timeout=way.timeout,
+        window=way.window,
+        shape=way.emulate,
+    )
+    return Who(identity, certificate, 0 if way.listen is not None else 1, said, name), options

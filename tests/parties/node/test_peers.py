@@ -1,0 +1,254 @@
+"""Several peers of one node: who is meant, and that none can touch, see or pay with what is another's."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from parties.commands.serving import Page
+from parties.identity import Identity, fingerprint
+from parties.link.address import Address
+from parties.link.listening import Port, RefusedError
+from parties.link.opening import open_link
+from parties.node.events import Events
+from parties.node.gate import Gate
+from parties.node.inputs import Inputs
+from parties.node.ledger import Ledger
+from parties.node.offers import Offer, Offers
+from parties.node.peers import Peers, Who, acquainted, reached
+from parties.node.service import Node
+from parties.node.settings import NodeFile, load
+from parties.node.statement import Statement
+from parties.policy.rules import Rule
+from parties.records import connect
+from parties.sources.settings import BudgetSettings
+from parties.tables.schema import Schema
+from smc.errors import InputError, LinkError, ProtocolError
+from tests.support.ledgers import PRINT, SCHEMA
+from tests.support.proposals import proposal_of
+
+
+@pytest.fixture
+def whos(identities: dict[str, Identity]) -> tuple[Who, Who]:
+    """Alice's peers: bob connects to her, she connects to mallory, here called lab."""
+    alice = identities["alice"]
+    bob = Who(alice, identities["bob"].certificate, 0)
+    return bob, Who(alice, identities["mallory"].certificate, 1, name="lab")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, whos: tuple[Who, Who]) -> Iterator[Ledger]:
+    connection = connect(tmp_path / "node.sqlite")
+    table = cast("Any", SimpleNamespace(max_rows=100, tries=5, budget=BudgetSettings(epsilon=2.0)))
+    offers = Offers({"days": Offer(table, SCHEMA)}, {})
+    rules = (Rule(name="of bob", effect="permit", peer=("bob",)),)
+    said: list[tuple[str, str]] = []
+    made = Ledger(
+        connection,
+        Peers(whos),
+        Gate(NodeFile(policy=rules), offers),
+        offers,
+        Inputs(),
+        lambda peer, job: said.append((peer, job)),
+        lambda _: None,
+    )
+    made.said = said  # type: ignore[attr-defined]
+    made.note("node started", version="1", fingerprint=PRINT, peer_fingerprints=[fingerprint(who.peer) for who in whos])
+    yield made
+    connection.close()
+
+
+def theirs(party: int, schema: Schema = SCHEMA, **fields: Any) -> Statement:
+    """What a peer of this number says of a job that it proposes."""
+    return Statement(proposal=proposal_of(schema, party=party, **fields), verdict="approved", by="proposer")
+
+
+def test_rules_and_numbers_are_of_the_peer(ledger: Ledger) -> None:
+    by_bob, by_lab = theirs(1), theirs(0)
+    ledger.hear("bob", by_bob.to_bytes())
+    ledger.hear("lab", by_lab.to_bytes())
+    assert [ledger.state(ledger.find(one.proposal.id)) for one in (by_bob, by_lab)] == ["queued", "waiting"]
+    assert [ledger.find(one.proposal.id).party for one in (by_bob, by_lab)] == [0, 1]
+    forged = theirs(0)  # of number 0 are her own jobs with bob: he cannot have made one
+    ledger.hear("bob", forged.to_bytes())
+    with pytest.raises(InputError, match="no job"):
+        ledger.find(forged.proposal.id)
+
+
+def test_whom_a_job_is_for(ledger: Ledger) -> None:
+    with pytest.raises(InputError, match="peer: is missing; there are 'bob', 'lab'"):
+        ledger.propose({"table": "days"})
+    with pytest.raises(InputError, match="did you mean 'bob'"):
+        ledger.propose({"table": "days", "peer": "bobb"})
+    record = ledger.propose({"table": "days", "peer": "lab"})
+    assert (record.peer, record.party, record.ours.proposal.proposer) == ("lab", 1, 1)
+    assert ledger.said == [("lab", record.id)]  # type: ignore[attr-defined]
+    assert ledger.to_greet("lab") == [record.id]
+    assert ledger.to_greet("bob") == []
+
+
+def test_no_peer_speaks_of_anothers_job(ledger: Ledger) -> None:
+    """Neither as it was said, nor to end it, nor to begin its session."""
+    said = theirs(1)
+    ledger.hear("bob", said.to_bytes())
+    job = said.proposal.id
+    for statement in (said, said.model_copy(update={"end": "cancelled", "settled": True})):
+        with pytest.raises(ProtocolError, match="not with it"):
+            ledger.hear("lab", statement.to_bytes())
+    assert ledger.state(ledger.find(job)) == "queued"
+    with pytest.raises(InputError, match="no such job"):
+        ledger.begin(job, "lab")
+    assert ledger.ready("lab") == []
+    assert [record.id for record in ledger.ready("bob")] == [job]
+    assert ledger.begin(job, "bob") is not None
+
+
+def test_one_budget_for_all_and_no_answer_of_anothers_job(ledger: Ledger) -> None:
+    """A table's budget counts what every peer has had; what one has asked answers no other one."""
+    fields = {"epsilon": 1.5, "max_depth": 1, "trees": 1}
+    with_bob, with_lab = theirs(1, **fields), theirs(0, **fields)
+    ledger.hear("bob", with_bob.to_bytes())
+    record = ledger.find(with_bob.proposal.id)
+    assert ledger.begin(record.id, "bob") is not None
+    ledger.met(record.id, 0, "mixed")
+    assert ledger.accounts.account("days").spent == 1.5
+    ledger.hear("lab", with_lab.to_bytes())
+    refused = ledger.find(with_lab.proposal.id)
+    assert (ledger.state(refused), refused.ours.by) == ("refused", "budget")
+    again = record.model_copy(update={"fingerprint": "ab" * 32})
+    ledger._store.put(again)
+    ledger.state = lambda one: "done"  # type: ignore[assignment]
+    same = record.model_copy(update={"ours": Statement(proposal=theirs(1, **fields).proposal)})
+    assert [one.job.id for one in ledger.accounts.earlier(same)] == [record.id]
+    assert ledger.accounts.earlier(same.model_copy(update={"peer": "lab"})) == ()
+
+
+def test_the_log_is_whole_and_a_moved_job_is_noticed(ledger: Ledger, tmp_path: Path) -> None:
+    record = ledger.propose({"table": "days", "peer": "lab"})
+    ledger.check(tmp_path / "log.json")
+    ledger._store.put(record.model_copy(update={"peer": "bob"}))
+    with pytest.raises(InputError, match="its peer is not what the audit log says"):
+        ledger.check(tmp_path / "log.json")
+
+
+def test_jobs_from_before_learn_their_peer_from_the_log(ledger: Ledger, tmp_path: Path) -> None:
+    record = ledger.propose({"table": "days", "peer": "lab"})
+    ledger._store.put(record.model_copy(update={"peer": ""}))
+    ledger.check(tmp_path / "log.json")
+    assert ledger.find(record.id).peer == "lab"
+
+
+def test_a_port_knows_its_peers_apart(identities: dict[str, Identity], parties: Any) -> None:
+    """By their certificates; and one that opens all the streams it may takes none of another's."""
+    heard: list[tuple[str, str]] = []
+
+    def of(name: str) -> Any:
+        def admit(label: str) -> Any:
+            heard.append((name, label))
+            raise RefusedError(f"you are {name}")
+
+        return admit
+
+    own = identities["alice"]
+    port = Port(
+        Address("127.0.0.1", 0), own, {identities[name].certificate: of(name) for name in ("bob", "mallory")}, 10.0
+    )
+    with closing(port):
+        for name in ("mallory", "bob"):
+            options = parties.options(name, "alice", connect=str(port.address), label=name, wait=5.0)
+            with pytest.raises(LinkError, match=f"you are {name}"), open_link(options, {}):
+                pass
+    assert heard == [("mallory", "mallory"), ("bob", "bob")]
+
+
+TWO = """
+[link]
+identity = "alice.key"
+certificate = "alice.crt"
+
+[node]
+state = "state"
+listen = "127.0.0.1:7001"
+
+[[peers]]
+certificate = "bob.crt"
+attributes.gdpr_compliant = true
+
+[[peers]]
+name = "lab"
+certificate = "mallory.crt"
+connect = "lab.example:7001"
+"""
+
+
+@pytest.fixture
+def party_file(tmp_path: Path, identities: dict[str, Identity]) -> Path:
+    for identity in identities.values():
+        for path in (identity.key_path, identity.certificate_path):
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+        (tmp_path / f"{identity.name}.key").chmod(0o600)
+    (tmp_path / "party.toml").write_text(TWO)
+    return tmp_path / "party.toml"
+
+
+def test_the_peers_of_a_file(party_file: Path) -> None:
+    (bob, to_bob), (lab, to_lab) = reached(load(party_file))
+    assert (bob.peer_name, bob.party, to_bob.listen, to_bob.connect) == ("bob", 0, "127.0.0.1:7001", None)
+    assert (lab.peer_name, lab.party, to_lab.listen, to_lab.connect) == ("lab", 1, None, "lab.example:7001")
+    assert bob.said.attributes == {"gdpr_compliant": True}
+    assert acquainted(load(party_file), "lab").certificate == lab.peer
+    with pytest.raises(InputError, match="there are 'bob', 'lab'"):
+        acquainted(load(party_file), None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "lab"', 'name = "bob"', "two are called 'bob'"),
+        ("mallory.crt", "bob.crt", "two have the same certificate"),
+        ('listen = "127.0.0.1:7001"', "", r"peers.0: no way to the peer: give connect, or node.listen"),
+        ("[node]", 'peer = "bob.crt"\n[node]', "link.peer and link.connect are for a single peer"),
+        ("[node]", 'listen = "127.0.0.1:1"\n[node]', "node.listen: the .link. says already"),
+        ("[[peers]]\nname", '[peer]\nroles = ["x"]\n[[peers]]\nname', r"\[peer\] is for a single peer"),
+        ('certificate = "bob.crt"\n', "", r"peers.0.certificate: is missing"),
+        ("connect = ", "conect = ", "peers.1.conect: unknown key .did you mean 'connect'"),
+    ],
+)
+def test_what_a_file_must_not_say(party_file: Path, old: str, new: str, message: str) -> None:
+    party_file.write_text(TWO.replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        reached(load(party_file))
+
+
+def test_the_short_form_is_one_peer(party_file: Path) -> None:
+    party_file.write_text(
+        '[link]\nidentity = "alice.key"\ncertificate = "alice.crt"\npeer = "bob.crt"\nlisten = "127.0.0.1:7001"\n'
+        '[peer]\nroles = ["clinic"]\n'
+    )
+    ((bob, options),) = reached(load(party_file))
+    assert (bob.peer_name, bob.party, bob.said.roles, options.listen) == ("bob", 0, ("clinic",), "127.0.0.1:7001")
+    assert Peers([bob]).named(None) == bob
+
+
+@pytest.mark.parametrize("key", ["node.listen", "node.web", "node.metrics", "node.health"])
+def test_a_taken_port_names_its_key(party_file: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    """All ports of a node are keys of one table, and the one that is taken is named."""
+    monkeypatch.setattr(Events, "watch_process", lambda self: None)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ports = dict.fromkeys(("listen", "web", "metrics", "health"), "127.0.0.1:0")
+        ports[key.removeprefix("node.")] = f"127.0.0.1:{taken.getsockname()[1]}"
+        lines = "\n".join(f'{name} = "{address}"' for name, address in ports.items())
+        party_file.write_text(TWO.replace('listen = "127.0.0.1:7001"', lines))
+        file = load(party_file)
+        node = Node(file, Page(file.node))
+        try:
+            with pytest.raises(InputError, match=f"^{key}: .*127.0.0.1:{taken.getsockname()[1]}"):
+                node.start()
+        finally:
+            node.stop(seconds=0)

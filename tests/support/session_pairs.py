@@ -1,0 +1,67 @@
+"""Two ledgers of one test with their sessions over real gRPC."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from parties.identity import Identity
+from parties.link.address import Address
+from parties.link.listening import Port
+from parties.node import sessions
+from parties.node.events import Events
+from parties.node.inputs import Secrets
+from parties.node.sessions import Sessions
+from tests.support.ledgers import Pair, paired
+
+
+class Nodes:
+    """Two ledgers with their sessions: alice's listen, bob's dial once `start` is called."""
+
+    def __init__(self, pair: Pair, parties: Any, identities: dict[str, Identity], limit: int) -> None:
+        self.pair = pair
+        self.logs = (io.StringIO(), io.StringIO())
+        alice, bob = pair.parties
+        self.alice = self._sessions(0, parties.options("alice", "bob", listen="127.0.0.1:0"), limit)
+        self.port = Port(
+            Address("127.0.0.1", 0),
+            identities["alice"],
+            {identities["bob"].certificate: lambda label: self.alice.admit(label.removeprefix(sessions.LABEL))},
+            10.0,
+        )
+        self.bob = self._sessions(1, parties.options("bob", "alice", connect=str(self.port.address)), limit)
+        alice.changed = lambda _: self.alice.wake()
+        bob.changed = lambda _: self.bob.wake()
+
+    def _sessions(self, party: int, options: Any, limit: int) -> Sessions:
+        own = self.pair.parties[party]
+        events = Events(self.logs[party])
+        secrets = Secrets(own.path.parent / "secrets")
+        return Sessions(own.ledger, own.who, options, secrets, limit, lambda: True, events)
+
+    def states(self, job: str) -> list[str]:
+        return [party.state(job) for party in self.pair.parties]
+
+    def run(self, job: str) -> bool:
+        """Whether a session of the job is under way at either."""
+        return self.alice.progress(job) is not None or self.bob.progress(job) is not None
+
+    def close(self) -> None:
+        for part in (self.bob, self.alice):
+            part.stop(0.1)
+        self.port.close()
+
+
+@contextmanager
+def running(
+    directory: Path, parties: Any, identities: dict[str, Identity], limit: int = 2
+) -> Iterator[tuple[Pair, Nodes]]:
+    with paired(directory, identities) as pair:
+        nodes = Nodes(pair, parties, identities, limit)
+        try:
+            yield pair, nodes
+        finally:
+            nodes.close()
