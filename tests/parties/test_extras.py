@@ -80,10 +80,6 @@ def test_the_core_runs_a_demo(core: Path) -> None:
     assert code == 0, errors
     assert "├── outlook = sunny" in said
     assert smc("demo", "--svg", "tree.svg")[0] == 0  # a tree is drawn without a library
-    code, _, errors = smc("demo", "--dot", "tree.dot")
-    assert (code, errors.count("\n")) == (2, 1)  # before any key is made
-    assert errors.startswith("smc: --dot: needs more packages")
-    assert "pip install 'smc-two-party[plots]'" in errors
 
 
 MANY = """
