@@ -19,6 +19,7 @@ import click
 
 from parties import signals
 from parties.jobs import kinds
+from parties.text import did_you_mean, quoted
 from smc import __version__
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
@@ -89,6 +90,14 @@ class _Lazy(click.Group):
         from parties.commands.kinds import command_of
 
         return command_of(self._kinds()[cmd_name])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not ctx.resilient_parsing and not name.startswith("-") and name not in (known := self.list_commands(ctx)):
+            ctx.fail(f"there is no command {quoted(name)}{did_you_mean(name, known)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("What two parties can learn together"):

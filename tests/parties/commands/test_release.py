@@ -48,7 +48,7 @@ WRONG = [
     ("naive-bayes --epsilon 1 --target age --columns age", "columns: name one at least, and not the target"),
     ("naive-bayes --epsilon 1 --target age --columns aeg", "columns: 'aeg' is not an attribute"),
     ("count --epsilon 1 --data no.csv", "no.csv"),
-    ("coun --epsilon 1", "No such command 'coun'"),
+    ("coun --epsilon 1", "there is no command 'coun' (did you mean 'count'?)"),
 ]
 
 
