@@ -21,7 +21,7 @@ from parties.link.settings import require_link
 from parties.node import sessions
 from parties.node.control import LABEL, Control, control_options
 from parties.node.desk import Desk, recorded
-from parties.node.events import Events
+from parties.node.events import Events, LogLevel
 from parties.node.gate import Gate, Who
 from parties.node.health import Health
 from parties.node.inputs import Inputs, Secrets
@@ -58,7 +58,7 @@ class Front(Protocol):
 class Node:
     """A running node. `stop` must be called at its end."""
 
-    def __init__(self, file: NodeFile, front: Front) -> None:
+    def __init__(self, file: NodeFile, front: Front, log_level: LogLevel = "info") -> None:
         self._file, self._front = file, front
         link = require_link(file.link)
         identity = load_identity(link.identity, link.certificate)
@@ -77,7 +77,7 @@ class Node:
         offers = self._offers = Offers.of(file, self._who.party)
         self._inputs = Inputs()
         self._predict = str(link.emulate) if link.emulate is not None else file.node.link
-        self._events = Events()
+        self._events = Events(level=log_level)
         self._events.watch_process()
         self._connection = records.connect(file.node.state / FILE_NAME)
         self._lock = files.lock(file.node.state / "lock")
