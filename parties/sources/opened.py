@@ -9,7 +9,7 @@ import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
 from parties.sources.databases import Database
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, quoted
 from smc.errors import InputError
 
 
@@ -25,7 +25,7 @@ class Rows:
         """These columns of all rows, as c0, c1, ... `InputError` if one is not there."""
         for name in names:
             if name not in self.types:
-                hint = did_you_mean(name, self.types) or f"; there are {listed(self.types)}"
-                raise InputError(f"{self.engine.place}: there is no column {quoted(name)}{hint}")
+                there = instead(name, self.types)
+                raise InputError(f"{self.engine.place}: there is no column {quoted(name)}{there}")
         cells = [exp.column(name, quoted=True).as_(f"c{i}") for i, name in enumerate(names)]
         return exp.Select().select(*cells).from_(self.query.subquery("t"))

@@ -17,7 +17,7 @@ from parties.sources.expressions import Cell
 from parties.sources.levels import Plan
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import UnfitError
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, listed, quoted
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
 from smc.errors import InputError
@@ -150,8 +150,8 @@ class Source:
 
     def _cell(self, rule: ColumnRule, types: Mapping[str, dt.DataType]) -> Cell:
         if rule.column not in types:
-            hint = did_you_mean(rule.column, types) or f"; there are {listed(types)}"
-            raise InputError(f"{self._where(rule)}: there is no such column{hint}")
+            there = instead(rule.column, types)
+            raise InputError(f"{self._where(rule)}: there is no such column{there}")
         if not self._engine.cased and (twins := [n for n in types if n.lower() == rule.column.lower()])[1:]:
             raise InputError(f"{self._where(rule)}: rename {listed(twins)}: they differ only in case")
         try:

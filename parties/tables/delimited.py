@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parties import files
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, listed, quoted
 from smc.errors import InputError
 
 MISSING = "?"
@@ -40,7 +40,7 @@ class Columns:
         absent = [name for name in names if name not in self.values]
         if not absent:
             return
-        hint = did_you_mean(absent[0], self.values)
+        hint = instead(absent[0], self.values)
         if len(self.values) == 1 and any(mark in next(iter(self.values)) for mark in ";\t|"):
             hint = " (the fields must be separated by commas)"
         plural = "s" if len(absent) > 1 else ""

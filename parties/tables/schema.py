@@ -26,7 +26,7 @@ import tomli_w
 
 from parties import files
 from parties.tables.delimited import MISSING, columns
-from parties.text import did_you_mean, printable, quoted
+from parties.text import did_you_mean, instead, printable, quoted
 from smc.errors import InputError
 
 MAX_PROPOSED_VALUES = 64
@@ -48,8 +48,8 @@ class Schema:
         if target is None:
             raise InputError("no target: give --target COLUMN, or set target in the schema file")
         if target not in self.attributes:
-            hint = did_you_mean(target, self.attributes)
-            raise InputError(f"target {quoted(target)} is not an attribute of the schema{hint}")
+            there = instead(target, self.attributes)
+            raise InputError(f"target {quoted(target)} is not an attribute of the schema{there}")
         return target
 
     def features(self, target: str) -> tuple[str, ...]:
@@ -85,8 +85,8 @@ class Schema:
         """The schema of some of the attributes, in its own order. `InputError` if one is not there."""
         for name in names:
             if name not in self.attributes:
-                hint = did_you_mean(name, self.attributes)
-                raise InputError(f"there is no attribute {quoted(name)} in the schema{hint}")
+                there = instead(name, self.attributes)
+                raise InputError(f"there is no attribute {quoted(name)} in the schema{there}")
         return Schema({name: values for name, values in self.attributes.items() if name in names}, self.target)
 
     def misfit(self, wanted: Schema) -> str | None:
@@ -132,8 +132,8 @@ def load(path: Path) -> Schema:
         if not isinstance(schema.target, str):
             raise InputError(f"{path}: target: must be the name of an attribute, in quotes")
         if schema.target not in schema.attributes:
-            hint = did_you_mean(schema.target, schema.attributes)
-            raise InputError(f"{path}: target: {quoted(schema.target)} is not an attribute{hint}")
+            there = instead(schema.target, schema.attributes)
+            raise InputError(f"{path}: target: {quoted(schema.target)} is not an attribute{there}")
     return schema
 
 
@@ -159,8 +159,8 @@ def propose(
         raise InputError(f"{path}: the fields seem to be separated by {quoted(mark)}; they must be by commas")
     for name in (*exclude, *([] if target is None else [target])):
         if name not in table.values:
-            hint = did_you_mean(name, table.values)
-            raise InputError(f"{path}: there is no column {quoted(name)}{hint}")
+            there = instead(name, table.values)
+            raise InputError(f"{path}: there is no column {quoted(name)}{there}")
     if target is not None and target in exclude:
         raise InputError(f"column {quoted(target)} cannot be the target and be left out")
     if not table.lines:

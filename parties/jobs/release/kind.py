@@ -26,7 +26,7 @@ from parties.jobs.spending import EXACT, Adjacency
 from parties.jobs.tabular import BySchema
 from parties.settings import LocalPath
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, listed, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -288,11 +288,8 @@ def _check_columns(settings: ReleaseSettings, schema: Schema) -> None:
     for key, columns in named.items():
         for column in columns:
             if column not in schema.attributes:
-                hint = did_you_mean(column, schema.attributes)
-                raise InputError(
-                    f"{key}: {quoted(column)} is not an attribute of the schema{hint}; there are "
-                    f"{listed(schema.attributes)}"
-                )
+                there = instead(column, schema.attributes)
+                raise InputError(f"{key}: {quoted(column)} is not an attribute of the schema{there}")
         if len(set(columns)) < len(columns):
             raise InputError(f"{key}: name each column once, not {listed(columns)}")
     if set(named["of"]) & set(named["by"]):
