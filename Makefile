@@ -7,8 +7,9 @@ STAMP := $(VENV)/.installed
 # As many workers as cores, four at most; a file's tests stay together, for they share their fixtures.
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
-.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish bench-release \
-	bench-blurring bench-local counting cost pictures proto clean bench-clusters
+.PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
+	bench-release bench-blurring bench-local counting cost pictures proto clean bench-clusters bench-regress \
+	bench-synthesis
 
 demo: $(STAMP)
 	$(BIN)/smc demo
@@ -64,6 +65,9 @@ bench-local: $(STAMP)
 bench-peers: $(STAMP)
 	$(BIN)/python -m benchmarks.peers.id3 --out benchmarks/results/peers.json
 
+bench-regress: $(STAMP)
+	$(BIN)/python -m benchmarks.regression --out benchmarks/results
+
 bench-release: $(STAMP)
 	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json
 
@@ -72,6 +76,8 @@ bench-blurring: $(STAMP)
 
 bench-clusters: $(STAMP)
 	$(BIN)/python -m benchmarks.clusters --out benchmarks/results
+bench-synthesis: $(STAMP)
+	$(BIN)/python -m benchmarks.synthesis --out benchmarks/results $(if $(PEER),--peer)
 
 proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto

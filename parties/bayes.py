@@ -6,14 +6,11 @@ nothing is impossible (Laplace's rule of succession). The columns are taken as i
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from parties import files
 from parties.tables.delimited import Columns
 from parties.text import did_you_mean, listed, printable, quoted
 from smc.errors import InputError
@@ -42,18 +39,6 @@ class Model:
             if not tables or not all(fits) or not all(_is_count(count) for counts in tables for count in counts):
                 raise ValueError(f"columns.{printable(column)}: must have for each value the rows of each class")
         return cls(target, classes, columns)
-
-    @classmethod
-    def load(cls, path: Path) -> Model:
-        """Read and check `model.json`. `InputError` names the file and what is wrong with it."""
-        try:
-            return cls.parse(json.loads(files.read_text(path)))
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from None
-        except RecursionError:
-            raise InputError(f"{path}: nested too deeply") from None
-        except ValueError as error:
-            raise InputError(f"{path}: this is no naive Bayes model: {error}") from None
 
     def predict(self, rows: Columns) -> list[str]:
         """The most likely class of every row, the first among equals; only columns of the model are needed.

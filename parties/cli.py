@@ -27,6 +27,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "demo": ("parties.commands.demo:demo", "Two parties on this machine learn a tree from bundled data."),
     "identity": ("parties.commands.identity:group", "Make and look at keys and certificates."),
     "schema": ("parties.commands.alone:schema_command", "Propose a schema from one's own file."),
+    "compare": ("parties.commands.compare:compare_command", "A synthetic table beside one's own rows."),
     "predict": ("parties.commands.alone:predict", "Classify rows on this machine."),
     "run": ("parties.commands.run:run", "Run a program of your own, written against the engine."),
     "estimate": ("parties.commands.estimate:group", "What a job will cost, before it runs."),
@@ -52,6 +53,9 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "bench": ("parties.commands.bench:bench", "Measure what each protocol costs."),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
+    "regress": {
+        "alone": ("parties.commands.regress_alone:alone", "Learn one from one's own rows, with noise."),
+    },
     "release": {
         "check": (
             "parties.commands.release_check:check_command",
@@ -59,7 +63,7 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
         ),
     },
 }
-# numpy reads it when it is loaded: of linear algebra, which is not used here, it would start threads that spin.
+# numpy reads it when it is loaded: of linear algebra, which is hardly used here, it would start threads that spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 EXIT_CODES: dict[type[SmcError], int] = {InputError: 2, LinkError: 3, JobMismatchError: 4}

@@ -8,8 +8,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from parties import console, files
-from parties.bayes import Model
+from parties import console, files, models
 from parties.commands.options import FILE, json_option
 from parties.tables import schema
 from parties.tables.delimited import columns
@@ -39,7 +38,7 @@ def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out
 
 @click.command(epilog="Example:  smc predict --tree tree.json --data rows.csv")
 @click.option("--tree", "tree_file", type=FILE, help="A tree that `smc id3 --out` wrote.")
-@click.option("--model", "model_file", type=FILE, help="A model that `smc release naive-bayes --out` wrote.")
+@click.option("--model", "model_file", type=FILE, help="A model of `smc release naive-bayes` or `smc regress`.")
 @click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV file.")
 @json_option
 def predict(tree_file: Path | None, model_file: Path | None, data: Path, as_json: bool) -> None:
@@ -49,7 +48,7 @@ def predict(tree_file: Path | None, model_file: Path | None, data: Path, as_json
         target, rows = tree.target, columns(data)
         labels = prediction.vote(tree.trees, rows)
     elif model_file is not None and tree_file is None:
-        model = Model.load(model_file)
+        model = models.load(model_file)
         target, rows = model.target, columns(data)
         labels = model.predict(rows)
     else:

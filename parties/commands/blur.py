@@ -40,7 +40,7 @@ def group(
         return
     from parties.blurring.plan import load
     from parties.blurring.table import blur
-    from parties.publish.randomness import private
+    from parties.randomness import private
 
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     out = _needed(out, "--out")

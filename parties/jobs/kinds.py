@@ -44,6 +44,15 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "Learn a naive Bayes classifier, with noise.",
     ),
     "cluster": ("parties.jobs.release.cluster:Cluster", "Find clusters of the rows of both parties, with noise."),
+    "regress-joint": (
+        "parties.jobs.regress.joint:RegressJoint",
+        "Learn a linear classifier of both parties' rows, with noise.",
+    ),
+    "release-marginals": (
+        "parties.jobs.release.marginals:Marginals",
+        "Count the values of columns together, for synthetic tables, with noise.",
+    ),
+    "synthesise": ("parties.jobs.synthesise:Synthesise", "Make rows that are like those of both parties, with noise."),
     "publish-joint": ("parties.jobs.publish_joint:PublishJoint", "Find one recoding for the rows of both parties."),
     "publish-joint-table": (
         "parties.jobs.joint_table:JointTable",
@@ -56,6 +65,7 @@ BUILT_IN = {  # where each is, and its line in the list of commands
 }
 GROUPS = {  # a kind GROUP-X is `smc GROUP X`
     "release": "Ask for numbers and models with noise: differential privacy.",
+    "regress": "Learn a linear classifier with noise, together or from one's own rows.",
     "publish": "Publish rows of one's own so that nobody is found in them.",
 }
 

@@ -8,7 +8,7 @@ fulldomain  the search as a whole; utility: which solution loses least
 partition   which class each row is in, and what it says; mondrian, topdown: partitions in many dimensions
 space       the cells as points there; dimension, boxes: what mondrian cuts, many at a time
 settings    `publish.toml`; planning: a first one; reading: a table's cells, one GROUP BY; anonymising: all of it
-recoding    the recoding as a file; applying: later rows; writing: the rows, mixed by `randomness`
+recoding    the recoding as a file; applying: later rows; writing: the rows, mixed
 storing     the rows as a table of their own database; checking, risks
 report      what was lost and is left to fear, as text; page, drawing: as HTML; dimensions: by what is known
 """

@@ -15,10 +15,10 @@ from parties import files
 from parties.publish.ciphers import pad, read, spell, unpad
 from parties.publish.keyring import HANDLE_BYTES, ColumnKey, Keyring, Subject
 from parties.publish.masks import cell
-from parties.publish.randomness import private
 from parties.publish.reading import encode, require, text_of
 from parties.publish.settings import PublishPlan
 from parties.publish.writing import writer_of
+from parties.randomness import private
 from parties.sources.opened import Rows
 from parties.tables.delimited import MISSING
 from parties.text import quoted

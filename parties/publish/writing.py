@@ -20,8 +20,8 @@ from parties.publish.cells import Cells, Counts
 from parties.publish.hierarchy import Codes
 from parties.publish.masks import MaskPlan, cell
 from parties.publish.partition import SUPPRESSED, Partition
-from parties.publish.randomness import private
 from parties.publish.reading import cell_of, encode, require, spelled
+from parties.randomness import private
 from parties.sources.opened import Rows
 from smc.errors import InputError
 

@@ -26,6 +26,12 @@ order the law is exactly permute-and-flip (McKenna, Sheldon, "Permute-and-flip",
 Steinke, Wang, Xiao, Zhang 2021), whose expected loss is never above the exponential mechanism's. The given order breaks
 ties by the index instead, which the proof above covers.
 
+Zero-concentrated, it is epsilon^2 / 2 (Bun, Steinke 2016, of any pure mechanism), and no less. The epsilon^2 / 8 of
+the exponential mechanism (Cesar, Rogers 2021) rests on its *bounded range*: all probabilities change by factors that
+are within e^epsilon of each other. Permute-and-flip has not that: of the scores 0 and -2 the worse wins with e^-epsilon
+/ 2, after one row with 1/2, e^epsilon times that; the better once with 1 - e^-epsilon / 2, then with 1/2. Between the
+two factors lie e^epsilon (2 - e^-epsilon), for a small epsilon e^(2 epsilon).
+
 Distance: that of the noise's law, once a candidate; `law` takes the number of candidates into account.
 
 Cost of n candidates, scores of w bits and noise of k: n samples, n sums of w + k ANDs or so, and a knock-out tournament
@@ -48,7 +54,7 @@ from protocols.inputs import both_inputs, checked
 from protocols.opened import index_below
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import SECURITY, Law
-from protocols.release.numbers import MOST_BITS, noisy_sum_netlist, sum_width
+from protocols.release.numbers import MOST_BITS, noisy, noisy_sum_netlist, sum_width
 from smc.circuit import Builder, Form, Integer, Netlist, argmax, concatenate, select
 from smc.engines import Bits, Engine
 from smc.errors import InputError
@@ -90,6 +96,18 @@ def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law)
         places.append(_chosen(engine, scores[:, start : start + at_once // 2], width, law, at_once))
     (opened,) = engine.reveal(Bits.join(places))
     return index_below(opened, candidates, "a noisy choice")
+
+
+def noisy_choice_of(engine: Engine, scores: Bits, law: Law) -> int:
+    """The chosen candidate of one choice whose scores, from 0 up, are secrets already, [width, candidates]."""
+    if scores.batch < 1:
+        raise InputError("a choice needs at least one candidate")
+    if scores.batch == 1:
+        return 0
+    values = noisy(engine, scores, law)
+    digits = (scores.batch - 1).bit_length()
+    (opened,) = engine.reveal(_winner(engine, _Players(values, values[:0], values.batch), digits).places)
+    return int(index_below(opened, scores.batch, "a noisy choice")[0])
 
 
 @dataclass(frozen=True)

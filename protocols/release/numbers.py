@@ -73,6 +73,35 @@ def noisy_sums(
     return bitpack.to_words(opened).astype(np.int64) - back
 
 
+@lru_cache(maxsize=64)
+def noisy_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
+    """An integer of `width` bits and the law's uniform bits in; it with the noise, less `law.least`, out."""
+    builder = Builder(form)
+    value = builder.input(width)
+    noise = from_zero(law.draw(builder.input(law.bits)).resize(law.width))
+    builder.output(value.wide_add(noise))
+    return builder.build()
+
+
+def noisy(engine: Engine, secrets: Bits, law: Law) -> Bits:
+    """Secret integers from 0 up with noise, less `law.least`: still secret, [bits, batch]. Large batches are cut."""
+    netlist = noisy_netlist(secrets.width, law, engine.form)
+    if netlist.output_widths[0] > MOST_BITS:
+        raise InputError(f"integers with this noise take {netlist.output_widths[0]} bits, at most {MOST_BITS}")
+    size = max(1, engine.comfortable // (secrets.width + law.bits))
+    parts = []
+    for start in range(0, max(1, secrets.batch), size):
+        some = secrets.take(slice(start, start + size))
+        parts += engine.run(netlist, some, engine.random(law.bits, some.batch))
+    return Bits.join(parts)
+
+
+def opened_with_noise(engine: Engine, secrets: Bits, law: Law) -> NDArray[np.int64]:
+    """Secret integers from 0 up, opened with noise, int64[batch]."""
+    (opened,) = engine.reveal(noisy(engine, secrets, law))
+    return bitpack.to_words(opened).astype(np.int64) - (1 << (law.width - 1) if law.least < 0 else 0)
+
+
 def _from_zero(own: NDArray[np.integer], width: int, offset: int) -> NDArray[np.uint64]:
     """Own integers plus the offset, which must then be numbers of `width` bits."""
     least, greatest = -offset, (1 << width) - 1 - offset

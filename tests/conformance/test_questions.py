@@ -8,10 +8,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from parties import cli
-from parties.bayes import Model
+from parties import cli, models
 from parties.jobs import kinds
 from parties.tables.delimited import columns
 from tests.support.nodes import Nodes, job, verified
@@ -47,6 +47,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release-median": {"of": "visits", "where": "visits != 0"},
     "release-top": {"of": "age", "first": 2},
     "cluster": {"columns": ["visits"], "bounds": ["0:2.5"], "k": 2, "method": "in-process"},
+    "release-marginals": {"sets": "age; age,outcome", "delta": 1e-9},
     "release-naive-bayes": {"columns": ["age"], "delta": 1e-9},
 }
 
@@ -77,6 +78,10 @@ def near(name: str, document: dict[str, Any]) -> None:
         assert [one["centroid"][0] for one in found_clusters(document)] == pytest.approx([0, 2.5], abs=0.1)
     elif name == "release-top":
         assert [one["first"] for one in found] == [["old", "young"]]
+    elif name == "release-marginals":
+        assert [one["columns"] for one in document["marginals"]] == [["age"], ["age", "outcome"]]
+        flat = [count for one in document["marginals"] for count in np.array(one["counts"]).reshape(-1).tolist()]
+        assert flat == pytest.approx([600, 0, 1200, 600, 0, 0, 0, 0, 1200], abs=MISSED)
     else:
         assert document["columns"]["age"]["old"] == pytest.approx([0, 1200], abs=4 * MISSED)
 
@@ -131,10 +136,27 @@ def test_all_questions_between_two_nodes(pair: Nodes, tmp_path: Path, capsys: py
     model = tmp_path / "model.json"
     model.write_text(json.dumps(pair.a.client.result(jobs[-1]).document))
     (tmp_path / "new.csv").write_text("age,outcome\nyoung,good\nold,bad\nold,bad\n")
-    assert Model.load(model).predict(columns(tmp_path / "new.csv")) == ["good", "bad", "bad"]
+    assert models.load(model).predict(columns(tmp_path / "new.csv")) == ["good", "bad", "bad"]
     capsys.readouterr()
     assert cli.run(["predict", "--model", str(model), "--data", str(tmp_path / "new.csv"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] == 1
+
+
+def test_synthetic_rows_between_two_nodes(pair: Nodes) -> None:
+    """Rounds are steps; both have the same rows in the end, nearly as many of each kind as the true ones."""
+    fields = {"columns": ["age", "outcome"], "epsilon": EPSILON, "delta": 1e-9}
+    identifier = pair.b.client.submit({"protocol": "synthesise", "table": "rows", **fields}).id
+    pair.a.client.approve(identifier)
+    left, right = pair.finished(identifier)
+    assert (left.state, right.state) == ("done", "done"), (left.why, right.why)
+    results = [node.client.result(identifier) for node in (pair.a, pair.b)]
+    document = results[0].document
+    assert results[1].document == document
+    assert {"choice with noise", "number with noise"} == set(results[0].opened)
+    rows = document["rows"]
+    counts = np.zeros((3, 2), dtype=np.int64)
+    np.add.at(counts, (rows["age"], rows["outcome"]), 1)
+    assert counts.reshape(-1).tolist() == pytest.approx([600, 0, 0, 0, 0, 1200], abs=2 * MISSED)
 
 
 def test_what_a_node_refuses(pair: Nodes) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parties import models
 from parties.bayes import Model
 from parties.cli import run
 from parties.tables.delimited import Columns, columns
@@ -71,7 +72,7 @@ def test_a_file_that_is_no_model(change: dict[str, Any], message: str, tmp_path:
     path = tmp_path / "model.json"
     path.write_text(json.dumps(GOOD | change))
     with pytest.raises(InputError, match=f"no naive Bayes model: .*{message}"):
-        Model.load(path)
+        models.load(path)
 
 
 def test_what_is_wrong_with_the_command_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

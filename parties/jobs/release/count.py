@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_PREDICATES = 256
 
 
-class GaussianSettings(DrawnSettings):
+class GaussianSettings(ReleaseSettings):
     """Those of a question that Gaussian noise suits: many numbers that one row changes together."""
 
     delta: Delta | None = public(
@@ -31,7 +31,7 @@ class GaussianSettings(DrawnSettings):
     )
 
 
-class CountSettings(GaussianSettings):
+class CountSettings(GaussianSettings, DrawnSettings):
     """`smc release count`."""
 
 

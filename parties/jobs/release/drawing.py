@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parties.jobs.release.presenting import INTERVAL, about, amount, label, shown
@@ -16,17 +16,21 @@ MOST = 100  # bars; the text has all numbers
 
 def draw_svg(document: Document) -> str:
     """Draw a result as an SVG document, the same for the same result."""
+    bars = [one for one in document["numbers"] if one["value"] is not None][:MOST]
+    notes = about(document)
+    if bars and "low" in bars[0]:
+        notes.append(f"bars: {INTERVAL} interval of each number by itself")
+    return bars_svg(_title(document), notes, [_name(document, one) for one in bars], bars)
+
+
+def bars_svg(title: str, notes: Sequence[str], names: Sequence[str], bars: Sequence[Document]) -> str:
+    """A bar for each `value`, with the interval from `low` to `high` if there is one, as an SVG document."""
     from matplotlib.figure import Figure
 
-    bars = [one for one in document["numbers"] if one["value"] is not None][:MOST]
-    names = [_name(document, one) for one in bars]
     values = [amount(one["value"]) for one in bars]
     measure = text_measure()
     left = MARGIN + max([measure(name, 9.0) for name in names], default=0) + 0.1
     right = MARGIN + max([measure(value, 9.0) for value in values], default=0) + 0.1
-    title, notes = _title(document), about(document)
-    if bars and "low" in bars[0]:
-        notes.append(f"bars: {INTERVAL} interval of each number by itself")
     width = max(left + PLOT + right, 2 * MARGIN + max(measure(title, 15.0), *(measure(note, 9.0) for note in notes)))
     height = HEAD + 0.2 * len(notes) + BAR * max(len(bars), 1) + FOOT
     with style():
@@ -40,7 +44,7 @@ def draw_svg(document: Document) -> str:
         return svg(figure, Title=title)
 
 
-def _draw(axes: Any, bars: list[Document], names: list[str], values: list[str]) -> None:
+def _draw(axes: Any, bars: Sequence[Document], names: Sequence[str], values: Sequence[str]) -> None:
     places = list(range(len(bars)))
     amounts = [one["value"] for one in bars]
     axes.barh(places, amounts, height=0.62, color=PALETTE[0], zorder=2)

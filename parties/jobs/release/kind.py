@@ -45,8 +45,8 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 
 
-class ReleaseSettings(KindSettings):
-    """What `smc release` commands have in common."""
+class NoisySettings(KindSettings):
+    """What questions with noise have in common."""
 
     data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
@@ -59,13 +59,18 @@ class ReleaseSettings(KindSettings):
     adjacency: Adjacency = public(
         "add-remove", "Neighbours", "What is hidden: that a row is there at all, or what one row says (twice the noise)"
     )
-    exact: Annotated[bool, Field(strict=True)] = public(
-        False, "Exact", "No noise: this tells each party the other's number"
-    )
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
         MAX_ROWS, "Row bound", "Public bound: no party has more rows than that"
     )
     engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
+
+
+class ReleaseSettings(NoisySettings):
+    """What `smc release` commands have in common: they may be asked without noise, too."""
+
+    exact: Annotated[bool, Field(strict=True)] = public(
+        False, "Exact", "No noise: this tells each party the other's number"
+    )
 
 
 class DrawnSettings(ReleaseSettings):
@@ -90,7 +95,7 @@ class Release(BySchema):
     # How a task comes about.
 
     @classmethod
-    def canonical(cls: type[Own], settings: ReleaseSettings, schema: Schema) -> Own:
+    def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
         """The task of these settings, by a schema with more columns perhaps. `InputError` names what is wrong."""
         predicates = parse(settings.where or "", schema)
         if len(predicates) > 1 and not cls.counts_several:
@@ -273,15 +278,18 @@ class Release(BySchema):
         )
 
 
-def _check_privacy(settings: ReleaseSettings) -> None:
+def _check_privacy(settings: NoisySettings) -> None:
     """`InputError` unless the answer is either noisy, by an epsilon, or exact."""
-    if settings.exact and settings.epsilon is not None:
+    may_be_exact = isinstance(settings, ReleaseSettings)
+    is_exact = isinstance(settings, ReleaseSettings) and settings.exact
+    if is_exact and settings.epsilon is not None:
         raise InputError("exact: without noise there is no epsilon: give one or the other")
-    if not settings.exact and settings.epsilon is None:
-        raise InputError("epsilon: is missing: give the privacy loss, 1 for example, or exact, for no noise at all")
+    if not is_exact and settings.epsilon is None:
+        other = ", or exact, for no noise at all" if may_be_exact else ""
+        raise InputError(f"epsilon: is missing: give the privacy loss, 1 for example{other}")
 
 
-def _check_columns(settings: ReleaseSettings, schema: Schema) -> None:
+def _check_columns(settings: NoisySettings, schema: Schema) -> None:
     """`InputError` for a column that the schema does not have, or that one setting names twice."""
     named = {key: getattr(settings, key, None) or () for key in ("by", "of", "columns", "target")}
     named = {key: (given,) if isinstance(given, str) else given for key, given in named.items()}

@@ -80,6 +80,38 @@ def pairs(counts: Counts, schema: Schema, target: str, where: Predicate) -> dict
     return found
 
 
+def marginals(
+    counts: Counts, schema: Schema, target: str, where: Predicate, sets: Sequence[tuple[str, ...]]
+) -> list[Indices]:
+    """How many own rows each combination of values of some columns has: a table for each of the sets of columns.
+
+    A table is int64[wanted values of the first column, of the second, ...]. Sets that differ in one column are counted
+    by one query: all pairs of d columns take d - 1.
+    """
+    found: dict[tuple[str, ...], Indices] = {}
+    others = {one: tuple(name for name in one if name != target) for one in sets}
+    for by in dict.fromkeys(names[:-1] for names in others.values()):
+        splits = _splits(Question(where, by), target)
+        level = counts.level(_tree(where, splits, schema, target), attributes=True)
+        shape = [len(where.values(name, schema)) for name in splits]
+        hidden = tuple(place for place, name in enumerate(splits) if name not in by)
+        classes = [schema.attributes[target].index(value) for value in where.values(target, schema)]
+        tables = dict(zip(schema.features(target), level.values, strict=True))
+        for one, names in others.items():
+            if names[:-1] != by:
+                continue
+            table = level.classes[:, classes]
+            if names:
+                wanted = [schema.attributes[names[-1]].index(value) for value in where.values(names[-1], schema)]
+                table = tables[names[-1]][:, wanted][..., classes]
+            table = table.reshape(*shape, *table.shape[1:]).sum(axis=hidden)
+            order = [*names, target]
+            if target not in one:
+                table, order = table.sum(axis=-1), list(names)
+            found[one] = np.ascontiguousarray(np.transpose(table, [order.index(name) for name in one]))
+    return [found[one] for one in sets]
+
+
 def fingerprint(source: Callable[[bytes], bytes], own: Indices) -> Callable[[bytes], bytes]:
     """A keyed digest of the source's and of the own numbers: the noise of a job is for these numbers and no others."""
 

@@ -82,17 +82,19 @@ def decimal(text: str) -> Fraction | None:
     return Fraction(text) if _NUMBER.fullmatch(text) else None
 
 
-def read(column: str, categories: tuple[str, ...], what: str) -> Values:
-    """The numbers of a column's categories. `InputError` says that `what` needs bounds if one is no number."""
+def read(column: str, categories: tuple[str, ...], what: str, key: str = "of") -> Values:
+    """The numbers of a column's categories. `InputError`, of a setting: `what` needs bounds if one is no number."""
     for category in categories:
         if category != MISSING and decimal(category) is None:
             raise InputError(
-                f"of: {what} needs bounds, which are public: the values that the schema gives {quoted(column)} must be "
-                f"numbers, and {quoted(category)} is none"
+                f"{key}: {what} needs bounds, which are public: the values that the schema gives {quoted(column)} must "
+                f"be numbers, and {quoted(category)} is none"
             )
     found = Values(tuple(map(decimal, categories)))
     if not found.present:
-        raise InputError(f"of: {what} needs bounds: the schema gives {quoted(column)} no number")
+        raise InputError(f"{key}: {what} needs bounds: the schema gives {quoted(column)} no number")
     if max(map(abs, (*found.whole(), *found.moved(found.middle).whole()))) > MAX_UNITS:
-        raise InputError(f"of: the values of {quoted(column)} are too many units of {float(found.unit):g}: round them")
+        raise InputError(
+            f"{key}: the values of {quoted(column)} are too many units of {float(found.unit):g}: round them"
+        )
     return found

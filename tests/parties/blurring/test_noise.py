@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 from parties.blurring.domain import Domain, Observation
 from parties.blurring.noise import Cells, Gaussian, Noise, Uniform, at_privacy
-from parties.publish.randomness import private
+from parties.randomness import private
 from smc.errors import InputError
 
 NOISES: list[Noise] = [Uniform(7.0), Gaussian(3.0), Cells(4.0, 0.0, 10.0)]

@@ -201,6 +201,38 @@ PUBLIC = {
         k=3,
         method="in-process",
     ),
+    "regress-joint": st.sampled_from(["gradient", "output"]).flatmap(
+        lambda method: fields(
+            {
+                "adjacency": st.sampled_from(["add-remove", "replace"]),
+                "loss": st.sampled_from(["logistic", "huber"]),
+                "huber": st.sampled_from([0.25, 0.5]),
+                "columns": st.sampled_from([("wind", "hours"), ("hours", "rain")]),
+                "max_rows": st.integers(100, 100_000),
+            },
+            table="days",
+            method=method,
+            epsilon=1.0,
+            delta=1e-9,
+            numeric=("hours",),
+            least_rows=50,
+            **{"lambda": 0.01},
+            **({"steps": 12, "rate": 2.5, "clip": 0.5} if method == "gradient" else {}),
+        )
+    ),
+    "release-marginals": noisy(
+        {"delta": st.sampled_from([1e-9, 1e-12]), "ways": st.sampled_from([1, 2]), "columns": st.just(("rain", "play"))}
+    )
+    | noisy(sets="rain,play; wind"),
+    "synthesise": EPSILON.flatmap(
+        lambda epsilon: fields(
+            {**PRIVACY, "select": st.sampled_from(["aim", "mst"]), "rows": st.integers(1, 10**6)},
+            table="days",
+            epsilon=epsilon,
+            delta=1e-9,
+            columns=("rain", "play"),
+        )
+    ),
     "publish-joint": fields(
         {
             "keep": st.sampled_from([("play",), ("hours", "play")]),
@@ -306,7 +338,8 @@ def meaning(name: str, key: str, value: Any) -> Any:
         return {
             "wind = weak and hours in ['1', 4] and play = yes": "wind = weak and hours in [1, 4] and play = yes"
         }.get(value, value.replace("'1'", "1"))
-    several = {"classes": ["majority"], **dict.fromkeys(["by", "columns", "bounds", "recode", "keep"], kinds.names())}
+    names = ["by", "columns", "numeric", "bounds", "recode", "keep"]
+    several = {"classes": ["majority"], **dict.fromkeys(names, kinds.names())}
     return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
 
 
@@ -334,7 +367,8 @@ PRIVATE: dict[str, dict[str, Any]] = {
     "equality": {"value": NUMBER},
     "majority": {"classes": ["p", "q"], "counts": f"{NUMBER},7"},
     "circuit": {"circuit": "adder", "input": "0xdeadbeef"},
-    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-", "cluster"))},
+    "synthesise": {},
+    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-", "regress-", "cluster"))},
 }
 
 
@@ -403,12 +437,15 @@ GOOD: dict[str, dict[str, Any]] = {
     "release-top": {"table": "days", "of": "rain", "epsilon": 1},
     "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
+    "release-marginals": {"table": "days", "columns": ["rain", "play"], "epsilon": 1},
+    "synthesise": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
     "publish-joint": {"table": "days", "recode": ["wind", "rain"], "k": 5},
     "publish-joint-table": {"table": "days", "by": "rain", "epsilon": 1},
     "publish-lattice": {"table": "days", "recode": ["wind", "rain"], "k": 5},
 }
 JOINT = [name for name, settings in GOOD.items() if "recode" in settings]
 NOISY = [name for name in GOOD if name.startswith(("release-", "cluster")) and "epsilon" in GOOD[name]]
+GAUSSIAN = ("release-count", "release-naive-bayes", "release-marginals")  # noise that delta chooses
 WRONG_NUMBERS = (-1, 10**100, 1.0, True, "1", [1], {})
 WRONG = [
     *((name, {"bits": value}, "bits") for name in ("millionaires", "equality") for value in (0, 65, *WRONG_NUMBERS)),
@@ -456,7 +493,18 @@ WRONG = [
     *((name, {"schema": value}, "schema") for name in NOISY for value in ([], {}, {"attributes": []}, None)),
     *((name, {"schema": SCHEMA.public()}, "schema") for name in NOISY),
     *(("release-count", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2, 5e-3)),
-    *((name, {"delta": 1e-9}, "delta") for name in NOISY if name not in ("release-count", "release-naive-bayes")),
+    *((name, {"delta": 1e-9}, "delta") for name in NOISY if name not in GAUSSIAN),
+    *(("release-marginals", {"ways": value}, "ways") for value in (0, 3, *WRONG_NUMBERS)),
+    *(("release-marginals", {"columns": value}, "columns") for value in (["hail"], ["play", "rain"], "play", [])),
+    *(("release-marginals", {"sets": value}, "sets") for value in ("rain", "", 1, ["rain"])),
+    *(("synthesise", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2, None)),
+    *(("synthesise", {"epsilon": value}, "epsilon") for value in (0, -1, 17, float("nan"), "1", True, None)),
+    *(("synthesise", {"ways": value}, "ways") for value in (0, 3, *WRONG_NUMBERS)),
+    *(("synthesise", {"columns": value}, "columns") for value in (["hail"], ["play", "rain"], "play", [])),
+    *(("synthesise", {"select": value}, "select") for value in ("all", 1, None)),
+    *(("synthesise", {"exact": value}, "exact") for value in (True, False)),
+    *(("synthesise", {"rows": value}, "rows") for value in (0, *WRONG_NUMBERS)),
+    *(("synthesise", {"schema": value}, "schema") for value in ([], {"attributes": []}, SCHEMA.public(), None)),
     *((name, {"of": value}, "of") for name in ("release-sum", "release-median") for value in ("rain", "", 1, None)),
     *(("release-histogram", {"by": value}, "by") for value in ("hail", ["rain"], 1)),
     *(("release-table", {"by": value}, "by") for value in ("rain", [], ["rain", "rain"], ["rain", ""], None)),

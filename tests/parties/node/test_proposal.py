@@ -107,7 +107,7 @@ def test_a_schema_that_is_none(change: Callable[[list[dict[str, Any]]], object])
         {"proposed_at": "yesterday"},
         {"approved": True},
     ],
-    ids=str,
+    ids=",".join,
 )
 def test_a_proposal_that_is_none(changes: dict[str, Any]) -> None:
     with pytest.raises(ProtocolError):

@@ -134,6 +134,7 @@ def test_noise_is_added_to_every_number(noise: int, monkeypatch: pytest.MonkeyPa
         ("sum", {"of": "visits", "by": ("sex",)}),
         ("mean", {"of": "visits"}),
         ("naive-bayes", {}),
+        ("marginals", {"ways": 3}),
     ]
     for name, given_ in cases:
         exact = state_of(asked(name, **given_, exact=True), rows)
@@ -168,6 +169,8 @@ SUMS: list[tuple[str, dict[str, Any]]] = [
     ("mean", {"of": "visits", "by": ("sex",), "where": "age != old"}),
     ("naive-bayes", {}),
     ("naive-bayes", {"where": "sex = male", "columns": ("age",), "delta": 1e-5}),
+    ("marginals", {"where": "sex = male", "columns": ("age", "outcome", "sex")}),
+    ("marginals", {"sets": "age; age,outcome; visits", "delta": 1e-5}),
 ]
 
 
@@ -221,6 +224,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "median": {"of": "visits", "by": ("sex",)},
     "top": {"of": "age", "first": 2},
     "naive-bayes": {},
+    "marginals": {"sets": "age,outcome; sex"},
 }
 
 

@@ -1,0 +1,224 @@
+"""Accuracy of linear classifiers of Adult against epsilon, beside diffprivlib's, and what the protocol costs.
+
+    python -m benchmarks.regression --out benchmarks/results        (or: make bench-regress)
+
+Adult as `benchmarks.private_trees` codes it, every column as categories, in the same five folds. Two parties have half
+of the other four folds each. Accuracies are of the protocol's law (`simulation`); the protocol itself is run once on
+all of Adult by two processes, for each profile. Ours takes the settings that follow from public numbers; of
+diffprivlib's logistic regression, which has one curator, stand the default and the best of six strengths of
+regularisation.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from benchmarks.peers.programs import ROOT, RunError, install
+from benchmarks.private_trees.tables import Table, folds, load
+from benchmarks.regression.simulation import FOLDS, REPEATS, SEED, Split, gradient, measure, rows_of, task
+from parties.bench import machine, pair
+from parties.bench.plots import DOTS_PER_INCH, STYLE
+from parties.files import write_bytes, write_text
+from parties.trees.drawing import INK, MUTED, PALETTE
+from smc.engines import Profile, engine_of
+from smc.session import Session
+
+DATA = ROOT.parent / "shared" / "data"
+DIFFPRIVLIB = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")
+EPSILONS = ("0.01", "0.1", "0.2", "0.5", "1", "2")
+PROFILES = (Profile("yao"), Profile("gmw", form="size"), Profile("gmw", "ferret", form="size"))
+Results = dict[str, Any]
+
+
+def accuracies(table: Table) -> Results:
+    """Ours: at each epsilon, and at one that leaves next to no noise."""
+    split = Split(table)
+    return {
+        "epsilon 16": split.accuracy(gradient(task(table, "16", "gradient")), 1),
+        "epsilon": {epsilon: measure(table, split, epsilon) for epsilon in EPSILONS},
+    }
+
+
+def peer(python: Path, table: Table) -> list[list[Any]]:
+    """diffprivlib's [epsilon, C, accuracy]."""
+    features = task(table, "1", "gradient").features
+    starts, rows = np.array(features.starts), np.zeros((len(table.labels), features.number), dtype=np.float64)
+    rows[np.arange(len(rows))[:, None], starts + table.values] = features.unit / 2**14
+    rows[:, -1] = features.unit / 2**14
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.npz"
+        np.savez(path, rows=rows, labels=table.labels, fold=folds(table.labels, FOLDS, SEED))
+        command = [str(python), str(Path(__file__).with_name("peer.py")), str(path), *EPSILONS]
+        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def run(session: Session, directory: Path, only: str) -> list[Results]:
+    """This party's side of the protocol at full size, at epsilon 1, with each profile and method."""
+    table, found = load(directory, "adult"), []
+    mine = table.part(np.flatnonzero(np.arange(len(table.labels)) % 2 == session.party))
+    for method in ("gradient", "output"):
+        made = task(table, "1", method)
+        if method == "gradient":
+            made = task(table, "1", method, max_rows=1 << 14)
+        data = made.method.own(rows_of(made, mine))
+        for profile in PROFILES:
+            if only not in f"{method}, {profile}":
+                continue
+            here = session.branch(f"{method} {profile}")
+            _meet(session)
+            start = time.perf_counter()
+            with here.phase("run"):
+                state = made.run(engine_of(here, profile), data, (), lambda step: None)
+            _meet(session)
+            seconds, cost = time.perf_counter() - start, here.meter.phases["run"]
+            found.append(
+                {
+                    "method": method,
+                    "profile": str(profile),
+                    "chosen": made.chosen,
+                    "numbers": sum(made.opened(state).values()),
+                    "seconds": round(seconds, 2),
+                    "bytes": cost.bytes_sent + cost.bytes_received,
+                    "rounds": cost.rounds,
+                    "and_gates": cost.and_gates,
+                }
+            )
+    return found
+
+
+def _meet(session: Session) -> None:
+    """Wait for each other."""
+    session.send("meet", np.empty(0, dtype=np.uint8))
+    session.receive("meet", np.uint8, (0,))
+
+
+def two_processes(directory: Path, only: str) -> list[Results]:
+    """With a second process of this program."""
+    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
+        arguments = ["-m", "benchmarks.regression", "--data", str(directory), "--only", only, "--peer"]
+        with pair.lead(Path(name), arguments) as session:
+            return run(session, directory, only)
+
+
+def render(document: Results) -> dict[str, bytes]:
+    """Accuracy against epsilon, as SVG and PNG."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    table, theirs = document["epsilon"], document["diffprivlib"]
+    places = [float(epsilon) for epsilon in EPSILONS]
+
+    def best(name: str) -> list[float]:
+        return [max(value or 0 for value in table[epsilon][name]["by lambda"].values()) for epsilon in EPSILONS]
+
+    lines = [
+        (
+            "jointly, gradient descent",
+            PALETTE[6],
+            "o",
+            [table[epsilon]["gradient"]["accuracy"] for epsilon in EPSILONS],
+        ),
+        ("jointly, output", PALETTE[5], "s", [table[epsilon]["output"]["accuracy"] for epsilon in EPSILONS]),
+        ("alone on half, objective (best lambda)", PALETTE[1], "D", best("alone, objective")),
+        ("alone on half, output (best lambda)", PALETTE[0], "v", best("alone, output")),
+        (
+            "diffprivlib, one curator (best C)",
+            PALETTE[2],
+            "^",
+            [max(a for e, _, a in theirs if e == x) for x in EPSILONS],
+        ),
+    ]
+    found: dict[str, bytes] = {}
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+        axes = figure.subplots()
+        for label, colour, marker, heights in lines:
+            axes.plot(places, heights, color=colour, marker=marker, ms=5, label=label)
+        axes.axhline(
+            document["epsilon 16"], color=INK, linewidth=1, linestyle="--", label="gradient descent, epsilon 16"
+        )
+        axes.axhline(document["majority"], color=MUTED, linewidth=1, linestyle=":", label="majority")
+        axes.set_xscale("log")
+        axes.set_xticks(places, EPSILONS)
+        axes.set_ylim(0.6, 0.87)
+        axes.set_xlabel("epsilon")
+        axes.set_ylabel("accuracy on unseen rows")
+        axes.set_title(f"Adult, {document['rows']:,} rows")
+        axes.grid(True)
+        axes.legend(fontsize=8)
+        for kind, metadata in (("svg", {"Date": None}), ("png", {})):
+            stream = io.BytesIO()
+            figure.savefig(stream, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
+            found[kind] = stream.getvalue()
+    return found
+
+
+def show(document: Results) -> None:
+    """A line for each epsilon, and for each run."""
+    for epsilon, found in document["epsilon"].items():
+        theirs = {strength: accuracy for e, strength, accuracy in document["diffprivlib"] if e == epsilon}
+        line = f"epsilon {epsilon:>4}: gradient {found['gradient']['accuracy']:.3f}"
+        line += f", output {found['output']['accuracy']:.3f} (best {_best(found['output']):.3f})"
+        line += f", alone objective {_best(found['alone, objective']):.3f}, output {_best(found['alone, output']):.3f}"
+        click.echo(line + f", diffprivlib {theirs.get(1.0, 0):.3f} (best {max(theirs.values(), default=0):.3f})")
+    for one in document["runs"]:
+        click.echo(
+            f"{one['method']:9}{one['profile']:22}{one['seconds']:8.2f} s{one['bytes'] / 1e6:9.1f} MB"
+            f"{one['rounds']:7} rounds{one['and_gates']:12,} ANDs"
+        )
+
+
+def _best(found: Results) -> float:
+    return max(value or 0.0 for value in found["by lambda"].values())
+
+
+@click.command(help=__doc__)
+@click.option("--data", type=click.Path(path_type=Path, file_okay=False), default=DATA, help="Folder of the tables.")
+@click.option("--only", default="", metavar="TEXT", help="Only runs whose method and profile contain this.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write JSON and pictures here.")
+@click.option("--peer", "peer_", nargs=2, hidden=True)
+def main(data: Path, only: str, out: Path | None, peer_: tuple[str, str] | None) -> None:
+    if peer_ is not None:
+        with pair.join(Path(peer_[0]), peer_[1]) as session:
+            run(session, data, only)
+        return
+    table = load(data, "adult")
+    runs = two_processes(data, only)
+    try:
+        python = install(ROOT / ".bench" / "diffprivlib", DIFFPRIVLIB)
+        with ThreadPoolExecutor(1) as pool:
+            theirs = pool.submit(peer, python, table)
+            ours = accuracies(table)
+            anchor = theirs.result()
+    except (RunError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    document: Results = {
+        "machine": machine.facts(("numpy", "scipy")) | {"peer_packages": DIFFPRIVLIB},
+        "settings": {"folds": FOLDS, "seed": SEED, "draws": REPEATS},
+        "rows": len(table.labels),
+        "features": task(table, "1", "gradient").features.number,
+        "majority": round(table.majority, 4),
+        **ours,
+        "diffprivlib": anchor,
+        "runs": runs,
+    }
+    show(document)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        write_text(out / "regression.json", json.dumps(document, indent=1) + "\n")
+        for kind, picture in render(document).items():
+            write_bytes(out / f"regression.{kind}", picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Accuracy of linear classifiers by each method, with the noise of the protocol's law instead of its circuits.
+
+The product's own code sums gradients, finds minimisers and turns what is opened into weights; only the opened numbers
+are made here. A sample of the discrete Gaussian is a continuous one, rounded: sigma is in the hundreds at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.private_trees.tables import Table, folds
+from parties.jobs.regress.joint import RegressJoint
+from parties.jobs.regress.methods import Gradient, Output
+from parties.jobs.regress.settings import RegressSettings
+from parties.regression.losses import Logistic
+from parties.regression.minimiser import minimise
+from parties.regression.perturbation import Way, noise, perturbed, sensitivity
+from parties.regression.rows import Rows
+from parties.tables.schema import Schema
+from protocols.counts import RowCounts
+from protocols.release.descent import own_numbers
+from smc.errors import InputError
+
+FOLDS, SEED = 5, 1
+REPEATS = 3  # draws of the noise, of each fold
+LAMBDAS = (0.0003, 0.001, 0.003, 0.01)
+
+Floats = NDArray[np.float64]
+Fit = Callable[[Rows, Rows, np.random.Generator], Floats]  # from both parties' rows to weights
+
+
+def task(table: Table, epsilon: str, method: str, **more: Any) -> RegressJoint:
+    """The job, with bounds that are right to the row: a fifth of the rows is held back, the rest is halved."""
+    names = {f"c{i}": tuple(map(str, range(size))) for i, size in enumerate(table.domains)}
+    half = len(table.labels) * (FOLDS - 1) // FOLDS // 2
+    least = {"least_rows": half - FOLDS} if method == "output" else {}
+    given = {"epsilon": float(epsilon), "max_rows": half + FOLDS, "method": method, **least, **more}
+    return RegressJoint.canonical(
+        RegressSettings.model_validate(given), Schema({**names, "class": ("0", "1")}, "class")
+    )
+
+
+def rows_of(made: RegressJoint, table: Table) -> Rows:
+    """A party's table as the job reads it."""
+    return made.own_rows(RowCounts(table.domains, table.classes, table.values, table.labels))
+
+
+def gradient(made: RegressJoint) -> Fit:
+    """Noisy gradient descent."""
+    method = made.method
+    assert isinstance(method, Gradient)
+    sigma = float(method.problem.variance) ** 0.5
+
+    def fit(left: Rows, right: Rows, rng: np.random.Generator) -> Floats:
+        sums = [method.own(part) for part in (left, right)]
+        opened: list[tuple[int, ...]] = []
+        for _ in range(method.steps):
+            weights = method.problem.path(opened)[-1]
+            exact = sum(own_numbers(*own(weights)) for own in sums)
+            opened.append(tuple(np.rint(exact + rng.normal(size=method.numbers) * sigma).astype(np.int64).tolist()))
+        return method.weights(tuple(opened))
+
+    return fit
+
+
+def output(made: RegressJoint) -> Fit:
+    """The mean of two minimisers, with noise."""
+    method = made.method
+    assert isinstance(method, Output)
+    sigma = float(method.noise[0].scale)
+
+    def fit(left: Rows, right: Rows, rng: np.random.Generator) -> Floats:
+        exact = sum(np.rint(minimum(rows, method.regularisation) / method.unit) for rows in (left, right))
+        opened = np.rint(exact + rng.normal(size=method.numbers) * sigma).astype(np.int64)
+        return method.weights((tuple(opened.tolist()),))
+
+    return fit
+
+
+def alone(way: Way, epsilon: str, regularisation: float) -> Fit:
+    """The first party, by itself."""
+
+    def fit(left: Rows, right: Rows, rng: np.random.Generator) -> Floats:
+        del right
+        if way == "objective":
+            return perturbed(left, Logistic(), regularisation, float(epsilon), way, rng).weights
+        scale = sensitivity(left.total, regularisation) / float(epsilon)
+        return minimum(left, regularisation) + noise(left.features.number, scale, rng)
+
+    return fit
+
+
+def minimum(rows: Rows, regularisation: float) -> Floats:
+    """A party's minimiser, found once for all epsilons."""
+    key = id(rows), regularisation
+    if key not in _KEPT:
+        _KEPT[key] = minimise(rows, Logistic(), regularisation).weights
+    return _KEPT[key]
+
+
+_KEPT: dict[tuple[int, float], Floats] = {}  # of rows that a `Split` keeps
+
+
+class Split:
+    """A table's folds, both parties' rows of each, as the job reads them."""
+
+    def __init__(self, table: Table) -> None:
+        fold, made = folds(table.labels, FOLDS, SEED), task(table, "1", "gradient")
+        self.parts = []
+        for held in range(FOLDS):
+            known = np.random.default_rng([SEED, held]).permutation(np.flatnonzero(fold != held))
+            halves = known[: len(known) // 2], known[len(known) // 2 :]
+            left, right = (rows_of(made, table.part(half)) for half in halves)
+            self.parts.append((left, right, rows_of(made, table.part(np.flatnonzero(fold == held)))))
+
+    def accuracy(self, fit: Fit, repeats: int = REPEATS) -> float | None:
+        """The share of rows that are classed right by who has not seen them; None if lambda is too small."""
+        right = total = 0
+        for held, (left, other, asked) in enumerate(self.parts):
+            for draw in range(repeats):
+                try:
+                    weights = fit(left, other, np.random.default_rng([SEED, held, draw]))
+                except InputError:
+                    return None
+                right += int(asked.counts[asked.margins(weights) > 0].sum())
+                total += asked.total
+        return round(right / total, 4)
+
+
+def measure(table: Table, split: Split, epsilon: str) -> dict[str, Any]:
+    """All methods at an epsilon: with the settings by public numbers, and of each lambda where that matters."""
+    made = task(table, epsilon, "gradient")
+    found: dict[str, Any] = {
+        "gradient": {
+            "accuracy": split.accuracy(gradient(made)),
+            "chosen": made.chosen,
+        }
+    }
+    mean = task(table, epsilon, "output")
+    found["output"] = {
+        "accuracy": split.accuracy(output(mean)),
+        "chosen": mean.chosen,
+        "by lambda": {
+            str(value): split.accuracy(output(task(table, epsilon, "output", **{"lambda": value}))) for value in LAMBDAS
+        },
+    }
+    for way in ("objective", "output"):
+        found[f"alone, {way}"] = {
+            "by lambda": {str(value): split.accuracy(alone(way, epsilon, value), 1) for value in LAMBDAS}
+        }
+    return found

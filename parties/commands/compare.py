@@ -1,0 +1,65 @@
+"""`smc compare`: a synthetic table beside one's own rows. Nothing leaves this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE, json_option
+from smc.errors import InputError
+
+
+@click.command("compare", epilog="Example:  smc compare mine.csv synthetic.csv --schema schema.toml --page report.html")
+@click.argument("own", type=FILE)
+@click.argument("synthetic", type=FILE)
+@click.option("--schema", "schema_file", type=FILE, required=True, help="The public schema, a TOML file.")
+@click.option("--target", metavar="COLUMN", help="The class that models shall find  [as in the schema]")
+@click.option("--report", "report_file", type=FILE, help="Write the report as JSON; keep it to yourself.")
+@click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
+@click.option("--svg", "svg_file", type=FILE, help="Draw the report.")
+@json_option
+def compare_command(
+    own: Path,
+    synthetic: Path,
+    schema_file: Path,
+    target: str | None,
+    report_file: Path | None,
+    page_file: Path | None,
+    svg_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Hold a synthetic table against own rows: what was lost, what can be learnt from it, whether it copies rows.
+
+    The figures are exact: they tell of your rows and are for you alone.
+    """
+    from parties.analysis.comparison import compare
+    from parties.comparing.presenting import to_text
+    from parties.comparing.reading import read
+
+    outputs = {"--report": report_file, "--page": page_file, "--svg": svg_file}
+    files.check_outputs(outputs, [own, synthetic, schema_file])
+    with console.progress("reading") as status:
+        pair = read(own, synthetic, schema_file, target)
+        try:
+            report = compare(pair.domain, pair.own, pair.synthetic, pair.target, status.doing)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+    if report_file is not None:
+        files.write_text(report_file, json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+    if page_file is not None:
+        from parties.comparing.page import to_html
+
+        files.write_text(page_file, to_html(report, synthetic.name))
+    if svg_file is not None:
+        from parties.comparing.drawing import draw_svg
+
+        files.write_text(svg_file, draw_svg(report))
+    if as_json:
+        console.print_json(report)
+    else:
+        console.out.print(to_text(report), end="")
+    if written := [str(path) for path in outputs.values() if path is not None]:
+        console.err.print("written: " + ", ".join(written))

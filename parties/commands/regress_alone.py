@@ -1,0 +1,130 @@
+"""`smc regress alone`: a linear classifier of one's own table, with noise; nobody else takes part."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE, json_option
+from parties.jobs.regress import result
+from parties.jobs.regress.reading import classes_of, features_of, rows_of
+from parties.jobs.settings import MAX_ROWS
+from parties.randomness import private
+from parties.regression.losses import LossName, loss
+from parties.regression.perturbation import Way, perturbed
+from parties.tables import rows as tables
+from parties.tables import schema as schemas
+from parties.tables.schema import Schema
+from protocols.counts import RowCounts
+from smc.errors import InputError
+
+MOST_EPSILON = 16.0
+
+
+@click.command(
+    "alone",
+    epilog="Example:  smc regress alone --data mine.csv --schema schema.toml --target outcome --epsilon 1 "
+    "--lambda 0.003 --out model.json",
+)
+@click.option("--data", type=FILE, required=True, help="Own rows, a CSV file.")
+@click.option("--schema", "schema_file", type=FILE, required=True, help="Their columns and values, which are public.")
+@click.option("--target", metavar="COLUMN", help="The class column, of two classes  [target in the schema]")
+@click.option("--columns", metavar="LIST", help="The columns to predict from, with commas  [all of the schema]")
+@click.option("--numeric", metavar="LIST", help="Which of them are numbers, bounded by the values in the schema")
+@click.option(
+    "--method",
+    type=click.Choice(["objective", "output"]),
+    default="objective",
+    help="Where the noise is: in what is minimised, or on the minimiser  [objective]",
+)
+@click.option("--loss", "named", type=click.Choice(["logistic", "huber"]), default="logistic", help="[logistic]")
+@click.option(
+    "--huber",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.5,
+    help="Half its corner  [0.5]",
+)
+@click.option(
+    "--lambda",
+    "regularisation",
+    type=click.FloatRange(0, 1, min_open=True),
+    required=True,
+    help="Regularisation, chosen without a look at the rows",
+)
+@click.option(
+    "--epsilon", type=click.FloatRange(0, MOST_EPSILON, min_open=True), required=True, help="Privacy loss of a row."
+)
+@click.option("--out", type=FILE, help="Write the model as JSON.")
+@click.option("--svg", type=FILE, help="Draw the weights.")
+@json_option
+def alone(
+    data: Path,
+    schema_file: Path,
+    target: str | None,
+    columns: str | None,
+    numeric: str | None,
+    method: Way,
+    named: LossName,
+    huber: float,
+    regularisation: float,
+    epsilon: float,
+    out: Path | None,
+    svg: Path | None,
+    as_json: bool,
+) -> None:
+    """Learn a linear classifier from one's own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).
+
+    What is promised is of one row replaced by another; the number of rows is told.
+    """
+    for name, value in (("epsilon", epsilon), ("lambda", regularisation), ("huber", huber)):
+        if math.isnan(value):
+            raise InputError(f"--{name}: must be a number")
+    files.check_outputs({"--out": out, "--svg": svg}, [data, schema_file])
+    schema = schemas.load(schema_file)
+    label = schema.choose_target(target)
+    features, used = features_of(schema, label, _listed(columns), _listed(numeric))
+    with console.progress("fitting"):
+        rows = rows_of(_source(data, used, label), used, label, features)
+        found = perturbed(rows, loss(named, huber), regularisation, epsilon, method, private())
+    document: dict[str, Any] = {
+        "method": method,
+        "loss": named,
+        **({"huber": huber} if named == "huber" else {}),
+        "lambda": regularisation,
+        "epsilon": epsilon,
+        "epsilon_of_noise": found.epsilon,
+        "adjacency": "replace",
+        "rows": found.rows,
+        "gradient": found.gradient,
+        "schema_digest": used.digest(),
+        **result.model(label, classes_of(used, label), features, found.weights),
+    }
+    if out is not None:
+        files.write_text(out, result.json_text(document))
+    if svg is not None:
+        files.write_text(svg, result.picture(document))
+    if as_json:
+        console.print_json(document)
+        return
+    console.out.print(result.text(document), end="")
+    if written := [str(path) for path in (out, svg) if path is not None]:
+        console.err.print(f"written: {', '.join(written)}")
+
+
+def _source(data: Path, schema: Schema, target: str) -> RowCounts:
+    table = tables.load(data, schema, target, MAX_ROWS << 8)
+    sizes = {name: len(values) for name, values in schema.attributes.items()}
+    return RowCounts([sizes[name] for name in schema.features(target)], sizes[target], table.rows, table.classes)
+
+
+def _listed(words: str | None) -> tuple[str, ...] | None:
+    if words is None:
+        return None
+    found = tuple(part.strip() for part in words.split(",") if part.strip())
+    if not found:
+        raise InputError("columns, numeric: name at least one column, with commas between them")
+    return found

@@ -1,0 +1,55 @@
+"""The two tables of a comparison from their files, as numbers of the schema's values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.tables import rows, schema
+from parties.tables.delimited import columns
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+MOST_ROWS = 10_000_000
+
+Rows = dict[str, NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Both tables in the columns that both have, the number of values of each, and the target, if it is one of them."""
+
+    domain: dict[str, int]
+    own: Rows
+    synthetic: Rows
+    target: str | None
+
+
+def read(own: Path, synthetic: Path, schema_file: Path, target: str | None) -> Pair:
+    """The columns are the schema's that the synthetic table has; others of the own table are left out.
+
+    `InputError` names the file, line and column of a value outside the schema, a column that the own table lacks, or a
+    target that is no column; and for a synthetic table with one column of the schema or none: there is nothing between
+    columns to compare.
+    """
+    agreed = schema.load(schema_file)
+    header = columns(synthetic, MOST_ROWS).values
+    known = agreed.only([name for name in agreed.attributes if name in header])
+    if len(known.attributes) < 2:
+        raise InputError(f"{synthetic}: a comparison takes two columns of {schema_file} or more")
+    if target is not None and target not in known.attributes:
+        known.choose_target(target)
+    if target is None and agreed.target in known.attributes:
+        target = agreed.target
+    domain = {name: len(values) for name, values in known.attributes.items()}
+    return Pair(domain, _coded(own, known), _coded(synthetic, known), target)
+
+
+def _coded(path: Path, known: Schema) -> Rows:
+    last = [*known.attributes][-1]
+    table = rows.load(path, known, last, MOST_ROWS)
+    coded = dict(zip(known.features(last), table.rows.T, strict=True)) | {last: table.classes}
+    return {name: coded[name].astype(np.int64) for name in known.attributes}

@@ -1,0 +1,243 @@
+"""A linear classifier from the rows of both parties as a kind of job: a step is what is opened at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parties.jobs.kind import Document, File, KindSettings, Means, Opened, Spending, State, Step, Told
+from parties.jobs.regress import result
+from parties.jobs.regress.methods import METHODS, Method, total
+from parties.jobs.regress.reading import classes_of, features_of, rows_of
+from parties.jobs.regress.settings import RegressSettings, completed
+from parties.jobs.release import reading
+from parties.jobs.tabular import BySchema
+from parties.regression.features import Features
+from parties.tables.schema import Schema
+from parties.tables.unfit import UnfitError
+
+if TYPE_CHECKING:
+    from parties.regression.rows import Rows
+    from protocols.counts import Rows as Source
+    from smc.counting import Program
+    from smc.engines import Engine
+
+COUNTABLE = 1 << 14  # noisy numbers that are counted in a few seconds
+WAYS = {
+    "gradient": "noisy gradient descent",
+    "output": "the mean of each party's own minimiser, with noise",
+    "choice": "a noisy choice among the weights of a grid",
+}
+
+
+class RegressJoint(BySchema):
+    """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
+
+    By gradient descent, each party sums the gradients of its own rows, and both learn the sums of the two with noise.
+    """
+
+    name = "regress-joint"
+    title = "Linear classifier"
+    Settings = RegressSettings
+    example = "--data mine.csv --schema schema.toml --target outcome --epsilon 1 --out model.json --config party.toml"
+    estimate_example = "--schema schema.toml --epsilon 1 "
+    noun = "model"
+    afterwards = "smc predict --model model.json --data rows.csv classifies rows with it, on this machine alone."
+    phases = True
+    settings: RegressSettings
+
+    # How a task comes about.
+
+    @classmethod
+    def canonical(cls, settings: RegressSettings, schema: Schema) -> RegressJoint:
+        """The task of these settings: columns in the schema's order, all that follows from public numbers filled in."""
+        target = schema.choose_target(settings.target)
+        features, used = features_of(schema, target, settings.columns, settings.numeric)
+        ordered = {
+            "target": target,
+            "columns": tuple(column.name for column in features.columns),
+            "numeric": tuple(column.name for column in features.columns if column.numbers is not None) or None,
+        }
+        task = cls(completed(settings.model_copy(update=ordered), features), used)
+        task.method.check()
+        return task
+
+    @classmethod
+    def alone(cls, settings: KindSettings, party: int) -> tuple[RegressJoint, Any, list[str]]:
+        """See `Kind.alone`: the rows are a file too."""
+        task = cls.planned(settings)
+        source, _ = task.rows_in_file(task.schema, task.target)
+        data = task.method.own(task.own_rows(source))
+        remark = "no budget is kept by this command: what it spends is yours to add up; a node keeps a budget"
+        return task, data, [f"by public numbers: {task.chosen}", remark]
+
+    @property
+    def chosen(self) -> str:
+        """What of the method is public and matters, in words."""
+        names = {"lambda": self.settings.regularisation, "delta": self.settings.delta, "steps": self.settings.steps}
+        more = {"rate": self.settings.rate, "clip": self.settings.clip}
+        return ", ".join(f"{name} {value:g}" for name, value in {**names, **more}.items() if value is not None)
+
+    @cached_property
+    def features(self) -> Features:
+        """What rows become."""
+        return features_of(self.schema, self.target, self.settings.columns, self.settings.numeric)[0]
+
+    @cached_property
+    def method(self) -> Method:
+        """How it is found."""
+        return METHODS[self.settings.method](self.settings, self.features)
+
+    # What is said of it.
+
+    @property
+    def target(self) -> str:
+        """The class column."""
+        assert self.settings.target is not None
+        return self.settings.target
+
+    @property
+    def subject(self) -> str:
+        """See `Kind.subject`."""
+        return self.target
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Kind.columns`."""
+        return tuple(self.schema.attributes)
+
+    @property
+    def question(self) -> str:
+        """See `Kind.question`."""
+        return (
+            f"a linear classifier for {self.target} from the rows of both parties, by {WAYS[self.settings.method]} "
+            f"(epsilon {self.settings.epsilon:g})"
+        )
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        settings = self.settings
+        change = "more or less" if settings.adjacency == "add-remove" else "replaced by another"
+        but = "" if settings.delta is None else f", but for a chance of {settings.delta:g}"
+        learnt = {
+            "gradient": f"{self.method.steps} sums of the gradients of all rows and the number of rows, each number "
+            "with noise that neither knows: the weights follow from them",
+            "output": "its weights, with noise that neither knows",
+            "choice": "its weight, chosen with noise that neither knows",
+        }[settings.method]
+        least = "" if settings.least_rows is None else f", and at least {settings.least_rows:,}"
+        return [
+            f"We and {peer} both learn a linear classifier for {self.target} of both tables' rows together: {learnt}.",
+            f"One row {change}, whosever it is, changes how likely any result is by a factor of at most "
+            f"e^{settings.epsilon:g} = {math.exp(settings.epsilon or 0):.3g}{but} (differential privacy).",
+            f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
+            f"{settings.max_rows:,}{least}.",
+        ]
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        return {self.method.what: total(state if step is None else state[step : step + 1])}
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Kind.spends`."""
+        return self.method.spends
+
+    # What it costs.
+
+    @property
+    def is_countable(self) -> bool:
+        """See `Kind.is_countable`."""
+        return self.method.steps * self.method.numbers <= COUNTABLE
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`."""
+        return lambda engine: self.method.run(engine, self.method.own(None), lambda step, opened: None, ())
+
+    # How it is run.
+
+    def own_rows(self, source: Source) -> Rows:
+        """This party's rows. `InputError` if there are fewer than was agreed on."""
+        rows = rows_of(source, self.schema, self.target, self.features)
+        least = self.settings.least_rows or 0
+        if rows.total < least:
+            agreed = f"{least}, the agreed bound (least_rows)"
+            raise UnfitError(
+                f"there are {rows.total} rows, fewer than {agreed}", kept=f"the rows are fewer than {agreed}"
+            )
+        return rows
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
+        with means.counts(self.target, self.columns, self.settings.max_rows) as source:
+            rows = self.own_rows(source)
+            known = np.concatenate([rows.codes.reshape(-1), rows.signs.astype(np.int64), rows.counts])
+            yield Opened(self.method.own(rows), reading.fingerprint(source.fingerprint, known))
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`; `data` is what `Method.own` makes of the rows."""
+
+        def tell(step: int, opened: State) -> None:
+            words = f"step {step + 1} of {self.method.steps}" if self.method.steps > 1 else self.method.words
+            told(Step(step, self.method.numbers, opened, words))
+
+        return self.method.run(engine, data, tell, start)
+
+    # Its states: what was opened, step by step.
+
+    beginning: State = ()
+
+    def steps(self, state: State) -> int:
+        """See `Kind.steps`."""
+        return len(state)
+
+    def is_done(self, state: State) -> bool:
+        """See `Kind.is_done`."""
+        return len(state) == self.method.steps
+
+    def cut(self, state: State, steps: int) -> State:
+        """See `Kind.cut`."""
+        return state[:steps]
+
+    def encode(self, state: State) -> Any:
+        """See `Kind.encode`."""
+        return [list(step) for step in state] or None
+
+    def decode(self, value: Any) -> State:
+        """See `Kind.decode`."""
+        return tuple(tuple(map(int, step)) for step in value or ())
+
+    # What it brings.
+
+    def document(self, state: State) -> Document:
+        """See `Kind.document`: the content of a model file."""
+        settings = self.settings
+        about: Document = {"method": settings.method, "loss": settings.loss}
+        if settings.loss == "huber":
+            about["huber"] = settings.huber
+        about |= {"lambda": settings.regularisation, "epsilon": settings.epsilon, "adjacency": settings.adjacency}
+        about |= self.method.fields(state)
+        classes = classes_of(self.schema, self.target)
+        model = result.model(self.target, classes, self.features, self.method.weights(state))
+        return {**about, "schema_digest": self.schema.digest(), **model}
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        return result.text(document)
+
+    @classmethod
+    def picture(cls, document: Document) -> str:
+        """See `Kind.picture`: the weights."""
+        return result.picture(document)
+
+    @classmethod
+    def files(cls) -> tuple[File, ...]:
+        """See `Kind.files`."""
+        return (*super().files(), File(f"{cls.noun}.svg", "image/svg+xml", cls.picture, "svg"))

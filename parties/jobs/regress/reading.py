@@ -1,0 +1,77 @@
+"""What of a schema becomes features, and a party's distinct rows as these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parties.jobs.release import values
+from parties.regression.features import Column, Features
+from parties.regression.rows import Rows
+from parties.tables.schema import Schema
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Rows as Source
+
+MOST_FEATURES = 10_000
+
+
+def features_of(
+    schema: Schema, target: str, columns: Sequence[str] | None, numeric: Sequence[str] | None
+) -> tuple[Features, Schema]:
+    """The features of these columns in the schema's order, by default all but the target; and their schema."""
+    known = schema.features(target)
+    for key, names in (("columns", columns or ()), ("numeric", numeric or ())):
+        for name in names:
+            if name == target:
+                raise InputError(f"{key}: {quoted(name)} is the target: name others")
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise InputError(
+                    f"{key}: {quoted(name)} is not an attribute of the schema{hint}; there are {listed(known)}"
+                )
+        if len(set(names)) < len(names):
+            raise InputError(f"{key}: name each column once, not {listed(names)}")
+    wanted = known if columns is None else tuple(name for name in known if name in columns)
+    if not wanted:
+        raise InputError("columns: name one at least besides the target")
+    for name in numeric or ():
+        if name not in wanted:
+            raise InputError(f"numeric: {quoted(name)} is not one of the columns to predict from")
+    classes_of(schema, target)
+    found = Features(tuple(_column(schema, name, name in (numeric or ())) for name in wanted))
+    if found.number > MOST_FEATURES:
+        raise InputError(f"columns: they make {found.number:,} features, at most {MOST_FEATURES:,} are learnt from")
+    return found, Schema(schema.only([*wanted, target]).attributes)
+
+
+def classes_of(schema: Schema, target: str) -> tuple[str, str]:
+    """The two classes, the negative one first. `InputError` if there are not two."""
+    found = schema.attributes[target]
+    if len(found) != 2:
+        raise InputError(f"target: {quoted(target)} has {len(found)} classes; a linear classifier tells two apart")
+    return found[0], found[1]
+
+
+def rows_of(source: Source, schema: Schema, target: str, features: Features) -> Rows:
+    """A party's distinct rows, in an order that depends on them alone. `source` has the schema's columns in order."""
+    lines = source.distinct()
+    lines = lines[np.lexsort(lines.T)]
+    assert lines.shape[1] == len(features.columns) + 2
+    signs = np.where(lines[:, -2] == 1, 1.0, -1.0)
+    return Rows(features, lines[:, :-2], signs, lines[:, -1])
+
+
+def _column(schema: Schema, name: str, numeric: bool) -> Column:
+    categories = schema.attributes[name]
+    if not numeric:
+        return Column(name, categories)
+    found = values.read(name, categories, "a number", "numeric")
+    middle, half = found.middle, (found.greatest - found.least) / 2 or Fraction(1)
+    scaled = tuple(Fraction(0) if number is None else (number - middle) / half for number in found.numbers)
+    return Column(name, categories, scaled, middle, half)

@@ -1,0 +1,102 @@
+"""A linear classifier as a result: weights by the names of features, as JSON, as text and as a picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.jobs.release.presenting import aligned, shown
+from parties.regression.features import ONE, Features
+
+Document = Mapping[str, Any]
+SHOWN = 60  # bars; the text has all weights
+DIGITS = 9  # behind the point, of a weight
+
+
+def model(target: str, classes: tuple[str, str], features: Features, weights: NDArray[np.float64]) -> dict[str, Any]:
+    """What a model file says: what each feature adds to a row's score, which is positive for the second class.
+
+    A value of a column of categories adds its weight, a number x adds weight (x - middle); a missing number nothing.
+    """
+    columns: dict[str, Any] = {}
+    scale = features.unit / ONE
+    for column, start in zip(features.columns, features.starts, strict=True):
+        own = [round(float(weight) * scale, DIGITS) for weight in weights[start : start + column.size]]
+        if column.numbers is None:
+            columns[column.name] = {"weights": dict(zip(column.values, own, strict=True))}
+        else:
+            slope = float(weights[start]) * scale / float(column.half)
+            bounds = {"least": float(column.middle - column.half), "greatest": float(column.middle + column.half)}
+            columns[column.name] = {"weight": round(slope, DIGITS), "middle": float(column.middle), **bounds}
+    intercept = round(float(weights[-1]) * scale, DIGITS)
+    return {"target": target, "classes": list(classes), "intercept": intercept, "columns": columns}
+
+
+def json_text(document: Document) -> str:
+    """The content of a model file."""
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def text(document: Document) -> str:
+    """The result in lines."""
+    first, second = document["classes"]
+    lines = [["", f"for {shown(second)}"], ["intercept", _amount(document["intercept"])]]
+    lines += [[name, _amount(weight)] for name, weight, _ in _weights(document)]
+    return (
+        "\n".join([*aligned(lines, 1), *about(document), f"a row whose cells add up to 0 or less is {shown(first)}"])
+        + "\n"
+    )
+
+
+def about(document: Document) -> list[str]:
+    """How it was found, and what noise there is."""
+    privacy = f"epsilon {document['epsilon']:g}"
+    if document.get("delta") is not None:
+        privacy += f", delta {document['delta']:g}"
+    lines = [f"{document['method']}, {document['loss']} loss, lambda {document['lambda']:g}"]
+    if "steps" in document:
+        lines[0] += f", {document['steps']} steps of rate {document['rate']:g}, clipped at {document['clip']:g}"
+    if "law" in document:
+        of = "each sum of gradients" if "steps" in document else "the weight of each category"
+        lines.append(f"{document['law']} noise of sigma {document['sigma']:.4g} on {of}")
+    if "rows" in document:
+        about_ = "about " if "steps" in document else ""
+        lines.append(f"of {about_}{document['rows']:,} rows")
+    return [*lines, f"{privacy} ({document['adjacency']})"]
+
+
+def picture(document: Document) -> str:
+    """The greatest weights as bars, in the order of the columns; of a number, what the upper bound adds."""
+    from parties.jobs.release.drawing import bars_svg
+
+    every = [("intercept", document["intercept"], document["intercept"])]
+    every += _weights(document)
+    least = sorted((abs(reach) for _, _, reach in every), reverse=True)[:SHOWN][-1]
+    kept = [(name, reach) for name, _, reach in every if abs(reach) >= least][:SHOWN]
+    second = document["classes"][1]
+    notes = about(document)
+    if len(kept) < len(every):
+        notes.append(f"the {len(kept)} greatest of {len(every)} weights")
+    bars = [{"value": float(f"{reach:.3g}")} for _, reach in kept]
+    title = f"What speaks for {shown(document['target'], 60)} = {shown(second, 60)}"
+    return bars_svg(title, notes, [name for name, _ in kept], bars)
+
+
+def _weights(document: Document) -> list[tuple[str, float, float]]:
+    """Name, weight, and what it adds at most, of every feature but the intercept."""
+    found: list[tuple[str, float, float]] = []
+    for name, column in document["columns"].items():
+        if "weights" in column:
+            found += [(f"{shown(name)} = {shown(value)}", one, one) for value, one in column["weights"].items()]
+        else:
+            reach = column["weight"] * (column["greatest"] - column["middle"])
+            found.append((f"{shown(name)}, each 1 more", column["weight"], reach))
+    return found
+
+
+def _amount(weight: float) -> str:
+    return f"{weight:+.4g}"

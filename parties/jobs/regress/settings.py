@@ -1,0 +1,135 @@
+"""The settings of a linear classifier, and what they are where nobody gives them: by public numbers only."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from parties.jobs.kind import KindSettings
+from parties.jobs.release.kind import Columns, Delta, Epsilon, Name
+from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
+from parties.jobs.spending import Adjacency
+from parties.regression.features import Features
+from parties.regression.losses import Loss, LossName, loss
+from parties.settings import LocalPath
+from smc.errors import InputError
+
+Method: TypeAlias = Literal["gradient", "output", "choice"]
+MOST_STEPS = 1_000
+POINTS = 1_001  # of the grid of weights
+SHARE = 1000  # delta is at most one in so many times the greatest number of rows, if nobody says
+
+
+class RegressSettings(KindSettings):
+    """`smc regress joint`."""
+
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+    target: Name | None = public(None, "Target", "The class column, of two classes", none="target in the schema")
+    columns: Columns | None = public(
+        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema"
+    )
+    numeric: Columns | None = public(
+        None, "Numbers", "Which of them are numbers, bounded by the values in the schema", none="all are categories"
+    )
+    method: Method = public(
+        "gradient",
+        "Method",
+        "Noisy gradient descent; noise on the mean of two own minimisers; a noisy choice among weights of one column",
+    )
+    loss: LossName = public("logistic", "Loss", "What a wrong score costs")
+    huber: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
+        0.5, "Width", "Of Huber's loss: half the width of its rounded corner"
+    )
+    regularisation: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = public(
+        None, "Lambda", "Regularisation: lambda / 2 |w|^2", none="by public numbers", alias="lambda"
+    )
+    epsilon: Epsilon | None = public(
+        None, "Epsilon", "Privacy loss: one row changes the chance of any result by a factor of at most e^epsilon"
+    )
+    delta: Delta | None = public(
+        None, "Delta", "The chance that epsilon does not hold", none="a thousandth of one over all rows, or less"
+    )
+    adjacency: Adjacency = public(
+        "add-remove", "Neighbours", "What is hidden: that a row is there at all, or what one row says"
+    )
+    steps: Annotated[int, Field(strict=True, ge=1, le=MOST_STEPS)] | None = public(
+        None, "Steps", "Of gradient descent: epsilon is divided among them", none="by public numbers"
+    )
+    rate: Annotated[float, Field(strict=True, gt=0, le=1000, allow_inf_nan=False)] | None = public(
+        None, "Rate", "Length of a step, times the gradient", none="2 over the loss's greatest second derivative"
+    )
+    clip: Annotated[float, Field(strict=True, ge=0.01, le=1, allow_inf_nan=False)] | None = public(
+        None, "Clip", "No row's gradient is longer", none="by public numbers"
+    )
+    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
+        MAX_ROWS, "Row bound", "Public bound: no party has more rows than that"
+    )
+    least_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] | None = public(
+        None, "Least rows", "Public bound: no party has fewer rows; the method output needs it", none="none"
+    )
+    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
+    svg: LocalPath | None = output("Draw the weights.")
+
+    @property
+    def objective(self) -> Loss:
+        """The loss that is meant."""
+        return loss(self.loss, self.huber)
+
+
+def completed(settings: RegressSettings, features: Features) -> RegressSettings:
+    """The settings with all that follows from public numbers. `InputError` for what is missing or makes no sense.
+
+    The ratio r = n sqrt(2 rho / d) says how far the gradient's sum stands above the noise of one step, for n rows a
+    party: the more, the more steps are worth their noise. All that follows is rounded to decimal numbers, which are
+    part of what is agreed.
+    """
+    if settings.epsilon is None:
+        raise InputError("epsilon: is missing: give the privacy loss, 1 for example")
+    if settings.least_rows is not None and settings.least_rows > settings.max_rows:
+        raise InputError("least_rows: no more than max_rows")
+    more: dict[str, object] = {}
+    if settings.method == "choice":
+        for name in ("delta", "steps", "rate", "clip"):
+            if getattr(settings, name) is not None:
+                raise InputError(f"{name}: has no meaning for a choice among weights: leave it out")
+        return settings.model_copy(update={"regularisation": settings.regularisation or 0.001})
+    delta = settings.delta or default_delta(settings.max_rows)
+    rows = 2 * settings.max_rows
+    if Fraction(str(delta)) >= Fraction(1, rows):
+        raise InputError(
+            f"delta: must be less than one over the greatest number of rows, 1 / {rows}, not {delta:g}: else giving "
+            "away a whole row would be private"
+        )
+    more["delta"] = delta
+    ratio = _ratio(settings, delta, features.number)
+    if settings.method == "gradient":
+        more["regularisation"] = settings.regularisation or 0.0001
+        more["steps"] = settings.steps or min(max(round(8 * ratio**0.25), 10), 60)
+        more["rate"] = settings.rate or round(2 / settings.objective.smoothness, 6)
+        more["clip"] = settings.clip or (1.0 if ratio >= 100 else 0.5)
+        return settings.model_copy(update=more)
+    for name in ("steps", "rate", "clip"):
+        if getattr(settings, name) is not None:
+            raise InputError(f"{name}: is of gradient descent: leave it out")
+    if settings.least_rows is None:
+        raise InputError("least_rows: is missing: the method output needs a public bound below either's rows")
+    more["regularisation"] = settings.regularisation or min(float(f"{0.2 / ratio:.1g}"), 1.0)
+    return settings.model_copy(update=more)
+
+
+def default_delta(max_rows: int) -> float:
+    """The greatest power of ten that is at most a thousandth of one over all rows."""
+    return float(f"1e-{len(str(2 * max_rows * SHARE - 1))}")
+
+
+def _ratio(settings: RegressSettings, delta: float, numbers: int) -> float:
+    """r: of either party's rows, by the bound that matters for the method."""
+    assert settings.epsilon is not None
+    rows = settings.max_rows if settings.method == "gradient" else settings.least_rows or 1
+    log = -math.log(delta)
+    root = math.sqrt(log + settings.epsilon) - math.sqrt(log)  # of rho
+    return rows * root * math.sqrt(2 / numbers)

@@ -1,0 +1,75 @@
+"""Which sets of columns are counted together, by settings: those that are named, or all of so many of some columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Annotated
+
+from pydantic import Field
+
+from parties.jobs.release.count import GaussianSettings
+from parties.jobs.release.kind import Columns
+from parties.jobs.release.predicates import Predicate
+from parties.jobs.settings import public
+from parties.tables.schema import Schema
+from parties.text import did_you_mean, listed, quoted
+from smc.errors import InputError
+
+MAX_CELLS = 1 << 16  # of a marginal
+MAX_ALL_CELLS = 1 << 20  # of all together
+
+Ways = Annotated[int, Field(strict=True, ge=1, le=3)]
+
+
+class SetSettings(GaussianSettings):
+    """Those of a question about the values of columns together."""
+
+    columns: Columns | None = public(
+        None, "Columns", "The columns that are counted, with commas between them", none="all of the schema"
+    )
+    ways: Ways | None = public(None, "Ways", "How many columns are counted together: 1, 2 or 3", none="2")
+
+
+def ordered(given: Columns | None, schema: Schema) -> tuple[str, ...]:
+    """The columns in the schema's order; all if none are given. `InputError` names one that is wrong."""
+    if given is None:
+        return tuple(schema.attributes)
+    check(given, "columns", schema)
+    return tuple(name for name in schema.attributes if name in given)
+
+
+def check(names: Sequence[str], key: str, schema: Schema) -> None:
+    """`InputError` for a column that the schema does not have, or that is named twice."""
+    for name in names:
+        if name not in schema.attributes:
+            hint = did_you_mean(name, schema.attributes)
+            raise InputError(
+                f"{key}: {quoted(name)} is not an attribute of the schema{hint}; there are {listed(schema.attributes)}"
+            )
+    if len(set(names)) < len(names):
+        raise InputError(f"{key}: name each column once, not {listed(names)}")
+
+
+def subsets(columns: Sequence[str], ways: int) -> list[tuple[str, ...]]:
+    """All sets of so many of the columns, in order."""
+    if len(columns) < ways:
+        raise InputError(f"ways: {len(columns)} columns cannot be counted {ways} together")
+    return list(combinations(columns, ways))
+
+
+def check_cells(sets: Sequence[tuple[str, ...]], where: Predicate, schema: Schema) -> None:
+    """`InputError` if a marginal, or all together, have too many cells."""
+    sizes = {one: math.prod(len(where.values(name, schema)) for name in one) for one in sets}
+    largest = max(sizes, key=lambda one: sizes[one])
+    if sizes[largest] > MAX_CELLS:
+        raise InputError(
+            f"the marginal of {listed(largest)} has {sizes[largest]:,} cells, at most {MAX_CELLS:,} are counted: "
+            "leave a column out, or map its values to fewer in the schema"
+        )
+    if (cells := sum(sizes.values())) > MAX_ALL_CELLS:
+        raise InputError(
+            f"{len(sets):,} marginals have {cells:,} cells, at most {MAX_ALL_CELLS:,} are counted: name fewer columns, "
+            "or lower ways"
+        )

@@ -1,0 +1,108 @@
+"""Convex losses L(z) of a linear classifier, z = c w.d for a row d of class c = 1 or -1: with |L'| <= 1.
+
+`smoothness` bounds L'': it is the constant c of Chaudhuri, Monteleoni, Sarwate (JMLR 2011), 1/4 for the logistic loss
+and 1 / (2 h) for Huber's, which is the hinge with its corner rounded over a width of 2 h.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+LossName: TypeAlias = Literal["logistic", "huber"]
+
+
+class Loss(ABC):
+    """A loss, and its derivatives; all of float64[...] and elementwise."""
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float:
+        """The greatest second derivative."""
+
+    @property
+    def at_zero(self) -> float:
+        """L(0), the loss of a classifier that knows nothing."""
+        return float(self.value(np.zeros(1))[0])
+
+    @abstractmethod
+    def value(self, z: Floats) -> Floats:
+        """L(z)."""
+
+    @abstractmethod
+    def slope(self, z: Floats) -> Floats:
+        """L'(z), from -1 to 0."""
+
+    @abstractmethod
+    def curvature(self, z: Floats) -> Floats:
+        """L''(z), where it is one; Huber's has two corners of the slope."""
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """ln(1 + e^-z)."""
+
+    @property
+    def smoothness(self) -> float:
+        """See `Loss.smoothness`."""
+        return 0.25
+
+    def value(self, z: Floats) -> Floats:
+        """See `Loss.value`."""
+        return np.logaddexp(0, -z)
+
+    def slope(self, z: Floats) -> Floats:
+        """See `Loss.slope`."""
+        return -_sigmoid(-z)
+
+    def curvature(self, z: Floats) -> Floats:
+        """See `Loss.curvature`."""
+        return _sigmoid(z) * _sigmoid(-z)
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """0 above 1 + h, 1 - z below 1 - h, and between them the parabola (1 + h - z)^2 / (4 h)."""
+
+    h: float = 0.5
+
+    @property
+    def smoothness(self) -> float:
+        """See `Loss.smoothness`."""
+        return 1 / (2 * self.h)
+
+    def value(self, z: Floats) -> Floats:
+        """See `Loss.value`."""
+        left = np.clip(1 + self.h - z, 0, 2 * self.h)
+        return left**2 / (4 * self.h) + np.maximum(1 - self.h - z, 0)
+
+    def slope(self, z: Floats) -> Floats:
+        """See `Loss.slope`."""
+        return -np.clip((1 + self.h - z) / (2 * self.h), 0, 1)
+
+    def curvature(self, z: Floats) -> Floats:
+        """See `Loss.curvature`."""
+        return np.where(np.abs(1 - z) < self.h, 1 / (2 * self.h), 0.0)
+
+
+def loss(name: LossName, h: float) -> Loss:
+    """The loss of that name; h is Huber's."""
+    return Logistic() if name == "logistic" else Huber(h)
+
+
+def radius(of: Loss, regularisation: float) -> float:
+    """A bound on |w| of every minimiser of J, whatever the rows: lambda w is a mean of slopes, and J(w) <= J(0)."""
+    return min(1 / regularisation, math.sqrt(2 * of.at_zero / regularisation))
+
+
+def _sigmoid(z: Floats) -> Floats:
+    """1 / (1 + e^-z), without overflow."""
+    small = np.exp(-np.abs(z))
+    found: Floats = np.where(z >= 0, 1, small) / (1 + small)
+    return found

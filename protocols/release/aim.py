@@ -1,0 +1,188 @@
+"""Marginals chosen one after the other by what a model still has wrong: the adaptive and iterative mechanism, AIM.
+
+McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for differentially private synthetic data"
+(PVLDB 15, 2022). Single columns are measured first. Then each round chooses the marginal r with the greatest
+
+    w_r (|n_r - e_r|_1 - sqrt(2 / pi) sigma cells_r),
+
+with noise: how far the model's estimate e_r is from the joint counts n_r, less what a measurement would be wrong by,
+times how much r says of the marginals that are asked for. It is measured, and the model learns from it. Where the
+estimate of the chosen marginal then moves by no more than noise would move it, sigma is halved and epsilon doubled
+(annealing). The last round spends what is left. Marginals that would make the model larger than the share of rho that
+is spent allows are no candidates.
+
+Distributed: the joint counts are added on shares once. A score is a sum of absolute differences from public numbers:
+adders and inverted bits, no product of two secrets. Opened are the marginals that are chosen, each before the next one
+is, and their counts with noise. `protocols.release.selection` tells what is spent.
+
+The rounds depend on what is opened, so nobody knows their number before. It is at most that of all rounds at the first
+sigma and epsilon, which `count_at_most` counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from protocols.release import selection
+from protocols.release.joint_tables import JointTables
+from protocols.release.selection import Estimates, Measured, Model, State, Told, Workload
+from smc.counting import CountingEngine
+from smc.engines import Engine
+
+MEASURING = Fraction(4, 5)  # of a round's rho; the rest chooses. The paper has 9 / 10, for a choice that costs less
+ROUNDS_PER_COLUMN = 16  # the first sigma and epsilon are for so many rounds
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is public of a run: the workload, a weight for each of its marginals, and the greatest model in cells."""
+
+    work: Workload
+    weights: tuple[int, ...]
+    most_cells: int
+
+    @property
+    def rounds(self) -> int:
+        """How many times the first sigma and epsilon could be had, single columns among them."""
+        return ROUNDS_PER_COLUMN * len(self.work.domains)
+
+    @property
+    def first(self) -> tuple[Fraction, Fraction]:
+        """Sigma and epsilon of the first round."""
+        return self._parts(self.work.rho / self.rounds)
+
+    def spent(self, state: State) -> Fraction:
+        """Rho of what was measured and chosen."""
+        return sum((self._price(one.sigma, one.epsilon) for one in state), Fraction(0))
+
+    def next(self, state: State, moved: bool) -> tuple[Fraction, Fraction] | None:
+        """Sigma and epsilon of the next round, None if nothing is left; `moved`: whether the last one taught enough."""
+        left = self.work.rho - self.spent(state)
+        last = state[-1]
+        sigma, epsilon = (last.sigma, last.epsilon) if last.epsilon else self.first
+        if not moved:
+            sigma, epsilon = sigma / 2, 2 * epsilon
+        price = self._price(sigma, epsilon)
+        if left < self._least:
+            return None
+        return (sigma, epsilon) if left >= 2 * price else self._parts(left)
+
+    @property
+    def _least(self) -> Fraction:
+        """What is too little for a round: less than half of the first one."""
+        return self.work.rho / (2 * self.rounds)
+
+    def _parts(self, rho: Fraction) -> tuple[Fraction, Fraction]:
+        return self.work.sigma(MEASURING * rho), self.work.choice_epsilon((1 - MEASURING) * rho)
+
+    def _price(self, sigma: Fraction, epsilon: Fraction) -> Fraction:
+        return self.work.price(sigma) + self.work.choice_price(epsilon)
+
+
+def weights(sets: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """How much each marginal says of those that are wanted: columns in common, added up; the least whole numbers."""
+    wanted_sets = [set(one) for one in wanted]
+    found = [sum(len(other.intersection(one)) for other in wanted_sets) for one in sets]
+    divisor = math.gcd(*found)
+    return tuple(weight // divisor for weight in found)
+
+
+def aim(engine: Engine, plan: Plan, own: selection.Counts, model: Model, told: Told, start: State = ()) -> State:
+    """What both open; each party passes its own counts of all marginals, int64[cells], one after the other."""
+    work = plan.work
+    tables = JointTables(engine, own, work.sizes, work.max_rows)
+    state = start
+    if not state:
+        told(state)
+        state = selection.measure(engine, work, tables, work.singles, plan.first[0], Fraction(0))
+    before: Estimates | None = None
+    while len(work.sets) > len(work.domains) and plan.spent(state) < work.rho:
+        if before is None and len(state) > len(work.domains):  # a run that goes on
+            before = selection.agreed_estimates(engine, work, model, state[:-1])
+        estimates = selection.agreed_estimates(engine, work, model, state)
+        step = plan.next(state, _moved(work, state[-1], before, estimates))
+        if step is None:
+            break
+        told(state)
+        chosen = _chosen(engine, plan, tables, model, state, estimates, *step)
+        state += selection.measure(engine, work, tables, [chosen], *step)
+        before = estimates
+    return state
+
+
+def _moved(work: Workload, last: Measured, before: Estimates | None, now: Estimates) -> bool:
+    """Whether the last measurement moved the estimate of its marginal by more than noise alone would."""
+    if before is None or not last.epsilon:
+        return True
+    moved = int(np.abs(now[last.table] - before[last.table]).sum())
+    return moved > expected_noise(last.sigma, work.sizes[last.table])
+
+
+def expected_noise(sigma: Fraction, cells: int) -> float:
+    """What a measurement is wrong by, all cells together: sqrt(2 / pi) sigma for each."""
+    return math.sqrt(2 / math.pi) * float(sigma) * cells
+
+
+def candidates(plan: Plan, model: Model, state: State) -> list[int]:
+    """The marginals that a round may choose, by the size that the model would have."""
+    work = plan.work
+    measured = sorted({work.sets[one.table] for one in state})
+    most = plan.most_cells * plan.spent(state) / work.rho
+    found = [number for number, one in enumerate(work.sets) if model.size([*measured, one]) <= most]
+    return found or list(work.singles)
+
+
+def _chosen(
+    engine: Engine,
+    plan: Plan,
+    tables: JointTables,
+    model: Model,
+    state: State,
+    estimates: Estimates,
+    sigma: Fraction,
+    epsilon: Fraction,
+) -> int:
+    some = candidates(plan, model, state)
+    return some[choice(engine, plan, tables, some, estimates, sigma, epsilon)]
+
+
+def choice(
+    engine: Engine,
+    plan: Plan,
+    tables: JointTables,
+    some: Sequence[int],
+    estimates: Estimates,
+    sigma: Fraction,
+    epsilon: Fraction,
+) -> int:
+    """The place among the candidates of the one that is chosen."""
+    work = plan.work
+    with engine.session.phase("choice"):
+        distances = tables.distances(some, [estimates[number] for number in some])
+        scales = [2 * plan.weights[number] for number in some]  # twice, for half of the cells belongs to a distance
+        cells = [work.sizes[number] for number in some]
+        less = [
+            round(scale * (expected_noise(sigma, many) - many / 2)) for scale, many in zip(scales, cells, strict=True)
+        ]
+        scores = selection.weighted(engine, distances, scales, less)
+        return selection.choose(engine, scores, epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
+
+
+def count_at_most(engine: CountingEngine, plan: Plan) -> None:
+    """Count a run of all rounds that there can be, each with all candidates and the largest marginal measured."""
+    work = plan.work
+    zeros = np.zeros(sum(work.sizes), dtype=np.int64)
+    tables = JointTables(engine, zeros, work.sizes, work.max_rows)
+    sigma, epsilon = plan.first
+    selection.measure(engine, work, tables, work.singles, sigma, Fraction(0))
+    every = list(range(len(work.sets)))
+    largest = max(every, key=lambda number: work.sizes[number])
+    for _ in range(plan.rounds - len(work.singles) if len(every) > len(work.singles) else 0):
+        estimates = selection.told_estimates(engine, work, zeros)
+        choice(engine, plan, tables, every, estimates, sigma, epsilon)
+        selection.measure(engine, work, tables, [largest], sigma, epsilon)

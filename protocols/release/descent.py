@@ -1,0 +1,160 @@
+"""Noisy gradient descent: weights that all may know, gradients that nobody may.
+
+Ideal functionality. Public: T steps, the rate, the constants below. In each step both parties know the weights w_t;
+each brings the sum of its own rows' gradients at w_t and the number of its rows; both learn the two sums over both
+tables, each number with independent discrete Gaussian noise, and from them w_(t+1). Leakage: what is public, nothing
+else: no exact sum is opened and neither party knows any part of the noise (`protocols.release.numbers`). So the weights
+are those that one curator of both tables would have found by the same rule. Security is that of the engine.
+
+A row counts for its gradient, a vector of norm C at most, and for `COUNTED` 2^-8 in the number of rows. Both are
+integers: gradients come as sums of integer vectors, in units of 2^-28, each of norm `norm` = C 2^28 at most, and so
+exact. The sums are then rounded to multiples of 2^-8, which costs at most 1 in each of d numbers between two tables
+(each is off by half a unit at most). In units of 2^-8, with K = `COUNTED`, a row more or less changes all d + 1 numbers
+together, in the Euclidean norm, by at most
+
+    D = sqrt((2^8 C)^2 + K^2) + sqrt(d),    and a row replaced by another one    D = 2^9 C + sqrt(d):
+
+the number of rows stays. `Change` says D^2, rounded up. Noise of variance sigma^2 makes each step D^2 / (2
+sigma^2)-zCDP (Canonne, Kamath, Steinke, NeurIPS 2020), whatever was seen before, so T steps are T times that (Bun,
+Steinke, TCC 2016). The bound needs nothing of w_t: it holds if a party computes with other weights, or the peer lies.
+
+The rule is a step with momentum m (Polyak's heavy ball), n the mean of the noisy numbers of rows so far, kept in its
+public bounds:
+
+    v_(t+1) = m v_t - rate (sums / n + lambda w_t),    w_(t+1) = w_t + v_(t+1),    w_0 = v_0 = 0.
+
+The result is the mean of the last half of the weights, which averages much of the noise away. All of it is elementwise
+arithmetic on doubles, so both parties find the same bits. Full batches, in the manner of Bassily, Smith, Thakurta
+("Private empirical risk minimization", FOCS 2014); with a curator it is what Abadi et al. (CCS 2016) do on samples of
+rows.
+
+Cost: T times d + 1 noisy sums; at sigma 10^4 about 2,000 ANDs a number. Three rounds a step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.release.gaussian import discrete_gaussian
+from protocols.release.laws import SECURITY, Law
+from protocols.release.numbers import MOST_BITS, noisy_sums, sum_width
+from smc.engines import Engine
+from smc.errors import InputError
+
+FINE, COARSE = 28, 8  # bits behind the point: of a row's vector, and of what is summed
+COUNTED = 32  # what a row counts for in the number of rows, in units of 2^-COARSE: K
+MOMENTUM = 0.9
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Sums: TypeAlias = tuple[int, ...]  # what a step opens: d sums of gradients, then the number of rows
+Own: TypeAlias = "Callable[[Floats], tuple[Integers, int]]"  # own sums of gradients at some weights, own rows
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one row changes: `numbers` is d, `norm` the bound on a row's vector in units of 2^-28."""
+
+    numbers: int
+    norm: int
+    replaced: bool
+
+    @property
+    def squared(self) -> int:
+        """D^2, rounded up; of the numbers as they are summed."""
+        norm = Fraction(self.norm, 1 << (FINE - COARSE))
+        exact = 2 * norm if self.replaced else _root(norm**2 + COUNTED**2)
+        return math.ceil((exact + _root(Fraction(self.numbers))) ** 2)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What both agree on; `variance` is that of the noise on each number."""
+
+    change: Change
+    steps: int
+    rate: float
+    regularisation: float
+    variance: Fraction
+    max_rows: int  # of either party
+    least_rows: int
+
+    def check(self) -> None:
+        """`InputError` if the sums, or their noise, could be too large to be opened."""
+        if self.steps < 1:
+            raise InputError(f"steps: {self.steps} steps learn nothing: take 1 at least")
+        width = sum_width(self.width, self.law)
+        if width > MOST_BITS:
+            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
+
+    @property
+    def numbers(self) -> int:
+        """How many weights there are."""
+        return self.change.numbers
+
+    @cached_property
+    def width(self) -> int:
+        """Bits of an own number, with its sign."""
+        most = max((self.change.norm >> (FINE - COARSE)) + 1, COUNTED)
+        return (self.max_rows * most + 1).bit_length() + 1
+
+    @cached_property
+    def law(self) -> Law:
+        """The noise on each number: all numbers of all steps together are within 2^-40 of the ideal law."""
+        opened = self.steps * (self.numbers + 1)
+        return discrete_gaussian(self.variance, SECURITY + opened.bit_length())
+
+    def path(self, opened: Sequence[Sums]) -> Floats:
+        """The weights after each step, float64[steps so far + 1, d], from w_0 = 0."""
+        found = np.zeros((len(opened) + 1, self.numbers))
+        velocity = np.zeros(self.numbers)
+        for step, sums in enumerate(opened):
+            slope = np.array(sums[:-1], dtype=np.float64) / float(1 << COARSE) / self.rows(opened[: step + 1])
+            velocity = MOMENTUM * velocity - self.rate * (slope + self.regularisation * found[step])
+            found[step + 1] = found[step] + velocity
+        return found
+
+    def rows(self, opened: Sequence[Sums]) -> float:
+        """How many rows there are, as far as it is known: within the public bounds."""
+        found = sum(sums[-1] for sums in opened) / (len(opened) * COUNTED)
+        return min(max(found, 2 * self.least_rows, 1), 2 * self.max_rows)
+
+    def weights(self, opened: Sequence[Sums]) -> Floats:
+        """The result, float64[d]: the mean of the last half of the path."""
+        last = self.path(opened)[1:][len(opened) // 2 :]
+        found = np.zeros(self.numbers)
+        for weights in last:
+            found = found + weights
+        return found / len(last)
+
+
+def own_numbers(gradients: Integers, rows: int) -> Integers:
+    """What a party brings to a step, int64[d + 1]: its sums, rounded to the nearest multiple of 2^-8, and its rows."""
+    shift = FINE - COARSE
+    return np.append((gradients + (1 << (shift - 1))) >> shift, rows * COUNTED)
+
+
+def descend(
+    engine: Engine, problem: Descent, own: Own, told: Callable[[int, tuple[Sums, ...]], object], start: Sequence[Sums]
+) -> tuple[Sums, ...]:
+    """All that is opened, step by step; `start` is what was opened before, `told` hears of every step before it."""
+    opened = tuple(start)
+    while len(opened) < problem.steps:
+        told(len(opened), opened)
+        numbers = own_numbers(*own(problem.path(opened)[-1]))
+        found = noisy_sums(engine, numbers, problem.width, problem.law, signed=True)
+        opened = (*opened, tuple(found.tolist()))
+    return opened
+
+
+def _root(square: Fraction) -> Fraction:
+    """The square root, rounded up to a multiple of 2^-20."""
+    return Fraction(math.isqrt(math.ceil(square * (1 << 40))) + 1, 1 << 20)

@@ -1,0 +1,124 @@
+"""Tables of joint counts that stay secret: added once, then compared with public estimates, or opened with noise.
+
+Ideal functionality. Inputs: from each party the cells of some tables, counts of its own rows. The sums are kept by the
+functionality, which then answers: how far is each table from public estimates of its cells? (an answer that is kept,
+too, for a choice), and what is in these cells, with noise? Leakage: sizes, estimates, laws of noise. Security is that
+of the engine.
+
+The distance of a table with sums n_i from estimates e_i is sum |n_i - e_i|, with e_i = k - 1/2 for a whole k. So n_i -
+e_i = z + 1/2 with z = n_i - k, and its absolute value is 1/2 more than z if z >= 0, than -1 - z otherwise: the bits of
+z, inverted where it is negative. No number is negated. Half the number of cells, which is public, is left to the
+caller. One row more or less changes one cell by 1, hence the distance of each table by 1 at most, whatever the
+estimates are; one row replaced changes two cells, and it by 2.
+
+Cost of a cell of w bits: w ANDs to add, once; w for the difference and w + 1 or so for the sum, a comparison; in
+netlists with few gates whatever the engine's form, for the batch has a row for all cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.inputs import both_inputs, checked
+from smc.circuit import Builder, Integer, Netlist
+from smc.engines import Bits, Engine
+from smc.primitives import bits as bitpack
+
+TOGETHER = 8  # numbers that are added up by one netlist
+
+Numbers = NDArray[np.int64]
+
+
+class JointTables:
+    """Both parties' counts added up, secret. `sizes` are the cells of each table, in the order of the cells."""
+
+    def __init__(self, engine: Engine, own: NDArray[np.integer], sizes: Sequence[int], max_rows: int) -> None:
+        """Each party passes its own counts, int[cells]; `InputError` if one is negative or too large."""
+        self._engine = engine
+        width = max(1, max_rows.bit_length())
+        counts = checked(own, width, "the count")
+        size = max(1, engine.comfortable // (2 * width))
+        with engine.session.phase("counts"):
+            parts = []
+            for start in range(0, max(1, len(counts)), size):
+                parts += engine.run(_sum_netlist(width), *both_inputs(engine, counts[start : start + size], width))
+        self._cells = Bits.join(parts)
+        self._most = 2 * max_rows
+        self._starts = np.concatenate([[0], np.cumsum(sizes)])
+
+    def secrets(self, tables: Sequence[int]) -> Bits:
+        """The cells of some tables, one table after the other."""
+        return self._cells.take(self._places(tables))
+
+    def distances(self, tables: Sequence[int], estimates: Sequence[Numbers]) -> Bits:
+        """How far each table is from the estimates of its cells, less half its number of cells: [bits, tables].
+
+        Estimates are given rounded down, int64[cells] from 0 to twice the bound on a party's rows, for each table.
+        """
+        engine, places = self._engine, self._places(tables)
+        greatest = max(int(one.sum()) + one.size for one in estimates) + self._most
+        width = self._cells.width
+        lows = Bits.join([engine.constant(bitpack.from_integers(np.concatenate(estimates) + 1, width + 1))])
+        sizes = np.diff(self._starts)[list(tables)]
+        parts = []
+        size = max(1, engine.comfortable // (2 * width))
+        for start in range(0, len(places), size):
+            some = slice(start, start + size)
+            parts += engine.run(_difference_netlist(width), self._cells.take(places[some]), lows.take(some))
+        return totals(engine, Bits.join(parts), sizes, greatest.bit_length())
+
+    def _places(self, tables: Sequence[int]) -> Numbers:
+        return np.concatenate([np.arange(self._starts[table], self._starts[table + 1]) for table in tables])
+
+
+def totals(engine: Engine, numbers: Bits, sizes: NDArray[np.integer], most_bits: int) -> Bits:
+    """Sums of secret numbers from 0 up that stand group by group, `sizes` in each; none has more than `most_bits`."""
+    while sizes.max() > 1:
+        together = min(TOGETHER, int(sizes.max()))
+        parts = -(-sizes // together)  # of each group
+        first = np.repeat(np.cumsum(sizes) - sizes, parts) + together * _within(parts)
+        end = np.repeat(np.cumsum(sizes), parts)
+        none = engine.constant(np.zeros((numbers.width, 1), dtype=np.uint8))
+        padded, absent = Bits.join([numbers, none]), numbers.batch
+        inputs = [padded.take(np.where(first + i < end, first + i, absent)) for i in range(together)]
+        (numbers,) = engine.run(_total_netlist(numbers.width, together, most_bits), *inputs)
+        sizes = parts
+    return numbers
+
+
+def _within(parts: NDArray[np.integer]) -> NDArray[np.integer]:
+    """0, 1, ... within each group."""
+    found: Numbers = np.arange(int(parts.sum())) - np.repeat(np.cumsum(parts) - parts, parts)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _sum_netlist(width: int) -> Netlist:
+    builder = Builder("size")
+    builder.output(builder.input(width).wide_add(builder.input(width)))
+    return builder.build()
+
+
+@lru_cache(maxsize=16)
+def _difference_netlist(width: int) -> Netlist:
+    """A number and k, of a bit more: the number less k, its bits inverted if it is negative, and without its sign."""
+    builder = Builder("size")
+    number, k = builder.input(width), builder.input(width + 1)
+    difference = number.resize(width + 1) - k  # from -2^width up to 2^width - 1: the top bit is the sign
+    builder.output(Integer(difference.graph, [wire ^ difference[-1] for wire in difference[:-1]]))
+    return builder.build()
+
+
+@lru_cache(maxsize=64)
+def _total_netlist(width: int, many: int, most_bits: int) -> Netlist:
+    builder = Builder("size")
+    left = [builder.input(width) for _ in range(many)]
+    while len(left) > 1:
+        pairs = [one.wide_add(other) for one, other in zip(left[::2], left[1::2], strict=False)]
+        left = [one[:most_bits] for one in pairs] + left[len(left) - len(left) % 2 :]
+    builder.output(left[0])
+    return builder.build()

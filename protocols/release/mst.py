@@ -1,0 +1,90 @@
+"""The marginals of a noisy maximum spanning tree: all single columns, and pairs that join them all.
+
+McKenna, Miklau, Sheldon, "Winning the NIST contest: a scalable and general approach to differentially private synthetic
+data" (Journal of Privacy and Confidentiality 11, 2021). A third of rho measures the single columns. From them a model
+estimates each pair as if columns were independent; how far a pair is from that is its score. Another third chooses
+d - 1 pairs, one after the other, among those that join what is not joined yet (Kruskal). The rest measures them.
+
+The distances are computed once, on shares; every choice adds fresh noise to them. Opened are the chosen pairs and the
+noisy counts. `protocols.release.selection` tells what is spent.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from protocols.release import selection
+from protocols.release.joint_tables import JointTables
+from protocols.release.selection import Model, State, Told, Workload
+from smc.counting import CountingEngine
+from smc.engines import Bits, Engine
+
+
+def steps(work: Workload) -> int:
+    """The steps of a run: single columns, then pairs, if there are any."""
+    return 1 + (len(work.domains) > 1)
+
+
+def mst(engine: Engine, work: Workload, own: selection.Counts, model: Model, told: Told, start: State = ()) -> State:
+    """What both open; each party passes its own counts of all marginals, int64[cells], one after the other."""
+    columns = len(work.domains)
+    third = work.rho / 3
+    tables = JointTables(engine, own, work.sizes, work.max_rows)
+    state = start
+    if not state:
+        told(state)
+        state = selection.measure(engine, work, tables, work.singles, work.sigma(third / columns), Fraction(0))
+    if columns > 1 and len(state) == columns:
+        told(state)
+        epsilon = work.choice_epsilon(third / (columns - 1))
+        chosen = _tree(engine, work, tables, selection.agreed_estimates(engine, work, model, state), epsilon)
+        state += selection.measure(engine, work, tables, chosen, work.sigma(third / (columns - 1)), epsilon)
+    return state
+
+
+def _tree(
+    engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates, epsilon: Fraction
+) -> list[int]:
+    """The pairs, as they are chosen."""
+    pairs = _pairs(work)
+    parts = list(range(len(work.domains)))  # which columns are joined: those of one number
+    chosen: list[int] = []
+    with engine.session.phase("choice"):
+        scores = _scores(engine, work, tables, estimates)
+        while len(set(parts)) > 1:
+            free = [i for i, pair in enumerate(pairs) if len({parts[column] for column in work.sets[pair]}) == 2]
+            some = scores.take(np.array(free))
+            place = free[selection.choose(engine, some, epsilon, 2 * work.change, len(pairs) * len(work.domains))]
+            chosen.append(pairs[place])
+            one, other = (parts[column] for column in work.sets[pairs[place]])
+            parts = [one if part == other else part for part in parts]
+    return chosen
+
+
+def _pairs(work: Workload) -> list[int]:
+    return [number for number, one in enumerate(work.sets) if len(one) == 2]
+
+
+def _scores(engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates) -> Bits:
+    """Twice the distance of each pair: half of its cells belongs to it."""
+    pairs = _pairs(work)
+    distances = tables.distances(pairs, [estimates[pair] for pair in pairs])
+    return selection.weighted(engine, distances, [2] * len(pairs), [-work.sizes[pair] for pair in pairs])
+
+
+def count(engine: CountingEngine, work: Workload) -> None:
+    """Count a run: it opens as much whatever it finds, but for the cells of the pairs; here they are the largest."""
+    columns, zeros = len(work.domains), np.zeros(sum(work.sizes), dtype=np.int64)
+    tables = JointTables(engine, zeros, work.sizes, work.max_rows)
+    selection.measure(engine, work, tables, work.singles, work.sigma(work.rho / 3 / columns), Fraction(0))
+    if columns == 1:
+        return
+    estimates = selection.told_estimates(engine, work, zeros)
+    share = work.rho / 3 / (columns - 1)
+    scores = _scores(engine, work, tables, estimates)
+    for _ in range(columns - 1):
+        selection.choose(engine, scores, work.choice_epsilon(share), 2 * work.change, scores.batch * columns)
+    largest = sorted(_pairs(work), key=lambda pair: work.sizes[pair])[1 - columns :]
+    selection.measure(engine, work, tables, largest, work.sigma(share), Fraction(0))

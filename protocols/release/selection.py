@@ -1,0 +1,194 @@
+"""Which marginals to measure, and measuring them: what the two ways of choosing (`mst`, `aim`) have in common.
+
+A marginal is a table of joint counts by some columns; which there are is public (`Workload`). What has been measured is
+public, too: counts with noise. From them a *model* estimates all marginals. Its estimates enter the choice of the next
+ones, and party 0's count: it computes them and tells them to party 1, for two machines need not agree in the last digit
+of a number with a fraction. Privacy does not depend on them: whatever the estimates are, one row more or less changes
+the distance of each table from them by 1 at most (`protocols.release.joint_tables`).
+
+Privacy, in zero-concentrated form (Bun, Steinke 2016). A row more or less changes one cell of a marginal by 1, so a
+marginal opened with discrete Gaussian noise of sigma spends 1 / (2 sigma^2), and m marginals m times that. A choice
+among candidates whose scores a row changes by the weight of each at most is noisy max with one-sided geometric noise of
+the scale 2 weight / epsilon (`protocols.release.choice`), which spends epsilon^2 / 2. One row replaced is one less and
+one more: twice the changes in a choice, and sqrt(2) times the Euclidean one of a marginal. All of it adds up, chosen
+one after the other by what was opened before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from protocols.release.choice import noisy_choice_of
+from protocols.release.gaussian import discrete_gaussian
+from protocols.release.geometric import OneSidedGeometric
+from protocols.release.joint_tables import JointTables
+from protocols.release.laws import SECURITY
+from protocols.release.numbers import opened_with_noise
+from smc.circuit import Builder, Netlist, multiply
+from smc.engines import Bits, Engine
+from smc.errors import ProtocolError
+from smc.primitives import bits as bitpack
+
+DIGITS = 6  # of a standard deviation, which is rounded up, and of the epsilon of a choice, which is rounded down
+
+Counts = NDArray[np.int64]
+Estimates = list[Counts]  # rounded down; half a row more is what enters a distance
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is public: `domains` are the columns' numbers of values, `sets` the columns of each marginal, in order.
+
+    All single columns are among the sets, first. `rho` is what a run may spend.
+    """
+
+    domains: tuple[int, ...]
+    sets: tuple[tuple[int, ...], ...]
+    max_rows: int
+    rho: Fraction
+    replaced: bool = False
+
+    @property
+    def singles(self) -> tuple[int, ...]:
+        """The marginals of one column each."""
+        return tuple(range(len(self.domains)))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The cells of each marginal."""
+        return tuple(math.prod(self.domains[column] for column in one) for one in self.sets)
+
+    @property
+    def change(self) -> int:
+        """How many cells of a marginal one row changes, each by 1."""
+        return 2 if self.replaced else 1
+
+    def price(self, sigma: Fraction) -> Fraction:
+        """What a measurement spends."""
+        return self.change / (2 * sigma**2)
+
+    def sigma(self, rho: Fraction) -> Fraction:
+        """The least noise of a measurement that spends at most rho."""
+        return _rounded(self.change / (2 * rho), up=True)
+
+    @staticmethod
+    def choice_price(epsilon: Fraction) -> Fraction:
+        """What a choice spends."""
+        return epsilon**2 / 2
+
+    @staticmethod
+    def choice_epsilon(rho: Fraction) -> Fraction:
+        """The most of a choice that spends at most rho."""
+        return _rounded(2 * rho, up=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A marginal with noise, by its number: int64[cells]. `epsilon` is that of its choice; 0 if it was not chosen."""
+
+    table: int
+    sigma: Fraction
+    epsilon: Fraction
+    counts: Counts
+
+
+State = tuple[Measured, ...]
+Told = Callable[[State], object]  # before each step, with what was measured before
+
+
+class Model(Protocol):
+    """What follows from measurements. Both methods depend on their arguments only, and not on what was asked before."""
+
+    def estimate(self, measured: State) -> list[NDArray[np.float64]]:
+        """The expected cells of all marginals, float64[cells] each, with fractions."""
+
+    def size(self, sets: Sequence[tuple[int, ...]]) -> int:
+        """The cells of a model of these marginals, the same number at both parties."""
+
+
+def measure(
+    engine: Engine, work: Workload, tables: JointTables, chosen: Sequence[int], sigma: Fraction, epsilon: Fraction
+) -> State:
+    """Open some marginals with noise."""
+    sizes = [work.sizes[table] for table in chosen]
+    law = discrete_gaussian(sigma**2, _security(sum(work.sizes)))
+    with engine.session.phase("measurement"):
+        counts = opened_with_noise(engine, tables.secrets(chosen), law)
+    parts = np.split(counts, np.cumsum(sizes)[:-1])
+    return tuple(Measured(table, sigma, epsilon, part) for table, part in zip(chosen, parts, strict=True))
+
+
+def agreed_estimates(engine: Engine, work: Workload, model: Model, measured: State) -> Estimates:
+    """Party 0's estimates of all marginals."""
+    own = None
+    if engine.party == 0:
+        floors = np.floor(np.concatenate(model.estimate(measured)))
+        own = np.clip(floors, 0, 2 * work.max_rows).astype(np.int64)
+    return told_estimates(engine, work, own)
+
+
+def told_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estimates:
+    """What party 0 passes, told to party 1."""
+    with engine.session.phase("estimates"):
+        whole: Counts = tell(engine, "estimates", own, (sum(work.sizes),))
+    if not 0 <= whole.min() <= whole.max() <= 2 * work.max_rows:
+        raise ProtocolError("an estimate is no number of rows: the peer's messages are wrong")
+    return np.split(whole, np.cumsum(work.sizes)[:-1])
+
+
+def tell(
+    engine: Engine, what: str, own: NDArray[Any] | None, shape: tuple[int, ...], dtype: DTypeLike = np.int64
+) -> NDArray[Any]:
+    """Public integers of this shape and type, which party 0 passes and party 1 gets."""
+    if engine.party == 1:
+        return engine.session.receive(what, dtype, shape)
+    assert own is not None
+    assert own.shape == shape
+    engine.session.send(what, own.astype(dtype))
+    return own.astype(dtype)
+
+
+def choose(engine: Engine, scores: Bits, epsilon: Fraction, change: int, samples: int) -> int:
+    """The place of the greatest score with noise; one row changes no score by more than `change`."""
+    law = OneSidedGeometric(2 * change / epsilon, _security(samples))
+    return noisy_choice_of(engine, scores, law)
+
+
+def weighted(engine: Engine, distances: Bits, weights: Sequence[int], less: Sequence[int]) -> Bits:
+    """Scores from 0 up: each distance times its weight, less a public number, all raised by the greatest of these."""
+    raised = [max(less) - number for number in less]
+    bits = max(weights).bit_length(), max(1, max(raised).bit_length())
+    public = [engine.constant(bitpack.from_integers(v, b)) for v, b in zip((weights, raised), bits, strict=True)]
+    (scores,) = engine.run(_score_netlist(distances.width, *bits), distances, *public)
+    return scores
+
+
+@lru_cache(maxsize=64)
+def _score_netlist(width: int, weight: int, addend: int) -> Netlist:
+    builder = Builder("size")
+    distance, factor, raised = builder.input(width), builder.input(weight), builder.input(addend)
+    builder.output(multiply(distance, factor, width + weight).wide_add(raised))
+    return builder.build()
+
+
+def _security(samples: int) -> int:
+    """Of a law, so that so many samples are together within 2^-SECURITY of the ideal ones."""
+    return SECURITY + max(0, samples - 1).bit_length()
+
+
+def _rounded(square: Fraction, up: bool) -> Fraction:
+    """The root of a number, rounded to so many digits, up or down: whole numbers only, the same on every machine."""
+    places = DIGITS
+    while square * 100**places < 100**DIGITS:
+        places += 1
+    root = math.isqrt(math.floor(square * 100**places))
+    exact = root * root == square * 100**places
+    return Fraction(root + (up and not exact), 10**places)

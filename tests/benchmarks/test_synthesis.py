@@ -1,0 +1,48 @@
+"""The measurement of synthetic rows: what is released, what is learnt, and what a peer's file says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.synthesis import __main__ as synthesis
+
+DOMAINS = (3, 2, 2)
+
+
+def rows(count: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    found = np.column_stack([rng.integers(0, size, count) for size in DOMAINS])
+    found[:, 2] = (found[:, 0] == 1) ^ (rng.random(count) < 0.1)
+    return found
+
+
+def test_the_joint_protocol_releases_and_models_learn() -> None:
+    train, test = rows(6000, 1), rows(2000, 2)
+    found = list(synthesis.ours(train, test, DOMAINS, 0, "MST"))
+    assert [one["rows from"] for one in found] == ["MST, graphical", "MST, relaxed"]
+    for one in found:
+        assert one["measured"] == 5  # three columns and two pairs
+        assert one["tree (ID3)"] == pytest.approx(0.9, abs=0.03)
+        assert one["error"] < 0.06
+
+
+def test_a_peers_file(tmp_path: Path) -> None:
+    """Its marginals have a category more in each column, for what is missing."""
+    train = rows(4000, 3)
+    counts = np.zeros((4, 3))
+    np.add.at(counts, (train[:, 0], train[:, 2]), 1)
+    np.savez(
+        tmp_path / "x.npz", seconds=1.5, sigmas=[1.0, 2.0], columns=["0,2", "1"],
+        counts=np.concatenate([counts.ravel(), [2000, 2000, 7]]), round=train, sample=train[:, ::-1] % 2,
+    )  # fmt: skip
+    found = list(synthesis.theirs(tmp_path / "x.npz", train, rows(1000, 4), DOMAINS, 0, "MST"))
+    assert [one["rows from"] for one in found] == [
+        f"OpenDP MST, {name}" for name in ("round", "sample", "our generator")
+    ]
+    assert found[0]["error"] == 0
+    assert found[1]["error"] > 0.2
+    assert found[2]["error"] < 0.05
+    assert found[2]["tree (ID3)"] == pytest.approx(0.9, abs=0.03)

@@ -1,0 +1,119 @@
+"""`smc regress`: its commands, and what is wrong with what an operator gives them; one's own table alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from parties.cli import run
+
+SCHEMA = (
+    '[attributes]\nage = ["young", "middle", "old"]\nvisits = [0, 1, 2.5]\noutcome = ["good", "bad"]\n'
+    'ward = ["a", "b", "c"]\n'
+).replace("2.5]", '"2.5"]')
+
+JOINT = [
+    ("--epsilon 0", "--epsilon: must be >= 9.536743164e-07, not 0"),
+    ("", "epsilon: is missing: give the privacy loss"),
+    ("--epsilon 1 --steps 0", "--steps: must be >= 1, not 0"),
+    ("--epsilon 1 --delta 0.1", "delta: must be less than one over the greatest number of rows, 1 / 131070"),
+    (
+        "--epsilon 1 --numeric age",
+        "numeric: a number needs bounds, which are public: the values that the schema gives 'age'",
+    ),
+    ("--epsilon 1 --numeric aeg", "numeric: 'aeg' is not an attribute of the schema (did you mean 'age'?)"),
+    ("--epsilon 1 --columns age --numeric visits", "numeric: 'visits' is not one of the columns to predict from"),
+    ("--epsilon 1 --columns outcome", "columns: 'outcome' is the target"),
+    ("--epsilon 1 --columns age,age", "columns: name each column once"),
+    ("--epsilon 1 --target ward", "target: 'ward' has 3 classes; a linear classifier tells two apart"),
+    ("--epsilon 1 --method output", "least_rows: is missing: the method output needs a public bound"),
+    ("--epsilon 1 --method output --least-rows 9 --steps 3", "steps: is of gradient descent: leave it out"),
+    ("--epsilon 1 --method output --least-rows 2 --data mine.csv", "there are 1 rows, fewer than 2, the agreed bound"),
+    ("--epsilon 1 --least-rows 9 --max-rows 8", "least_rows: no more than max_rows"),
+    ("--epsilon 1 --method choice", "columns: a choice among weights is for one column, of numbers"),
+    ("--epsilon 1 --method choice --columns age", "columns: a choice among weights is for one column, of numbers"),
+    ("--epsilon 1 --method choice --columns visits --delta 1e-9", "delta: has no meaning for a choice among weights"),
+    ("--epsilon 1 --clip 0", "--clip: must be >= 0.01, not 0"),
+    ("--epsilon 1 --lambda 2", "--lambda: must be <= 1, not 2"),
+    ("--epsilon 1 --huber 1", "--huber: must be < 1, not 1"),
+]
+ALONE = [
+    ("--epsilon 1", "Missing option '--lambda'"),
+    ("--lambda 0.1", "Missing option '--epsilon'"),
+    ("--epsilon 0 --lambda 0.1", "Invalid value for '--epsilon'"),
+    ("--epsilon nan --lambda 0.1", "--epsilon: must be a number"),
+    (
+        "--epsilon 0.1 --lambda 0.1",
+        "lambda: 0.1 is too small for objective perturbation of 1 rows at epsilon 0.1: it must",
+    ),
+    ("--epsilon 1 --lambda 0.1 --numeric age", "numeric: a number needs bounds"),
+    ("--epsilon 1 --lambda 0.1 --columns ,", "name at least one column"),
+    ("--epsilon 1 --lambda 0.1 --data none.csv", "there are no rows to learn from"),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("place")
+    (directory / "schema.toml").write_text(SCHEMA)
+    (directory / "mine.csv").write_text("age,visits,outcome,ward\nold,1,bad,a\n")
+    (directory / "none.csv").write_text("age,visits,outcome,ward\n")
+    lines = [f"{age},{visits},{'bad' if age == 'old' or visits == '2.5' else 'good'},a\n" for age in ("young", "old")
+             for visits in ("0", "1", "2.5")]  # fmt: skip
+    (directory / "many.csv").write_text("age,visits,outcome,ward\n" + "".join(lines) * 200)
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("line", "message"), [*(("joint " + a, b) for a, b in JOINT), *(("alone " + a, b) for a, b in ALONE)]
+)
+def test_what_is_wrong_is_a_line(
+    line: str, message: str, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    more = ["--schema", "schema.toml"]
+    more += [] if "--data" in line else ["--data", "mine.csv"]
+    more += [] if "--target" in line else ["--target", "outcome"]
+    more += ["--listen", "127.0.0.1:0"] if line.startswith("joint") else []
+    assert run(["regress", *line.split(), *more]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines()[-1].startswith("smc: ")
+    assert told.err.count("\n") == 1
+    assert message in told.err
+
+
+@pytest.mark.parametrize(("method", "loss"), [("objective", "logistic"), ("output", "huber")])
+def test_alone_learns_from_its_own_rows(
+    method: str, loss: str, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With little noise: a model that predicts, written, drawn and told; accuracy is computed on one's own rows."""
+    monkeypatch.chdir(place)
+    words = "--data many.csv --schema schema.toml --target outcome --columns age,visits --numeric visits --epsilon 16"
+    words += f" --lambda 0.01 --method {method} --loss {loss} --out model.json --svg model.svg"
+    assert run(["regress", "alone", *words.split(), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document == json.loads((place / "model.json").read_text())
+    assert (document["rows"], document["adjacency"], document["method"]) == (1200, "replace", method)
+    assert document["epsilon_of_noise"] <= 16
+    assert document["gradient"] <= 1e-9
+    assert "What speaks for outcome = bad" in (place / "model.svg").read_text()
+    assert run(["predict", "--model", "model.json", "--data", "many.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] > 0.8
+    assert run(["regress", "alone", *words.split()]) == 0
+    told = capsys.readouterr()
+    assert "of 1,200 rows" in told.out
+    assert "epsilon 16 (replace)" in told.out
+    assert "written: model.json, model.svg" in told.err
+
+
+def test_the_commands_of_the_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["regress", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "joint  Learn a linear classifier" in shown
+    assert "alone  Learn one" in shown
+    for name in ("joint", "alone"):
+        assert run(["regress", name, "--help"]) == 0
+        assert f"Example:  smc regress {name} --data mine.csv" in capsys.readouterr().out

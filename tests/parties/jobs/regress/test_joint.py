@@ -1,0 +1,262 @@
+"""The linear classifier as a job: what it spends, opens and costs, beside plain references; what it says."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parties.budget.composition import composed, epsilon_at
+from parties.jobs import kinds
+from parties.jobs.means import Means
+from parties.jobs.regress.joint import RegressJoint
+from parties.jobs.regress.methods import Choice, Gradient, Output
+from parties.jobs.regress.reading import rows_of
+from parties.jobs.regress.settings import RegressSettings, default_delta
+from parties.jobs.release.noise import Noise
+from parties.linear import Model
+from parties.regression.losses import radius
+from parties.regression.minimiser import minimise
+from parties.regression.rows import Rows
+from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
+from parties.tables.unfit import without_cells
+from protocols.counts import RowCounts
+from protocols.release import descent
+from smc.counting import forecast
+from smc.engines import Profile, engine_of
+from smc.errors import InputError
+from smc.local import run_local
+from tests.support.linear import FEATURES, SCHEMA, random_rows
+from tests.support.questions import Known, known_noise
+
+OWN = (random_rows(11), random_rows(12))
+OUTPUT = {"method": "output", "least_rows": 40}
+CHOICE = {"method": "choice", "columns": ("age",)}
+METHODS: list[dict[str, Any]] = [{"steps": 5}, OUTPUT, CHOICE]
+
+
+def task(schema: Schema = SCHEMA, **fields: Any) -> RegressJoint:
+    given = {"epsilon": 1.0, "max_rows": 500, "numeric": ("age",), **fields}
+    return RegressJoint.canonical(RegressSettings.model_validate(given), schema)
+
+
+def own_rows(made: RegressJoint, party: int) -> Rows:
+    """A party's rows, by the columns of the task."""
+    some = OWN[party]
+    places = [("town", "age").index(column.name) for column in made.features.columns]
+    table = np.repeat(np.column_stack([some.codes, some.signs > 0]).astype(np.int64), some.counts, axis=0)
+    return made.own_rows(RowCounts([len(c.values) for c in made.features.columns], 2, table[:, places], table[:, 2]))
+
+
+def state_of(made: RegressJoint, profile: Profile | None = None, meters: dict[int, Any] | None = None) -> Any:
+    def party(session: Any) -> Any:
+        if meters is not None:
+            meters[session.party] = session.meter
+        data = made.method.own(own_rows(made, session.party))
+        return made.run(engine_of(session, profile or Profile("clear")), data, made.beginning, lambda step: None)
+
+    one, other = run_local(party)
+    assert one == other
+    return one
+
+
+def test_the_rows_are_the_distinct_ones() -> None:
+    made = task()
+    assert made.features == FEATURES
+    found = own_rows(made, 0)
+    assert found.total == OWN[0].total
+    weights = np.array([0.5, -1, 2, 0.25, -0.5])
+    loss = made.settings.objective
+    assert found.slopes(loss, weights, 9999).tolist() == OWN[0].slopes(loss, weights, 9999).tolist()
+    again = rows_of(RowCounts([3, 4], 2, np.zeros((0, 2), int), np.zeros(0, int)), SCHEMA, "end", FEATURES)
+    assert again.total == 0
+
+
+def test_gradient_descent_is_that_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With noise that is known: the weights are those of one curator's gradient descent, but for the digits."""
+    monkeypatch.setattr(descent.Descent, "law", Known(0))
+    made = task(steps=30, clip=1.0)
+    found = made.method.weights(state_of(made))
+    both = [own_rows(made, party) for party in (0, 1)]
+    total, loss = sum(rows.total for rows in both), made.settings.objective
+    weights, velocity, path = np.zeros(5), np.zeros(5), []
+    for _ in range(30):
+        slope = sum(rows.gradient(loss, 0.0, weights) * rows.total for rows in both) / total
+        velocity = 0.9 * velocity - 8 * (slope + made.settings.regularisation * weights)
+        weights = weights + velocity
+        path.append(weights)
+    assert found == pytest.approx(np.mean(path[15:], axis=0), abs=0.05)
+    assert np.linalg.norm(found) > 1
+    monkeypatch.setattr(descent.Descent, "law", Known(10_000))
+    assert np.abs(made.method.weights(state_of(made)) - found).max() > 0.2
+
+
+def test_output_is_the_mean_of_both_minimisers(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = task(**OUTPUT)
+    assert isinstance(made.method, Output)
+    exact = np.mean(
+        [minimise(own_rows(made, p), made.settings.objective, made.method.regularisation).weights for p in (0, 1)],
+        axis=0,
+    )
+    for noise in (0, 777):
+        monkeypatch.setattr(Noise, "law", known_noise(noise))
+        found = made.method.weights(state_of(made))
+        assert found == pytest.approx(exact + noise * made.method.unit / 2, abs=made.method.unit)
+    document = made.document(state_of(made))
+    sigma = float(made.method.noise[0].scale) * made.method.unit / 2 * made.features.unit / 2**14
+    assert document["sigma"] == pytest.approx(sigma)
+    reach = radius(made.settings.objective, made.method.regularisation)
+    assert 2 ** (made.method.width - 1) > reach / made.method.unit + 1
+    moved = 2 / (40 * made.method.regularisation)
+    assert made.method.moved == pytest.approx(moved, rel=1e-6)
+    assert made.method.squared >= (made.method.moved / made.method.unit + np.sqrt(5)) ** 2
+
+
+def test_a_choice_is_of_the_weight_of_least_objective() -> None:
+    """Without noise to speak of; and no row changes a score by more than is promised."""
+    made = task(**CHOICE, epsilon=16.0)
+    assert isinstance(made.method, Choice)
+    scores = made.method.own(own_rows(made, 0)) + made.method.own(own_rows(made, 1))
+    loss, both = made.settings.objective, [own_rows(made, party) for party in (0, 1)]
+    totals = [
+        sum(rows.total * rows.objective(loss, made.method.regularisation, np.array([w, 0.0])) for rows in both)
+        for w in made.method.grid
+    ]
+    best = int(np.argmin(totals))
+    assert scores[best, 0] >= scores.max() - 2 * sum(rows.total for rows in both)
+    ((chosen,),) = state_of(made)
+    assert scores[chosen, 0] >= scores.max() - 60 * made.method.BEST / 16
+    assert made.method.weights(((chosen,),)).tolist() == [made.method.grid[chosen], 0.0]
+    every = made.method.own(Rows(made.features, np.array([[1]]), np.array([1.0]), np.array([1])))
+    assert 0 <= every.min() <= every.max() <= made.method.BEST
+    assert (made.method.law.scale, task(**CHOICE, adjacency="replace").method.law.scale) == (  # type: ignore[attr-defined]
+        Fraction(Choice.BEST, 16),
+        2 * Choice.BEST,
+    )
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("fields", METHODS, ids=str)
+def test_what_is_spent_is_epsilon(fields: dict[str, Any], epsilon: float, adjacency: str) -> None:
+    """Over all steps, by OpenDP's conversion: no more, and not much less; and the noise is that of the spending."""
+    made = task(**fields, epsilon=epsilon, adjacency=adjacency)
+    (spent,) = made.spends
+    assert (spent.adjacency, spent.times) == (adjacency, made.method.steps)
+    loss = composed(made.spends, spent.adjacency)
+    if fields is CHOICE:
+        assert (loss.epsilon, loss.rho) == (Fraction(str(epsilon)), 0)
+        return
+    assert made.settings.delta is not None
+    told = epsilon_at(loss.concentrated, Fraction(str(made.settings.delta)))
+    assert 0.6 * epsilon < told <= epsilon
+    method: Any = made.method
+    squared = method.change.squared if isinstance(method, Gradient) else method.squared
+    assert spent.rho == pytest.approx(squared / (2 * float(method.noise[0].scale) ** 2))
+    if isinstance(method, Gradient):
+        assert method.problem.variance == method.noise[0].scale ** 2
+
+
+@pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw")], ids=str)
+@pytest.mark.parametrize("fields", [{"steps": 2}, OUTPUT, CHOICE], ids=str)
+def test_the_estimate_is_what_is_measured(fields: dict[str, Any], profile: Profile) -> None:
+    made = task(**fields)
+    assert made.is_countable
+    counted = forecast(made.program(Means()), profile)
+    meters: dict[int, Any] = {}
+    found = state_of(made, profile, meters)
+    for party in (0, 1):
+        for field in ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened"):
+            assert getattr(counted.costs[party], field) == getattr(meters[party].total, field), field
+    opened = {"steps": 2 * 6, "method": 5}.get(next(iter(fields)), 1) if fields is not CHOICE else 1
+    assert sum(made.opened(found).values()) == opened
+    assert sum(made.opened(found, 0).values()) == opened // made.method.steps
+    assert sum(made.opened(()).values()) == 0
+
+
+@pytest.mark.parametrize("fields", METHODS, ids=str)
+def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
+    """JSON that predicts, text and picture; states are kept, cut and found again; the peer reads the same task."""
+    made = task(**fields)
+    state = state_of(made)
+    assert made.decode(json.loads(json.dumps(made.encode(state)))) == state
+    assert made.decode(made.encode(())) == made.beginning == made.cut(state, 0)
+    assert (made.steps(state), made.is_done(state), made.is_done(state[:-1])) == (made.method.steps, True, False)
+    document = json.loads(json.dumps(made.document(state)))
+    assert document == made.document(state)
+    text, picture = made.text(document, 0), made.picture(document)
+    assert text.endswith("is good\n")
+    for said in ("intercept", "epsilon 1", f"lambda {document['lambda']:g}", "age, each 1 more"):
+        assert said in text
+    assert "What speaks for end = bad" in picture
+    assert {"steps": "town = north"}.get(next(iter(fields)), "age") in picture
+    model = Model.parse(document)
+    weights, scale = made.method.weights(state), made.features.unit / 2**14
+    town = {"town": "south"} if "town" in made.settings.columns else {}  # type: ignore[operator]
+    score = weights[-1] + (weights[2] if town else 0) + weights[-2] * 1.0
+    found = model.intercept + sum(
+        column.added(40) if name == "age" else column[town[name]]  # type: ignore[union-attr,index]
+        for name, column in model.columns.items()
+    )
+    assert found == pytest.approx(score * scale, abs=1e-6)
+    assert RegressJoint.agreed(made.specification()).specification() == made.specification()
+    assert "with noise that neither knows" in made.reveals("bob")[0]
+    assert "differential privacy" in made.reveals("bob")[1]
+    assert "nois" in made.question
+
+
+def test_public_numbers_choose_the_rest() -> None:
+    """More rows: more steps, nothing clipped; a fixed setting stays; and what was chosen is part of what is agreed."""
+    small, large = task(max_rows=100), task(max_rows=10**6)
+    assert (small.settings.steps, small.settings.clip) == (14, 0.5)
+    assert (large.settings.steps, large.settings.clip) == (60, 1.0)
+    assert large.settings.rate == 8
+    assert task(loss="huber", huber=0.25).settings.rate == 1
+    assert task(steps=7, rate=0.5, clip=0.25, delta=1e-5, **{"lambda": 0.5}).specification() | {
+        "steps": 7, "rate": 0.5, "clip": 0.25, "delta": 1e-5, "lambda": 0.5,
+    } == task(steps=7, rate=0.5, clip=0.25, delta=1e-5, **{"lambda": 0.5}).specification()  # fmt: skip
+    for rows in (1, 5, 499, 500, 501, 65535):
+        delta = Fraction(str(default_delta(rows)))
+        assert Fraction(1, 20_000 * rows) < delta <= Fraction(1, 2000 * rows)
+    weak, strong = (task(**OUTPUT, epsilon=e).settings.regularisation for e in (0.1, 4.0))
+    assert weak is not None
+    assert strong is not None
+    assert weak > 10 * strong
+
+
+def test_fewer_rows_than_agreed_are_refused() -> None:
+    made = task(method="output", least_rows=450)
+    with pytest.raises(InputError, match=f"there are {OWN[0].total} rows, fewer than 450") as failed:
+        own_rows(made, 0)
+    assert str(OWN[0].total) not in without_cells(failed.value)
+
+
+def test_it_is_a_kind() -> None:
+    assert kinds.find("regress-joint") is RegressJoint
+    assert kinds.command("regress-joint") == "regress joint"
+
+
+def test_from_a_mapped_table(tmp_path: Path) -> None:
+    """What a node opens is what a file gives, and is recognised again; other rows are not."""
+    lines = [("north", "0", "good"), ("south", "40", "bad"), ("south", "40", "bad"), ("mid", "", "bad")]
+    made, digests, sums = task(steps=3), [], []
+    for name, some in (("a", lines), ("b", lines[::-1]), ("c", [*lines[:3], ("mid", "10", "bad")])):
+        (tmp_path / f"{name}.csv").write_text("end,age,town\n" + "".join(f"{e},{a},{t}\n" for t, a, e in some))
+        given = {"source": "x.csv", "schema": "s.toml", "max_rows": 10, "columns": {}}
+        table = TableSettings.model_validate(given).model_copy(update={"source": str(tmp_path / f"{name}.csv")})
+        with made.open(Means(0, table, SCHEMA)) as opened:
+            assert opened.fingerprint is not None
+            digests.append(opened.fingerprint(b"key"))
+            slopes, number = opened.data(np.ones(5))
+            assert number == 4
+            sums.append(slopes.tolist())
+    assert digests[0] == digests[1] != digests[2]
+    assert sums[0] == sums[1] != sums[2]
+    codes = [[0, 0], [2, 2], [1, 3]]
+    expected = Rows(FEATURES, np.array(codes), np.array([-1.0, 1, 1]), np.array([1, 2, 1]))
+    assert sums[0] == expected.slopes(made.settings.objective, np.ones(5), made.method.clip).tolist()  # type: ignore[attr-defined]

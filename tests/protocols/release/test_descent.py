@@ -1,0 +1,137 @@
+"""Noisy gradient descent: what a row changes by brute force, the protocol beside a plain reference, and resumed."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.release import descent
+from protocols.release.descent import COARSE, COUNTED, FINE, MOMENTUM, Change, Descent, Sums, descend, own_numbers
+from smc.engines import make_engine
+from smc.errors import InputError
+from smc.local import run_local
+from tests.support.questions import Known
+
+
+def problem(**fields: Any) -> Descent:
+    change = Change(3, 1 << FINE, replaced=False)
+    given_: dict[str, Any] = {"steps": 4, "rate": 0.5, "regularisation": 0.1, "variance": Fraction(10**6)}
+    return Descent(**{"change": change, **given_, "max_rows": 50, "least_rows": 3, **fields})
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.sampled_from([1 << FINE, 12345 << 14, 1 << 22]), st.booleans())
+def test_no_row_changes_more_than_the_noise_is_made_for(seed: int, numbers: int, norm: int, replaced: bool) -> None:
+    """Rows as long as they may be, on top of any sum, rounded as they are."""
+    rng = np.random.default_rng(seed)
+
+    def longest() -> Any:
+        vector = rng.normal(size=numbers) * (rng.random(numbers) < rng.choice([0.1, 1]))
+        if not vector.any():
+            vector[0] = 1
+        found = np.trunc(vector / np.linalg.norm(vector) * norm * (1 - 1e-12)).astype(np.int64)
+        assert sum(int(one) ** 2 for one in found) <= norm**2
+        return found
+
+    others = rng.integers(-(2**40), 2**40, size=numbers)
+    before = own_numbers(others + longest(), 8) if replaced else own_numbers(others, 7)
+    after = own_numbers(others + longest(), 8)
+    moved = sum(int(one) ** 2 for one in after - before)
+    assert moved <= Change(numbers, norm, replaced).squared
+
+
+def test_the_change_is_no_more_than_it_must_be() -> None:
+    """What is added for rounding is little, and it is added: without it the bound would be wrong."""
+    for numbers, norm in ((1, 1 << FINE), (100, 1 << FINE), (100, 1 << 27)):
+        length = norm / (1 << (FINE - COARSE))
+        added = math.sqrt(Change(numbers, norm, False).squared)
+        assert added == pytest.approx(math.hypot(length, COUNTED) + math.sqrt(numbers), rel=1e-4)
+        assert math.sqrt(Change(numbers, norm, True).squared) == pytest.approx(
+            2 * length + math.sqrt(numbers), rel=1e-4
+        )
+    half = 1 << (FINE - COARSE - 1)
+    small = np.full(16, 2, dtype=np.int64)  # of norm 8 only, but all numbers tip over
+    moved = own_numbers(np.full(16, half - 1, dtype=np.int64) + small, 1) - own_numbers(np.full(16, half - 1), 1)
+    assert (moved**2).sum() == 16
+    assert Change(16, 8, replaced=True).squared >= 16
+
+
+def gradients(party: int, weights: Any) -> tuple[Any, int]:
+    """A party's sums of gradients at some weights: any function of them."""
+    wanted = np.array([1.0, -2.0, 0.5]) * (party + 1)
+    return np.trunc(np.tanh(weights - wanted) / 2 * (1 << FINE)).astype(np.int64) * 20, 20 + party
+
+
+def reference(made: Descent, noise: int) -> tuple[tuple[Sums, ...], Any]:
+    """The same in the clear, by the rule as it is written."""
+    opened, weights, velocity, path = [], np.zeros(3), np.zeros(3), []
+    for _ in range(made.steps):
+        own = [own_numbers(*gradients(party, weights)) for party in (0, 1)]
+        opened.append(tuple((own[0] + own[1] + noise).tolist()))
+        rows = sum(sums[-1] for sums in opened) / len(opened) / COUNTED
+        rows = min(max(rows, 2 * made.least_rows, 1), 2 * made.max_rows)
+        slope = np.array(opened[-1][:-1]) / 2**COARSE / rows
+        velocity = MOMENTUM * velocity - made.rate * (slope + made.regularisation * weights)
+        weights = weights + velocity
+        path.append(weights)
+    return tuple(opened), np.mean(path[made.steps // 2 :], axis=0)
+
+
+@pytest.mark.parametrize("noise", [0, -1234, 70_000])
+@pytest.mark.parametrize("engine", ["clear", "yao"])
+def test_the_protocol_is_the_reference_with_the_same_noise(
+    noise: int, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(descent.Descent, "law", Known(noise))
+    made, heard = problem(), []
+
+    def party(session: Any) -> Any:
+        def told(step: int, before: Any) -> None:
+            if not session.party:
+                heard.append((step, len(before)))
+
+        return descend(make_engine(session, engine), made, lambda weights: gradients(session.party, weights), told, ())
+
+    one, other = run_local(party)
+    opened, weights = reference(made, noise)
+    assert one == other == opened
+    assert heard == [(step, step) for step in range(4)]
+    assert made.weights(one) == pytest.approx(weights)
+    assert made.path(one).shape == (5, 3)
+
+
+def test_it_goes_on_from_any_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(descent.Descent, "law", Known(3))
+    made = problem()
+    whole, _ = reference(made, 3)
+    for start in (1, 3, 4):
+        found, _ = run_local(
+            lambda session: descend(
+                make_engine(session, "clear"),
+                made,
+                lambda weights: gradients(session.party, weights),
+                lambda step, before: None,
+                whole[:start],  # noqa: B023
+            )
+        )
+        assert found == whole
+
+
+def test_the_noise_is_of_the_variance_and_near_the_ideal_law() -> None:
+    law = problem().law
+    assert law.distance * 4 * 4 <= Fraction(1, 2**40)  # four steps of four numbers
+    assert law.least < -5000 < 5000 < law.greatest
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(InputError, match="steps: 0 steps learn nothing"):
+        problem(steps=0).check()
+    with pytest.raises(InputError, match="lower max_rows"):
+        problem(max_rows=1 << 55).check()
+    problem(max_rows=1 << 31).check()
