@@ -32,7 +32,7 @@ Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 class RecodedSettings(KindSettings):
     """What both ways to recode are told."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     recode: Columns | None = public(
         None, "Recoded", "The columns by which somebody could be found, with commas between them"

@@ -60,7 +60,7 @@ class Register:
                 jobs = jobs[jobs.index(self.find(before)) + 1 :]
             return list(islice((job for job in jobs if not states or self.state(job) in states), most))
 
-    def find(self, beginning: str, states: Collection[State] = ()) -> Record:
+    def find(self, beginning: str, states: tuple[State, ...] = ()) -> Record:
         """A job by an unambiguous beginning of its identifier, or `latest`, the newest (in one of these states).
 
         `InputError`: there is none, or several.

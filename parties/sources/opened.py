@@ -9,6 +9,8 @@ import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
 from parties.sources.databases import Database
+from parties.sources.expressions import Cell
+from parties.sources.mapping import ColumnRule
 from parties.text import instead, quoted
 from smc.errors import InputError
 
@@ -29,3 +31,19 @@ class Rows:
                 raise InputError(f"{self.engine.place}: there is no column {quoted(name)}{there}")
         cells = [exp.column(name, quoted=True).as_(f"c{i}") for i, name in enumerate(names)]
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
+
+    def unfit(self, name: str) -> str | None:
+        """Why a column holds no categories, if it does not."""
+        try:
+            self._cell(name)
+        except InputError as error:
+            return str(error)
+        return None
+
+    def spelled(self, names: Sequence[str]) -> exp.Select:
+        """These columns of all rows as text, as c0, c1, ...; NULL of NULL. They must hold categories."""
+        cells = [self._cell(name).text.as_(f"c{i}") for i, name in enumerate(names)]
+        return exp.Select().select(*cells).from_(self.query.subquery("t"))
+
+    def _cell(self, name: str) -> Cell:
+        return Cell(ColumnRule(name, name, (), {}, None, (), None), self.types[name], self.engine.lists)

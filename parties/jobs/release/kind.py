@@ -48,7 +48,7 @@ Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 class NoisySettings(KindSettings):
     """What questions with noise have in common."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     where: Annotated[str, Field(max_length=20_000)] | None = public(
         None, "Where", "Only rows such as 'age in [young, middle] and sex = male'", none="all rows", joined="; "
