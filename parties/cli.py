@@ -25,6 +25,8 @@ from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
 COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come besides
     "demo": ("parties.commands.demo:demo", "Two parties on this machine learn a tree from bundled data."),
+    "init": ("parties.commands.init:init", "Write party.toml, by flags or by questions."),
+    "check": ("parties.commands.check:check", "Is everything there that a node needs?"),
     "identity": ("parties.commands.identity:group", "Make and look at keys and certificates."),
     "schema": ("parties.commands.alone:schema_command", "Propose a schema from one's own file."),
     "compare": ("parties.commands.compare:compare_command", "A synthetic table beside one's own rows."),

@@ -165,7 +165,7 @@ def propose(
         if name not in table.values and name not in table.unfit:
             there = instead(name, table.values)
             raise InputError(f"{path}: there is no column {quoted(name)}{there}")
-    if target in table.unfit:
+    if target is not None and target in table.unfit:
         raise InputError(f"{path}, column {quoted(target)}: {table.unfit[target]}")
     if target is not None and target in exclude:
         raise InputError(f"column {quoted(target)} cannot be the target and be left out")
