@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -127,10 +128,10 @@ def test_a_party_that_has_everything(identities: dict[str, Identity], capsys: py
     alice, bob = identities["alice"], identities["bob"]
     Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play").save(Path("schema.toml"))
 
-    def refuse(label: str) -> None:
+    def refuse(label: str) -> NoReturn:
         raise RefusedError("a check sends nothing")
 
-    port = Port(parse_address("127.0.0.1:0", 0), bob, alice.certificate, refuse, streams=2)  # type: ignore[arg-type]
+    port = Port(parse_address("127.0.0.1:0", 0), bob, alice.certificate, 10.0, refuse, streams=2)
     try:
         party_file(alice, bob, f'connect = "{port.address}"')
         code, found = checked(capsys)
