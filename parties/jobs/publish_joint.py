@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 from parties.jobs.kind import Document, Extra, Means, State, Step, Told
 from parties.jobs.publish_recoded import Recoded, RecodedSettings
-from parties.jobs.settings import own_file
+from parties.jobs.settings import own_file, public
 from parties.settings import LocalPath
 from parties.tables.schema import Schema
 from parties.text import listed
 
 if TYPE_CHECKING:
+    from protocols.publish.problem import Problem
     from smc.counting import Program
     from smc.engines import Engine
 
@@ -23,6 +26,10 @@ SHOWN = 20  # classes on a terminal
 
 class JointSettings(RecodedSettings):
     """`smc publish joint`."""
+
+    score: Literal["balance", "ncp"] = public(
+        "balance", "Score", "Cut where rows divide most evenly, or where least is lost (normalised certainty penalty)"
+    )
 
 
 class JointExtra(Extra):
@@ -53,6 +60,11 @@ class PublishJoint(Recoded):
         task = cls(*cls.ordered(settings, schema))
         task.problem  # noqa: B018 (its checks)
         return task
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The protocol's view, with the score."""
+        return replace(super().problem, score=self.settings.score)
 
     # What is said of it.
 

@@ -34,7 +34,6 @@ import numpy as np
 from protocols.counts import Indices
 from protocols.inputs import both_inputs
 from protocols.publish.admission import OwnRows, admit
-from protocols.publish.balance import first_netlist, tournament
 from protocols.publish.heights import NOTHING, Found, Lattice, Node, asked, bounds, digits, read
 from protocols.publish.problem import Problem
 from protocols.publish.suppression import (
@@ -43,6 +42,7 @@ from protocols.publish.suppression import (
     small_rows,
     together_netlist,
 )
+from protocols.publish.tournament import first_netlist, tournament
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 

@@ -5,10 +5,11 @@ values, as the cuts that make them; each box is a class, whose rows all say the 
 own. It begins with the box of all values. A box is cut into two in the attribute of which it has the largest share, at
 the edge between two values that divides the rows of both parties most evenly (of equally even ones, the one nearest the
 middle in the order of values; below it rather than above), of the edges both sides of which keep the rules; else in the
-next widest, and so on; and it stays if there is no such edge. Rules (`protocols.publish.problem`): k rows, l-diversity
-and t-closeness of a sensitive column (`protocols.rules`), against the `public` or the `peer`. A
-run can start from the cuts of some levels, which one that was cut short has left: it ends with the same cuts, and opens
-nothing of those levels.
+next widest, and so on; and it stays if there is no such edge. With the score "ncp" it is cut, instead of most evenly,
+where least is lost: the sum over rows of how many further values their range then has (of equal ones the lowest).
+Rules (`protocols.publish.problem`): k rows, l-diversity and t-closeness of a sensitive column (`protocols.rules`),
+against the `public` or the `peer`. A run can start from the cuts of some levels, which one that was cut short has left:
+it ends with the same cuts, and opens nothing of those levels.
 
 Before all that it is decided whether the rows may be published (`protocols.publish.admission`); if not, both parties
 get an `InputError` that says why.
@@ -37,19 +38,12 @@ from protocols.counts import Indices
 from protocols.feasibility import kept_by_both
 from protocols.inputs import both_inputs
 from protocols.publish.admission import OwnRows, admit
-from protocols.publish.balance import (
-    first_netlist,
-    longer,
-    masked_netlist,
-    nearest_netlist,
-    sides_netlist,
-    stacked,
-    sum_netlist,
-    tournament,
-)
+from protocols.publish.balance import nearest_netlist, sides_netlist, sum_netlist
 from protocols.publish.cuts import Cut, Cuts, Level, open_boxes
+from protocols.publish.loss import enough_netlist, least_netlist, total_netlist
 from protocols.publish.openings import Asked, first_question, second_question
 from protocols.publish.problem import Problem
+from protocols.publish.tournament import first_netlist, longer, masked_netlist, stacked, tournament
 from smc.engines import Bits, Engine
 from smc.primitives import bits as bitpack
 
@@ -154,7 +148,7 @@ def _pairs(asked: Asked) -> zip[tuple[tuple[tuple[int, int], ...], tuple[int, ..
 
 def _best(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Sequence[int]) -> Bits:
     """The cut of each box, as `Asked.bits`."""
-    width, lengths = problem.count_width + 1, asked.lengths
+    lengths = asked.lengths
     ranks, digits = asked.widths
     lower = np.concatenate(
         [
@@ -165,22 +159,60 @@ def _best(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Seq
     )
     attributes = np.array([len(order) for order in asked.orders])
     boxes = own.tables[0][np.repeat(places, attributes), -1]  # of each box, once an attribute
-    totals, upper = boxes.sum(axis=-1), np.repeat(boxes, lengths, axis=0) - lower
+    upper = np.repeat(boxes, lengths, axis=0) - lower
     bits = _allowed(engine, problem, own, lower, upper)
-    with engine.session.phase("sums"):
-        balance = lower.sum(axis=-1) - upper.sum(axis=-1)
-        balances = engine.both(bitpack.from_integers(balance & ((1 << width) - 1), width))
-        players = engine.run(sum_netlist(width, engine.form), *balances, *bits)
-    with engine.session.phase("edges"):
-        may, balance, edge = tournament(engine, nearest_netlist, players, lengths, digits)
-    with engine.session.phase("sides"):
-        sides = both_inputs(engine, totals.astype(np.uint64), problem.count_width)
-        netlist = sides_netlist(width, problem.count_width, problem.least, engine.form)
-        (may,) = engine.run(netlist, may, balance, *sides)
+    rows = (lower.sum(axis=-1), upper.sum(axis=-1))
+    if problem.score == "ncp":
+        may, edge = _least_loss(engine, problem, rows, bits, lengths, digits)
+    else:
+        may, edge = _most_even(engine, problem, rows, boxes.sum(axis=-1), bits, lengths, digits)
     with engine.session.phase("attributes"):
         may, edge, rank = tournament(engine, first_netlist, [may, edge], attributes, ranks)
         masked = masked_netlist(ranks + digits, engine.form)
         return engine.run(masked, may, stacked(longer(engine, rank, ranks), edge))[0]
+
+
+def _most_even(
+    engine: Engine,
+    problem: Problem,
+    rows: tuple[Indices, Indices],
+    totals: Indices,
+    bits: list[Bits],
+    lengths: Indices,
+    digits: int,
+) -> tuple[Bits, Bits]:
+    """Of each group of edges whether one may be chosen, and the one that divides its rows most evenly."""
+    width = problem.count_width + 1
+    with engine.session.phase("sums"):
+        own = (rows[0] - rows[1]) & ((1 << width) - 1)
+        balances = engine.both(bitpack.from_integers(own, width))
+        players = engine.run(sum_netlist(width, engine.form), *balances, *bits)
+    with engine.session.phase("edges"):
+        may, balance, edge = tournament(engine, nearest_netlist, players, lengths, digits)
+    with engine.session.phase("sides"):  # if the most even edge has too few rows on a side, so has every other
+        sides = both_inputs(engine, totals.astype(np.uint64), problem.count_width)
+        netlist = sides_netlist(width, problem.count_width, problem.least, engine.form)
+        (may,) = engine.run(netlist, may, balance, *sides)
+    return may, edge
+
+
+def _least_loss(
+    engine: Engine, problem: Problem, rows: tuple[Indices, Indices], bits: list[Bits], lengths: Indices, digits: int
+) -> tuple[Bits, Bits]:
+    """The same of the edge after which rows have the narrowest ranges: each party knows its part of what is lost."""
+    places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    loss = rows[0] * places + rows[1] * (np.repeat(lengths, lengths) - 1 - places)
+    width = problem.count_width + max(problem.domains).bit_length()
+    enough = problem.least.bit_length()
+    with engine.session.phase("sides"):
+        sides = [both_inputs(engine, np.minimum(side, problem.least).astype(np.uint64), enough) for side in rows]
+        (may,) = engine.run(enough_netlist(enough, problem.least, engine.form), *bits, *sides[0], *sides[1])
+    with engine.session.phase("sums"):
+        losses = both_inputs(engine, loss.astype(np.uint64), width)
+        (total,) = engine.run(total_netlist(width, engine.form), *losses)
+    with engine.session.phase("edges"):
+        may, _, edge = tournament(engine, least_netlist, [may, total], lengths, digits)
+    return may, edge
 
 
 def _allowed(engine: Engine, problem: Problem, own: _Own, lower: Indices, upper: Indices) -> list[Bits]:

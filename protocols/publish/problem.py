@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from protocols.precision import count_width
 from protocols.rules import NO_RULES, Against, Rules
 from smc.errors import InputError
 
+Score = Literal["balance", "ncp"]
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -21,7 +24,8 @@ class Problem:
 
     Against the `public` each class has at least k rows of both together. Against the `peer` those of either party in it
     are none or at least k by themselves: then it has k of both too, for it has some. `models` are l and t of the last
-    of the others, a sensitive column, against the same.
+    of the others, a sensitive column, against the same. `score` is what an edge is chosen by: how evenly it divides
+    rows, or what is lost after it (normalised certainty penalty).
     """
 
     domains: tuple[int, ...]
@@ -30,6 +34,7 @@ class Problem:
     against: Against = "peer"
     others: tuple[int, ...] = ()
     models: Rules = NO_RULES
+    score: Score = "balance"
 
     def __post_init__(self) -> None:
         if not self.domains or min(*self.domains, *self.others, 1, 1) < 1 or self.max_rows < 1:

@@ -51,13 +51,15 @@ def close(most: Fraction, ordered: int = 0) -> Model:
     return fits
 
 
-def classes(domains: Sequence[int], rows: Sequence[Rows], k: int, against: str, model: Model = any_rows) -> set[Ranges]:
+def classes(
+    domains: Sequence[int], rows: Sequence[Rows], k: int, against: str, model: Model = any_rows, score: str = "balance"
+) -> set[Ranges]:
     """The boxes that stay; `rows` are each party's."""
     found: set[Ranges] = set()
     waiting: list[tuple[Ranges, list[list[Row]]]] = [(tuple((0, n) for n in domains), [list(own) for own in rows])]
     while waiting:
         box, inside = waiting.pop()
-        cut = _cut(domains, box, inside, lambda members: keeps(members, rows, k, against, model))
+        cut = _cut(domains, box, inside, lambda members: keeps(members, rows, k, against, model), score)
         if cut is None:
             found.add(box)
             continue
@@ -79,17 +81,20 @@ def keeps(members: Sequence[Rows], rows: Sequence[Rows], k: int, against: str, m
 
 
 def _cut(
-    domains: Sequence[int], box: Ranges, inside: list[list[Row]], may: Callable[[Sequence[Rows]], bool]
+    domains: Sequence[int], box: Ranges, inside: list[list[Row]], may: Callable[[Sequence[Rows]], bool], score: str
 ) -> tuple[int, int] | None:
     widths = [Fraction(high - low - 1, max(1, n - 1)) for n, (low, high) in zip(domains, box, strict=True)]
     for attribute in sorted(range(len(domains)), key=lambda i: (-widths[i], i)):
         low, high = box[attribute]
-        fit = []
+        fit, losses = [], []
         for value in range(low + 1, high):
             lower = [[row for row in own if row[attribute] < value] for own in inside]
             upper = [[row for row in own if row[attribute] >= value] for own in inside]
             if may(lower) and may(upper):
                 fit.append((sum(map(len, lower)) - sum(map(len, upper)), value))
+                losses.append(sum(map(len, lower)) * (value - low - 1) + sum(map(len, upper)) * (high - value - 1))
+        if fit and score == "ncp":
+            return attribute, fit[losses.index(min(losses))][1]
         below = [(-balance, -value) for balance, value in fit if balance < 0]  # the last of those nearest the middle
         above = [(balance, value) for balance, value in fit if balance >= 0]  # the first
         if below and (not above or min(below)[0] <= min(above)[0]):

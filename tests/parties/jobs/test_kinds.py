@@ -244,7 +244,7 @@ PUBLIC = {
         k=5,
     )
     | fields(
-        {"t": st.sampled_from([0.1, 0.25]), "against": st.sampled_from(["peer", "public"])},
+        {"score": st.just("ncp"), "t": st.sampled_from([0.1, 0.25]), "against": st.sampled_from(["peer", "public"])},
         table="days",
         recode=("wind", "rain"),
         sensitive="play",
@@ -537,6 +537,7 @@ WRONG = [
     *((name, {"l": value}, "l") for name in JOINT for value in (0.5, 2, 2.5, -1, float("inf"), "1", True, None)),
     *((name, {"t": value}, "t") for name in JOINT for value in (0, 0.5, 1.5, float("nan"), "1", True, None)),
     *((name, {"sensitive": value}, "sensitive") for name in JOINT for value in ("play", "hail", "wind", 1)),
+    *(("publish-joint", {"score": value}, "score") for value in ("", "entropy", 1, None)),
     *(("publish-lattice", {"rules": value}, "rules") for value in ("wind tree", "hail ranges 5", "", 1)),
     *(("publish-lattice", {"max_suppressed_rows": value}, "suppressed") for value in (201, *WRONG_NUMBERS)),
     *(("publish-lattice", {"max_classes": value}, "max-classes") for value in (0, 2**24 + 1, *WRONG_NUMBERS)),

@@ -55,6 +55,9 @@ def random_rows(domains: tuple[int, ...], number: int, seed: int) -> list[list[R
     return [[tuple(map(int, row)) for row in zip(*columns, strict=True)] for columns in drawn]
 
 
+SCORES = st.sampled_from(["balance", "ncp"])
+
+
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[tuple[int, ...], list[list[Row]], int, str]:
     domains = tuple(draw(st.lists(st.integers(1, 6), min_size=1, max_size=3)))
@@ -64,17 +67,17 @@ def tables(draw: st.DrawFn) -> tuple[tuple[int, ...], list[list[Row]], int, str]
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables())
-def test_the_classes_are_those_of_mondrian_on_the_union(case: tuple[Any, ...]) -> None:
+@given(tables(), SCORES)
+def test_the_classes_are_those_of_mondrian_on_the_union(case: tuple[Any, ...], score: Any) -> None:
     domains, rows, k, against = case
-    problem = Problem(domains, 30, k, against)
+    problem = Problem(domains, 30, k, against, score=score)
     shared = all({r[i] for r in rows[0]} & {r[i] for r in rows[1]} for i in range(len(domains)))
     if not keeps(rows, rows, k, against) or (all(rows) and not shared):
         with pytest.raises(InputError, match=r"fewer than k|whose each row is"):
             run(problem, rows)
         return
     cuts, _ = run(problem, rows)
-    assert set(final_boxes(domains, cuts)) == classes(domains, rows, k, against)
+    assert set(final_boxes(domains, cuts)) == classes(domains, rows, k, against, score=score)
     assert decode(encode(cuts)) == cuts
 
 
@@ -88,22 +91,22 @@ MODELS: dict[str, tuple[dict[str, Any], Model]] = {
 
 
 @settings(max_examples=40, deadline=None)
-@given(tables(), st.sampled_from(sorted(MODELS)), st.data())
-def test_other_models_are_kept_as_well(case: tuple[Any, ...], name: str, data: st.DataObject) -> None:
+@given(tables(), st.sampled_from(sorted(MODELS)), SCORES, st.data())
+def test_other_models_are_kept_as_well(case: tuple[Any, ...], name: str, score: Any, data: st.DataObject) -> None:
     domains, rows, k, against = case
     fields, model = MODELS[name]
     if "diversity" in fields:
         against = "peer"  # of the union it is known to within an error only
     drawn = st.sampled_from([0, 0, 0, 1, 1, 2, 3])
     rows = [[(*row, data.draw(drawn)) for row in own] for own in rows]
-    problem = Problem(domains, 30, k, against, (4,), Rules(**fields, against=against))
+    problem = Problem(domains, 30, k, against, (4,), Rules(**fields, against=against), score)
     shared = all({r[i] for r in rows[0]} & {r[i] for r in rows[1]} for i in range(len(domains) + 1))
     if not keeps(rows, rows, k, against, model) or (all(rows) and not shared):
         with pytest.raises(InputError, match=r"do not keep l|whose each row is"):
             run(problem, rows)
         return
     cuts, _ = run(problem, rows)
-    assert set(final_boxes(domains, cuts)) == classes(domains, rows, k, against, model)
+    assert set(final_boxes(domains, cuts)) == classes(domains, rows, k, against, model, score)
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
@@ -123,16 +126,16 @@ def test_models_of_the_union_are_decided_by_circuits_for_the_cost_that_was_forec
         assert {**cost, "seconds": 0} == {**said, "seconds": 0}
 
 
-@pytest.mark.parametrize("against", ["public", "peer"])
+@pytest.mark.parametrize(("against", "score"), [("public", "balance"), ("peer", "balance"), ("public", "ncp")])
 @pytest.mark.parametrize(
     "profile", [Profile("yao"), Profile("gmw", "ferret"), Profile("mixed"), Profile("lean")], ids=str
 )
-def test_every_engine_finds_them_for_the_cost_that_was_forecast(profile: Profile, against: Any) -> None:
+def test_every_engine_finds_them_for_the_cost_that_was_forecast(profile: Profile, against: Any, score: Any) -> None:
     domains = (7, 3, 1, 4)
-    problem = Problem(domains, 60, 4, against, others=(2,))
+    problem = Problem(domains, 60, 4, against, others=(2,), score=score)
     rows = random_rows((*domains, 2), 60, 3)
     cuts, meters = run(problem, rows, profile)
-    assert set(final_boxes(domains, cuts)) == classes(domains, rows, 4, against)
+    assert set(final_boxes(domains, cuts)) == classes(domains, rows, 4, against, score=score)
     assert len(final_boxes(domains, cuts)) > 5
     counted = forecast(lambda engine: with_cuts(engine, problem, cuts), profile)
     for party in (0, 1):

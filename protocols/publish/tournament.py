@@ -1,0 +1,75 @@
+"""Knock-out tournaments in secret: of the edges of each box the best, of its attributes the first that can be cut.
+
+Players that may not be chosen take no part. All groups of a batch play side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from protocols.counts import Indices
+from smc.circuit import Builder, Form, Netlist, concatenate, select
+from smc.engines import Bits, Engine
+
+Fields = list[Bits]  # of every player: whether it may win, what it is judged by, where it comes from
+
+
+@lru_cache(maxsize=128)
+def first_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
+    """The same of attributes: the first one that may be cut, with what is known of it."""
+    builder = Builder(form)
+    sides = [(builder.input(1)[0], builder.input(width), builder.input(digits)) for _ in (0, 1)]
+    (may, known, place), (other_may, other_known, other_place) = sides
+    beaten = other_may & ~may
+    builder.output(may | other_may)
+    builder.output(select(beaten, other_known, known))
+    builder.output(concatenate(select(beaten, other_place, place), beaten))
+    return builder.build()
+
+
+@lru_cache(maxsize=32)
+def masked_netlist(width: int, form: Form = "size") -> Netlist:
+    """A bit, and a number if the bit is 1, else 0."""
+    builder = Builder(form)
+    bit, number = builder.input(1)[0], builder.input(width)
+    builder.output([bit, *(wire & bit for wire in number)])
+    return builder.build()
+
+
+def tournament(
+    engine: Engine, match: Callable[[int, int, Form], Netlist], players: Fields, lengths: Indices, digits: int
+) -> Fields:
+    """The winner of each group; players lie group by group, groups have the given lengths, none of them 0.
+
+    The winner's place in its group has as many digits as given, the lowest first.
+    """
+    may, judged = players
+    place = judged[:0]
+    while lengths.max(initial=0) > 1:
+        starts = np.cumsum(lengths) - lengths
+        group = np.repeat(np.arange(len(lengths)), lengths)
+        seat = np.arange(len(group)) - starts[group]
+        upper = np.flatnonzero(seat % 2 == 1)
+        alone = np.flatnonzero((seat % 2 == 0) & (seat == lengths[group] - 1))
+        netlist = match(judged.width, place.width, engine.form)
+        inputs = [field.take(side) for side in (upper - 1, upper) for field in (may, judged, place)]
+        won = engine.run(netlist, *inputs)
+        free = [may.take(alone), judged.take(alone), longer(engine, place.take(alone), place.width + 1)]
+        order = np.argsort(np.concatenate([upper - 1, alone]))
+        may, judged, place = (Bits.join(pair).take(order) for pair in zip(won, free, strict=True))
+        lengths = (lengths + 1) // 2
+    return [may, judged, longer(engine, place, digits)]
+
+
+def longer(engine: Engine, number: Bits, width: int) -> Bits:
+    """A number with zeros as further digits."""
+    zeros = engine.constant(np.zeros((max(0, width - number.width), number.batch), dtype=np.uint8))
+    return stacked(number, zeros)
+
+
+def stacked(*parts: Bits) -> Bits:
+    """The bits of several numbers as one, the first one's lowest."""
+    return Bits(np.concatenate([part.data for part in parts]))
