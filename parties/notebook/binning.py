@@ -47,8 +47,8 @@ def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
             raise InputError("bins: give two bins or more, or edges by column, such as {'age': [40, 65]}")
         if shared:
             raise InputError(
-                """The edges that are given, by column. `InputError`: they do not rise, or a mere number is to be `shared`."""
-                "the same on both sides, such as {'age': equal_width(0, 100, 5)}"
+                "bins: a number of bins takes its range from one's own rows; with a schema or a peer give public "
+                "edges, the same on both sides, such as {'age': equal_width(0, 100, 5)}"
             )
         return {}
     found = {name: tuple(float(edge) for edge in edges) for name, edges in bins.items()}
