@@ -3,15 +3,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The demo needs the core alone; everything else the extras and the tools of development.
+CORE := $(VENV)/.installed-core
 STAMP := $(VENV)/.installed
 # As many workers as cores, four at most; a file's tests stay together, for they share their fixtures.
 PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis
+	bench-synthesis bench-sensitivity
 
-demo: $(STAMP)
+demo: $(CORE)
 	$(BIN)/smc demo
 
 test: lint
@@ -76,6 +78,10 @@ bench-blurring: $(STAMP)
 
 bench-clusters: $(STAMP)
 	$(BIN)/python -m benchmarks.clusters --out benchmarks/results
+
+bench-sensitivity: $(STAMP)
+	$(BIN)/python -m benchmarks.sensitivity --out benchmarks/results
+
 bench-synthesis: $(STAMP)
 	$(BIN)/python -m benchmarks.synthesis --out benchmarks/results $(if $(PEER),--peer)
 
@@ -83,7 +89,7 @@ proto: $(STAMP)
 	$(BIN)/python -m grpc_tools.protoc -I parties/link=proto --python_out=. --pyi_out=. parties/link/exchange.proto
 
 # A fresh Debian has python3 without the venv module; root can install it, others are told what to do.
-$(STAMP): pyproject.toml
+$(CORE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; say which: make PYTHON=python3.11"; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
@@ -92,9 +98,13 @@ $(STAMP): pyproject.toml
 		then apt-get -qq update && apt-get -qq install -y python3-venv; \
 		else echo "run first: sudo apt-get install python3-venv"; exit 2; fi; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(STAMP): $(CORE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	$(BIN)/python -m smc.kernels.warm
-	@touch $(STAMP)
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .bench build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

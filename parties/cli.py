@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
-from parties import signals
+from parties import extras, signals
 from parties.jobs import kinds
 from parties.text import did_you_mean, quoted
 from smc import __version__
@@ -59,6 +59,7 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
         "alone": ("parties.commands.regress_alone:alone", "Learn one from one's own rows, with noise."),
     },
     "release": {
+        "alone": ("parties.commands.release_alone:alone", "The median of one's own numbers, with noise; no peer."),
         "check": (
             "parties.commands.release_check:check_command",
             "Does every mechanism keep its promise? A black-box test.",
@@ -220,6 +221,8 @@ def run(arguments: list[str] | None = None) -> int:
         return _fail(f"the system refused: {error.strerror or error}{name}", 2)
     except Exception as error:
         _show_traceback()
+        if isinstance(error, ImportError) and (line := extras.remedy(error)) is not None:
+            return _fail(f"this {line}", 2)
         return _fail(f"internal error, please report it: {type(error).__name__}; {TRACEBACK_VARIABLE}=1 shows more", 1)
 
 

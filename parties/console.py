@@ -34,6 +34,7 @@ def __getattr__(name: str) -> Console:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+BAR = 24  # letters of a full bar
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
 
@@ -50,6 +51,14 @@ class StatusLine:
             from rich.text import Text
 
             self._status.update(Text.assemble(what, (f"  ({time.monotonic() - self._start:.0f} s)", "dim")))
+
+    def share(self, what: str, done: int, total: int) -> None:
+        """Show how much of a step is done, as a bar; without a terminal, a line when it begins."""
+        if self._status is not None:
+            filled = BAR * done // total
+            self.doing(f"{what}  {'━' * filled}{'─' * (BAR - filled)} {done}/{total}")
+        elif not done:
+            self.say(what)
 
     def say(self, what: str) -> None:
         """Write a line that stays."""

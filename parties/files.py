@@ -42,18 +42,18 @@ def ensure_private(path: Path) -> None:
         raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
 
 
-def decode(path: Path, data: bytes) -> str:
-    """The UTF-8 text of `data`, without a byte order mark. `InputError` names the first bad line."""
+def decode(path: Path, data: bytes, first: int = 1) -> str:
+    """The UTF-8 text of `data`, without a byte order mark. `InputError` names the first bad line; `first` is ours."""
     try:
         text = data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
+        line = error.object.count(b"\n", 0, error.start) + first
         raise InputError(
             f"{path}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x} at offset {error.start}); "
             "save the file as UTF-8"
         ) from None
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
+        line = text.count("\n", 0, text.index("\0")) + first
         raise InputError(f"{path}, line {line}: a NUL byte; this is not a text file")
     return text
 

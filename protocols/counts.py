@@ -56,7 +56,8 @@ class Rows(Counts, Protocol):
 class RowCounts:
     """Counts of rows in memory: category indices int[rows, attributes] and their classes int[rows].
 
-    `InputError` for shapes that do not fit, or for an index outside its domain.
+    `numbers` int[rows] says how often each row is there; without it, once. `InputError` for shapes that do not fit, or
+    for an index outside its domain.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class RowCounts:
         classes: int,
         rows: NDArray[np.integer],
         labels: NDArray[np.integer],
+        numbers: NDArray[np.integer] | None = None,
     ) -> None:
         if rows.shape != (len(labels), len(domains)):
             raise InputError(f"rows have shape {rows.shape}, expected ({len(labels)}, {len(domains)})")
@@ -75,25 +77,28 @@ class RowCounts:
         self._classes = classes
         self._rows = rows.astype(np.int64)
         self._labels = labels.astype(np.int64)
+        self._numbers = None if numbers is None else numbers.astype(np.int64)
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
         """See `Counts.level`."""
         nodes, count = self._open_node_of_rows(tree)
         inside = nodes >= 0
         nodes, labels = nodes[inside], self._labels[inside]
-        classes = _count((count, self._classes), nodes, labels)
+        numbers = None if self._numbers is None else self._numbers[inside]
+        classes = _count((count, self._classes), numbers, nodes, labels)
         if not attributes:
             return LevelCounts(classes, ())
         values = tuple(
-            _count((count, size, self._classes), nodes, self._rows[inside, attribute], labels)
+            _count((count, size, self._classes), numbers, nodes, self._rows[inside, attribute], labels)
             for attribute, size in enumerate(self._domains)
         )
         return LevelCounts(classes, values)
 
     def distinct(self) -> Indices:
         """See `Rows.distinct`."""
-        rows, numbers = np.unique(np.column_stack([self._rows, self._labels]), axis=0, return_counts=True)
-        return np.column_stack([rows, numbers])
+        rows = np.column_stack([self._rows, self._labels])
+        distinct, which = np.unique(rows, axis=0, return_inverse=True)
+        return np.column_stack([distinct, _count((len(distinct),), self._numbers, which.reshape(-1))])
 
     def _open_node_of_rows(self, tree: Tree) -> tuple[Indices, int]:
         """The number of each row's open node, -1 in a leaf; and how many open nodes there are."""
@@ -115,9 +120,10 @@ class RowCounts:
         return number[place], int(is_open.sum())
 
 
-def _count(shape: tuple[int, ...], *columns: Indices) -> Indices:
-    """How often each combination of indices occurs, int64[shape]."""
+def _count(shape: tuple[int, ...], numbers: Indices | None, *columns: Indices) -> Indices:
+    """How often each combination of indices occurs, int64[shape]; `numbers` says how often each line does."""
     cell: Indices = np.zeros(len(columns[0]), dtype=np.int64)
     for indices, size in zip(columns, shape, strict=True):
         cell = cell * size + indices
-    return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
+    found = np.bincount(cell, weights=numbers, minlength=int(np.prod(shape)))  # fractions are exact below 2^53
+    return found.astype(np.int64).reshape(shape)

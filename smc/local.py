@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from smc.channel import Channel, MemoryChannel, memory_pair
 from smc.errors import PeerLeftError
+from smc.kernels.warm import warm
 from smc.primitives.prg import Prg
 from smc.session import Session, derive
 
@@ -47,6 +48,7 @@ def run_local(
     it (tests only). `wrap` may put something around each party's channel: a recorder, a slow link, a fault. If a
     party fails its error is raised; when both fail, the one that is not a mere echo of the peer's hanging up.
     """
+    warm()  # before the clock of a time-out or a meter runs
     identifier = derive(seed, "session", size=32) if seed is not None else os.urandom(32)
     parties: list[_Party[Result]] = []
     for number, channel in enumerate(memory_pair(timeout)):

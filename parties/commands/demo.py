@@ -9,11 +9,15 @@ from pathlib import Path
 
 import click
 
-from parties import console, files, identity
+from parties import console, identity
 from parties.commands.kinds import options_of
 from parties.commands.options import FILE
+from parties.commands.outputs import Outputs
+from parties.jobs.id3 import Id3
 from parties.jobs.id3_settings import Id3Settings
+from parties.jobs.running import compile_kernels
 from parties.jobs.settings import ENGINE, parameters
+from parties.settings import merge
 from parties.tables import example
 from parties.temporary import HeldDirectory
 from parties.trees.text import to_text
@@ -33,13 +37,16 @@ def demo(svg: Path | None, **flags: str | None) -> None:
     Each clinic is a process of its own that reads its own seven rows; this command only starts them.
     """
     bundled = example.demo()
-    files.check_outputs({"--svg": svg}, [])
+    Outputs(Id3, {"svg": svg}).check([])
     with HeldDirectory("demo") as name:
         directory = Path(name)
         for clinic in ("clinic-a", "clinic-b"):
             made = identity.create(clinic, ["127.0.0.1"], directory)
             shown = identity.short_fingerprint(made.certificate)
             console.err.print(f"{clinic}: new key and certificate, fingerprint {shown}")
+        settings = merge(Id3Settings(), {name.removeprefix("own_"): value for name, value in flags.items()})
+        with console.progress("starting") as status:
+            compile_kernels({name: getattr(settings, name) for name in ENGINE}, True, status)
         job = ["--schema", str(bundled.schema)]
         for name, value in flags.items():
             job += [f"--{name.removeprefix('own_')}", value] if value is not None else []

@@ -12,6 +12,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE
+from parties.extras import require
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ class Outputs:
         return Outputs(kind, self.paths)
 
     def check(self, inputs: Iterable[Path | None]) -> None:
-        """`InputError` if a file cannot be written or is an input, before anything is done that takes long."""
+        """`InputError` if a file cannot be written, is an input, or needs what is not installed: before all else."""
+        for file in self.kind.files() if self.kind is not None else ():
+            if file.option is not None and self.paths.get(file.option) is not None:
+                require(f"--{file.option}", *file.needs)
         files.check_outputs({f"--{name}": path for name, path in self.paths.items()}, inputs)
 
     def write(self, document: dict[str, Any], report: Mapping[str, Any]) -> None:

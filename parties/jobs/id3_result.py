@@ -68,8 +68,8 @@ def picture(document: Document) -> str:
 
 FILES = (
     File("tree.txt", "text/plain", text),
-    File("tree.dot", "text/vnd.graphviz", dot, "dot"),
-    File("tree.svg", "image/svg+xml", picture, "svg"),
+    File("tree.dot", "text/vnd.graphviz", dot, "dot", ("graphviz",)),
+    File("tree.svg", "image/svg+xml", picture, "svg", ("igraph", "matplotlib")),
 )
 
 

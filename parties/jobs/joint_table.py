@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parties.canonical import job_digest
+from parties.extras import install_line, installed
 from parties.jobs import analyst
 from parties.jobs.joint_table_layout import NAME, Layout, Numbers
 from parties.jobs.joint_table_result import noisy_cells, sealed_head, text
@@ -169,9 +169,9 @@ class JointTable(BySchema):
 
     def lacking(self) -> str:
         """What party 0 lacks to find the cells to hide, a sentence; nothing if it has it."""
-        if find_spec("scipy") is not None:
+        if installed("scipy"):
             return ""
-        return "party 0 finds the cells to hide, which takes a solver: pip install 'smc[tables]'"
+        return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
 
     def misfit(self, means: Means) -> str | None:
         """See `Kind.misfit`."""

@@ -50,12 +50,16 @@ Told = Callable[[Step], object]
 
 @dataclass(frozen=True)
 class File:
-    """A form of the result: a file to download and, with `option`, the setting that says where a command writes it."""
+    """A form of the result: a file to download and, with `option`, the setting that says where a command writes it.
+
+    `needs` names packages that the core does not bring, by `parties.extras`.
+    """
 
     name: str
     media_type: str
     content: Callable[[Document], str]
     option: str | None = None
+    needs: tuple[str, ...] = ()
 
 
 class Extra(Settings):

@@ -39,6 +39,10 @@ BUILT_IN = {  # where each is, and its line in the list of commands
     "release-mean": ("parties.jobs.release.mean:Mean", "What is the mean of a column's numbers, with noise?"),
     "release-median": ("parties.jobs.release.median:Median", "What is the median of a column's numbers, with noise?"),
     "release-top": ("parties.jobs.release.top:Top", "Which values of a column are the most frequent, with noise?"),
+    "release-triangles": (
+        "parties.jobs.release.triangles:Triangles",
+        "How many triangles does the graph of both parties' edges have, with noise?",
+    ),
     "release-naive-bayes": (
         "parties.jobs.release.naive_bayes:NaiveBayes",
         "Learn a naive Bayes classifier, with noise.",

@@ -76,6 +76,7 @@ class Connection:
             on_listening=lambda address: status.say(f"listening on {address}"),
             meanwhile=lambda: importlib.import_module("smc.engines"),
         )
+        compile_kernels(specification, integers, status)
         status.doing(f"waiting for the peer with certificate {short_fingerprint(self._peer)}")
         with open_link(options, specification) as link:
             from smc.engines import engine_of
@@ -90,6 +91,19 @@ class Connection:
             result = program(engine_of(session, profile))
             report = {"profile": str(profile), **session.meter.report()}
         return result, report
+
+
+def compile_kernels(specification: Mapping[str, Any], integers: bool, status: StatusLine) -> None:
+    """Compile what a run of this specification may call, if it never was on this machine: no peer shall wait for it."""
+    from parties.jobs import profiles
+    from smc.kernels.warm import NOTICE, warm
+
+    named = profiles.named(specification)
+    possible = [named] if named is not None else profiles.contenders(integers)
+    warm(
+        [module for profile in possible for module in profile.kernels],
+        lambda done, total: status.share(NOTICE, done, total),
+    )
 
 
 def profile_for(

@@ -213,7 +213,8 @@ class Node:
             self._file.policy, {name: offer.schema.attributes for name, offer in self._offers.tables.items()}
         ):
             self._events.log("policy", remark=remark)
-        warm()  # or the first job would wait for the compiler
+        # Or the first job would wait for the compiler.
+        warm(told=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         for name, offer in self._offers.tables.items():
             columns = list(offer.schema.attributes)
             try:

@@ -11,14 +11,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-
-from parties.extras import install_line
-
-try:
-    from sklearn.base import BaseEstimator, TransformerMixin
-    from sklearn.utils.validation import check_is_fitted
-except ImportError:
-    raise ImportError(f"parties.notebook needs scikit-learn: {install_line('notebook')}") from None
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from parties.publish.anonymising import Outcome, anonymised
 from parties.publish.cells import Cells, reduced

@@ -10,16 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from parties.extras import install_line
-
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils import check_random_state
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError:
-    raise ImportError(f"parties.notebook needs scikit-learn: {install_line('notebook')}") from None
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from parties.blurring.domain import Domain
 from parties.blurring.noise import Floats

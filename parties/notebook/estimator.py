@@ -16,16 +16,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-
-from parties.extras import install_line
-
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils import Tags, estimator_html_repr
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
-except ImportError:
-    raise ImportError(f"parties.notebook needs scikit-learn: {install_line('notebook')}") from None
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, estimator_html_repr
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from parties.jobs.id3 import Id3
 from parties.jobs.id3_settings import Id3Settings

@@ -13,11 +13,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import pyarrow as pa
-
-try:
-    from sklearn.base import BaseEstimator, TransformerMixin
-except ImportError:
-    raise ImportError("parties.notebook needs scikit-learn: pip install 'smc[notebook]'") from None
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from parties.publish import pseudonyms
 from parties.publish.ciphers import Mode

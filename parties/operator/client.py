@@ -16,9 +16,9 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from urllib.parse import urlencode
 
-import httpx
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from parties import files
@@ -36,6 +36,9 @@ from parties.operator.interface import (
 from parties.party_file import state_directory
 from parties.text import printable, quoted
 from smc.errors import InputError, LinkError
+
+if TYPE_CHECKING:
+    import httpx
 
 TIMEOUT_SECONDS = 60.0  # a job is counted through before it is proposed, and that takes its time
 POLL_SECONDS = 0.5
@@ -72,6 +75,8 @@ class NodeClient:
         self._timeout = timeout
         self._start = start
         # Nothing between the two processes: no proxy, and no certificates, which take long to load.
+        import httpx  # of the extra [node]: where it is used
+
         self._http = httpx.Client(
             timeout=timeout, trust_env=False, verify=False, limits=httpx.Limits(max_keepalive_connections=0)
         )
@@ -90,7 +95,7 @@ class NodeClient:
         asked: dict[str, int | str | list[str]] = {"last": last, "state": list(states)}
         if before is not None:
             asked["before"] = before
-        return self._ask(list[JobView], "GET", f"jobs?{httpx.QueryParams(asked)}")
+        return self._ask(list[JobView], "GET", f"jobs?{urlencode(asked, doseq=True)}")
 
     def job(self, identifier: str) -> JobView:
         """One job, by any unambiguous beginning of its identifier of at least four digits."""
@@ -167,6 +172,8 @@ class NodeClient:
 
     def _ask(self, kind: type[Kind], method: str, path: str, content: dict[str, Any] | None = None) -> Kind:
         """One request, its answer checked."""
+        import httpx
+
         access = self._read_access()
         node = f"the node at {access.url}"
         body = None if content is None else json.dumps(content, default=str)  # dates, which TOML has, as text

@@ -63,7 +63,7 @@ def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 
     `cost` float[cells] is what it costs to hide each; for so many seconds the best set is looked for. Without, the same
     cells are found each time.
     """
-    with needing("tables", "hiding cells"):
+    with needing("hiding cells"):
         import scipy.optimize  # noqa: F401 (says in one line that it is missing)
     shape, hidden = hidden.shape, hidden.ravel()
     balance = _balance(shape)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parties.publish.cells import Counts
-from parties.publish.reading import in_order, texts
-from parties.sources.opened import Rows
 from parties.text import quoted
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.sources.opened import Rows
 
 TOTAL = "Total"
 MOST_CELLS = 2_500  # a minute of linear programmes
@@ -60,6 +62,8 @@ def tabulate(rows: Rows, by: str, across: str | None, summed: str | None = None,
 
     `InputError` if there are no rows, a name is not a column, a value is not a number, or the table is too large.
     """
+    from parties.publish.reading import in_order, texts  # needs an engine; joint tables do without
+
     names = [by] + ([across] if across is not None else [])
     if len(set(names)) < len(names) or summed in names:
         raise InputError("a column can be used once: by, across, or summed")

@@ -3,8 +3,9 @@
 settings    `[tables.NAME]` of party.toml
 mapping     settings checked against the schema: rules
 expressions rules as SQL; `levels`: a level of a tree as SQL
-engines     who answers: DuckDB, PostgreSQL, Spark
-source      the counts: `Source`
+databases   who answers: DuckDB, PostgreSQL, Spark
+source      the counts: `Source`; queried: from an engine; plain: from a CSV file where there is no DuckDB
+formats     what lies at a path
 opening     `open_table`, `open_rows`, `from_frame`; local (with delimited), postgres, spark, frames: what they open
 """
 

@@ -1,4 +1,4 @@
-"""CSV files as `parties.tables.delimited` means them, but read by DuckDB: every cell is text, as it is spelled.
+"""CSV files as `parties.tables.delimited` means them, but read by DuckDB or `plain`: all cells are text as spelled.
 
 The one difference: a line of nothing but space, in a file of several columns, is an error here.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def read_csv(backend: Any, path: Path) -> ir.Table:
     """The file as a table of text; columns without a name are dropped. `InputError` if the header is no good."""
-    names, records = _header(path)
+    names, records = read_header(path)
     table = backend.read_csv(
         glob.escape(str(path)),
         columns={f"c{i}": "VARCHAR" for i in range(len(names))},
@@ -36,7 +36,7 @@ def read_csv(backend: Any, path: Path) -> ir.Table:
     return table.select(**{name: table[f"c{i}"] for i, name in enumerate(names) if name})
 
 
-def _header(path: Path) -> tuple[list[str], int]:
+def read_header(path: Path) -> tuple[list[str], int]:
     """The names of the columns, and the number of records, blank ones too, up to and with the header."""
     records = 0
     try:

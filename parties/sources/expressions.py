@@ -14,12 +14,10 @@ from typing import Any
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
-from parties.sources.mapping import ColumnRule
-from parties.text import did_you_mean, listed, quoted
+from parties.sources.mapping import NUMBER, ColumnRule
 from smc.errors import InputError
 
 SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())  # all that `str.strip` drops
-NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"
 _EXACT = 2**53  # whole floating-point numbers below are known to the last digit
 
 
@@ -126,13 +124,7 @@ class Cell:
 
     def complaint(self, text: str | None) -> str:
         """What is wrong with a value that has no index, given as text."""
-        rule = self._rule
-        if text is None or text in ("", "?") or (self._type.is_floating() and text.casefold() == "nan"):
-            return "no value, and the schema does not list '?' (missing) for this attribute"
-        if rule.edges is not None:
-            return f"{quoted(text)} is not a number"
-        hint = did_you_mean(text, rule.texts)
-        return f"{quoted(text)} is not in the schema{hint}; allowed: {listed(rule.texts)}"
+        return self._rule.complaint(None if self._type.is_floating() and text and text.casefold() == "nan" else text)
 
 
 def _choose(value: exp.Expr, indices: Mapping[Any, int]) -> exp.Case:

@@ -10,14 +10,16 @@ import ibis.expr.types as ir
 
 from parties.sources.databases import Database, DuckDb, Postgres, Scratch, Spark, one_line
 from parties.sources.mapping import ColumnRule
-from parties.sources.source import Source
+from parties.sources.queried import QueriedSource
 from smc.errors import InputError
 
 FRAME = "the frame"
 DATABASES: dict[str, type[Database]] = {"duckdb": DuckDb, "postgres": Postgres, "pyspark": Spark}
 
 
-def open_frame(frame: Any, rules: Sequence[ColumnRule], max_rows: int, memory: str, threads: int | None) -> Source:
+def open_frame(
+    frame: Any, rules: Sequence[ColumnRule], max_rows: int, memory: str, threads: int | None
+) -> QueriedSource:
     """The source for an object, see `opening.from_frame`. `InputError` if it is no table."""
     if isinstance(frame, ir.Table):
         table, engine = frame, _own_engine(frame)
@@ -28,7 +30,7 @@ def open_frame(frame: Any, rules: Sequence[ColumnRule], max_rows: int, memory: s
             raise InputError(f"{FRAME}: cannot be read as a table: {one_line(error)}") from None
         engine = Scratch(FRAME, memory, threads)
     try:
-        source = Source(engine, engine.backend.compiler.to_sqlglot(table), table.schema(), rules, max_rows)
+        source = QueriedSource(engine, engine.backend.compiler.to_sqlglot(table), table.schema(), rules, max_rows)
         with engine.reporting():
             engine.backend.to_pyarrow(table.limit(0))  # the engine gets to know the frames that the table refers to
         return source

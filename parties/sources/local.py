@@ -1,6 +1,6 @@
 """Files of this machine, read by a DuckDB of our own: CSV, Parquet (a file, a folder, a pattern), DuckDB databases.
 
-A file is recognised by how it begins, not by its name. A folder stands for all Parquet files below it, but for those
+A folder stands for all Parquet files below it, but for those
 that a running job has not finished (names that begin with `_` or `.`); folders named `key=value` are columns.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from parties.sources.databases import Scratch
 from parties.sources.delimited import read_csv
+from parties.sources.formats import format_of
 from parties.sources.named import find_table
 from parties.sources.opened import Rows
 from parties.sources.settings import PlaceSettings
@@ -43,31 +44,19 @@ def open_files(settings: PlaceSettings) -> Rows:
 
 def _reader(path: Path, table: str | None) -> Reader:
     """How to read what lies at a path."""
-    if not path.exists() and glob.has_magic(str(path)):
-        found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
-        return lambda engine: _parquet(engine, path, found)
-    if path.is_dir():
-        found = [file for file in sorted(path.rglob("*.parquet")) if _is_finished(file.relative_to(path))]
-        return lambda engine: _parquet(engine, path, found)
-    start = _beginning(path)
-    if start[8:] == b"DUCK":
-        return lambda engine: _database(engine, path, table)
-    if table is not None:
-        raise InputError(f"{path}: `table` names a table of a database, and this file is none")
-    if start.startswith(b"PAR1"):
-        return lambda engine: _parquet(engine, path, [path])
-    return lambda engine: read_csv(engine.backend, path)
-
-
-def _beginning(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(12)
-    except FileNotFoundError:
-        reason = "there is no such file"
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-    raise InputError(f"cannot read {path}: {reason}")
+    match format_of(path, table):
+        case "pattern":
+            found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+            return lambda engine: _parquet(engine, path, found)
+        case "folder":
+            found = [file for file in sorted(path.rglob("*.parquet")) if _is_finished(file.relative_to(path))]
+            return lambda engine: _parquet(engine, path, found)
+        case "duckdb":
+            return lambda engine: _database(engine, path, table)
+        case "parquet":
+            return lambda engine: _parquet(engine, path, [path])
+        case "csv":
+            return lambda engine: read_csv(engine.backend, path)
 
 
 def _is_finished(file: Path) -> bool:

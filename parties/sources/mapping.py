@@ -11,6 +11,8 @@ from parties.tables.schema import Schema
 from parties.text import did_you_mean, instead, listed, quoted
 from smc.errors import InputError
 
+NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"  # text that is one
+
 
 @dataclass(frozen=True)
 class ColumnRule:
@@ -28,6 +30,15 @@ class ColumnRule:
     edges: tuple[float, ...] | None
     ranges: tuple[int, ...]
     missing: int | None
+
+    def complaint(self, text: str | None) -> str:
+        """What is wrong with a value that has no index, given as text; None for no value."""
+        if text is None or text in ("", MISSING):
+            return "no value, and the schema does not list '?' (missing) for this attribute"
+        if self.edges is not None:
+            return f"{quoted(text)} is not a number"
+        hint = did_you_mean(text, self.texts)
+        return f"{quoted(text)} is not in the schema{hint}; allowed: {listed(self.texts)}"
 
 
 def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence[str]) -> list[ColumnRule]:

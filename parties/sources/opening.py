@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parties.extras import installed
+from parties.sources.formats import format_of
 from parties.sources.mapping import rules
 from parties.sources.settings import ColumnSettings, PlaceSettings, TableSettings
 from parties.tables.schema import Schema
@@ -24,14 +27,25 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
     Values are not looked at: see `Source.check`.
     """
     wanted = rules(settings.columns, schema, _chosen(schema, target, columns))
+    if counted_here(settings):
+        from parties.sources.plain import PlainSource
+
+        return PlainSource(settings, wanted, settings.max_rows)
     rows = open_rows(settings)
-    from parties.sources.source import Source
+    from parties.sources.queried import QueriedSource
 
     try:
-        return Source(rows.engine, rows.query, rows.types, wanted, settings.max_rows)
+        return QueriedSource(rows.engine, rows.query, rows.types, wanted, settings.max_rows)
     except BaseException:
         rows.engine.close()
         raise
+
+
+def counted_here(settings: PlaceSettings) -> bool:
+    """Whether a table is counted without an engine: a CSV file where DuckDB is not installed."""
+    if "://" in settings.source or installed("ibis", "duckdb"):
+        return False
+    return format_of(Path(settings.source), settings.table) == "csv"
 
 
 def open_rows(settings: PlaceSettings) -> Rows:

@@ -19,7 +19,7 @@ CONNECT_SECONDS = 10
 
 def open_database(settings: PlaceSettings) -> Rows:
     """The rows of a table at a PostgreSQL URL, see `opening.open_rows`."""
-    with needing("postgres", settings.label):
+    with needing(settings.label, "postgres"):
         import ibis
         import psycopg
         from psycopg.conninfo import conninfo_to_dict

@@ -1,105 +1,51 @@
-"""A source of counts: a mapped table in some engine, counted level by level, one query each."""
+"""A source of counts: a party's rows where they live, mapped to the public schema."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 
-import ibis.expr.datatypes as dt
-import numpy as np
-import sqlglot.expressions as exp
-
-from parties.sources.databases import Database
-from parties.sources.expressions import Cell
-from parties.sources.levels import Plan
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import UnfitError
-from parties.text import instead, listed, quoted
+from parties.text import instead, quoted
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
 from smc.errors import InputError
 
 
-class Source:
-    """Counts of a party's rows where they live; implements `protocols.counts.Rows`.
+class Source(ABC):
+    """Counts of a party's rows; implements `protocols.counts.Rows`. It belongs to one thread at a time.
 
-    Nothing is written to the party's database. A source belongs to one thread at a time. Files and Spark tables are
-    read once, by the first question; PostgreSQL counts the rows that it has when it is asked.
+    `queried` asks an engine, `plain` reads a CSV file itself; both give the same counts and say the same of what does
+    not fit.
     """
 
-    def __init__(
-        self,
-        engine: Database,
-        table: exp.Query,
-        types: Mapping[str, dt.DataType],
-        rules: Sequence[ColumnRule],
-        max_rows: int,
-    ) -> None:
-        """`table` has columns of the given types; the last of the rules is the target's.
-
-        `InputError` if a column is not there, or of a type that holds no categories.
-        """
-        self._engine = engine
+    def __init__(self, place: str, rules: Sequence[ColumnRule], max_rows: int) -> None:
+        """`place` is for messages; the last of the rules is the target's."""
+        self._place = place
         self._rules = rules
         self._max_rows = max_rows
         self._domains = [len(rule.categories) for rule in rules[:-1]]
         self._classes = len(rules[-1].categories)
-        self._table = table
-        self._cells = [self._cell(rule, types) for rule in rules]
-        self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
-        self._kept: exp.Select | None = None
-        self._checked = False
 
+    @abstractmethod
     def check(self) -> int:
         """The number of rows. `InputError` if there are more than agreed, or if a value is not in the schema.
 
         The message names the column and a value: it is for this party's operator only.
         """
-        rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
-        known = [exp.Count(this=exp.column(name)) for name in self._names]
-        query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
-        total, lines, *with_index = self._engine.counts(query)[0]
-        if total > self._max_rows:
-            place = self._engine.place
-            more = f"more than {self._max_rows}, the agreed bound (max_rows)"
-            raise UnfitError(f"{place}: {total} rows, {more}", kept=f"{place}: the rows are {more}")
-        for rule, cell, count in zip(self._rules, self._cells, with_index, strict=True):
-            if count < lines:
-                where, text = self._where(rule), self._first_unknown(cell)
-                kind = (
-                    "no value, and the schema has no category for that" if text is None else "a value not in the schema"
-                )
-                raise UnfitError(f"{where}: {cell.complaint(text)}", kept=f"{where}: {kind}")
-        self._checked = True
-        return int(total)
 
+    @abstractmethod
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """See `Counts.level`. One query; the first call checks the table before, see `check`."""
-        if not self._checked:
-            self.check()
-        plan = Plan.of(tree)
-        domains = self._domains if attributes else []
-        left = plan.left(len(domains))
-        answer: Indices = np.zeros((0, 5), dtype=np.int64)
-        if plan.asked:
-            answer = self._engine.counts(plan.query(self._rows(), left))
-        if (answer < 0).any():
-            self.check()  # says which value it is
-            raise InputError(f"{self._engine.place}: the rows changed while they were counted")
-        return plan.counts(answer, domains, self._classes, left)
+        """See `Counts.level`. The first call checks the table before, see `check`."""
 
+    @abstractmethod
     def distinct(self) -> Indices:
         """See `protocols.counts.Rows.distinct`."""
-        if not self._checked:
-            self.check()
-        columns = [exp.column(name) for name in (*self._names, "n")]
-        found = self._engine.counts(exp.Select().select(*columns).from_(self._rows().subquery("t")))
-        if (found < 0).any():
-            raise InputError(f"{self._engine.place}: the rows changed while they were read")
-        return found
 
     def fingerprint(self, key: bytes) -> bytes:
         """HMAC-SHA256 of the schema and of the counts at the root: by every attribute and class.
@@ -114,9 +60,9 @@ class Source:
             state.update(len(part).to_bytes(8, "little") + part)
         return state.digest()
 
+    @abstractmethod
     def close(self) -> None:
-        """Give back the connection and temporary files. A shared Spark session stays."""
-        self._engine.close()
+        """Give back what it holds."""
 
     def __enter__(self) -> Source:
         return self
@@ -126,39 +72,23 @@ class Source:
     ) -> None:
         self.close()
 
-    def _rows(self) -> exp.Select:
-        """The query for the distinct rows as indices, see `levels`; NULL stands for a value that the schema lacks.
+    def _check_rows(self, total: int) -> None:
+        if total > self._max_rows:
+            more = f"more than {self._max_rows}, the agreed bound (max_rows)"
+            raise UnfitError(f"{self._place}: {total} rows, {more}", kept=f"{self._place}: the rows are {more}")
 
-        Equal rows are counted first: what follows, here and in the engine, is work on distinct rows only.
-        """
-        if self._kept is None:
-            sizes = [*self._domains, self._classes]
-            indices = [
-                exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT").as_(name)
-                for cell, name, size in zip(self._cells, self._names, sizes, strict=True)
-            ]
-            rows = exp.Select().select(*indices).from_(self._table.subquery("t"))
-            columns = [exp.column(name) for name in self._names]
-            grouped = exp.Select().select(*columns, exp.Count(this=exp.Star()).as_("n")).from_(rows.subquery("rows"))
-            self._kept = self._engine.keep(grouped.group_by(*columns))
-        return self._kept
+    def _unfit(self, rule: ColumnRule, text: str | None, complaint: str) -> UnfitError:
+        """That a text of the rule's column, None for no value, is not in the schema."""
+        where = self._where(rule)
+        kind = "no value, and the schema has no category for that" if text is None else "a value not in the schema"
+        return UnfitError(f"{where}: {complaint}", kept=f"{where}: {kind}")
 
-    def _first_unknown(self, cell: Cell) -> str | None:
-        """The first text, in the order of the engine, that has no index; None for no value."""
-        query = exp.Select().select(exp.Min(this=cell.text)).from_(self._table.subquery("t"))
-        return self._engine.text(query.where(cell.index.is_(exp.Null())))
-
-    def _cell(self, rule: ColumnRule, types: Mapping[str, dt.DataType]) -> Cell:
-        if rule.column not in types:
-            there = instead(rule.column, types)
-            raise InputError(f"{self._where(rule)}: there is no such column{there}")
-        if not self._engine.cased and (twins := [n for n in types if n.lower() == rule.column.lower()])[1:]:
-            raise InputError(f"{self._where(rule)}: rename {listed(twins)}: they differ only in case")
-        try:
-            return Cell(rule, types[rule.column], self._engine.lists)
-        except InputError as error:
-            raise InputError(f"{self._where(rule)}: {error}") from None
+    def _require(self, rule: ColumnRule, names: Iterable[str]) -> None:
+        """`InputError` unless the rule's column is one of these."""
+        known = list(names)
+        if rule.column not in known:
+            raise InputError(f"{self._where(rule)}: there is no such column{instead(rule.column, known)}")
 
     def _where(self, rule: ColumnRule) -> str:
         attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"
-        return f"{self._engine.place}, column {quoted(rule.column)}{attribute}"
+        return f"{self._place}, column {quoted(rule.column)}{attribute}"

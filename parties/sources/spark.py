@@ -39,7 +39,7 @@ _starting = threading.Lock()
 
 def open_session(settings: PlaceSettings) -> Rows:
     """The rows of a table at a Spark URL, see `opening.open_rows`."""
-    with needing("spark", settings.label):
+    with needing(settings.label, "spark"):
         import ibis
         import sqlglot.expressions as exp
         from ibis.common.exceptions import TableNotFound

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parties.extras import install_line
+from parties.extras import needing
 from parties.trees.compiled import Compiled, compiled
-from smc.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +24,8 @@ Search = tuple[int, int, int]  # a node of the tree, and the least and the great
 
 def to_onnx(tree: Node, attributes: Sequence[str], about: dict[str, str]) -> ModelProto:
     """The model of a tree over these columns; `about` goes into its metadata."""
-    try:
+    with needing("ONNX"):
         from onnx import TensorProto, checker, helper
-    except ImportError:
-        raise InputError(f"ONNX needs the onnx library: {install_line('notebook')}") from None
 
     arrays = compiled(tree)
     nodes, constants = [], []

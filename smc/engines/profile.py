@@ -47,6 +47,15 @@ class Profile:
         return self.recipe.integers == "additive shares"
 
     @property
+    def kernels(self) -> tuple[str, ...]:
+        """The modules of `smc.kernels` that a run may call."""
+        if self.recipe.circuits == "clear":
+            return ()
+        scheme = "halfgates" if self.garbling == "half" else "threehalves"
+        gates = scheme if self.garbles else "gmw"
+        return ("labels", gates, "ot", *(["lpn"] if self.ot == "ferret" else []))
+
+    @property
     def prices(self) -> Prices:
         """What operations on integers cost, for the choice of public parameters."""
         return self.recipe.prices

@@ -8,20 +8,25 @@ numba, which would double its start-up time. Kernels run without the interpreter
 The file's name is a digest of the kernels' sources, of llvmlite's version (each line of numba has its own) and of the
 processor, so a change of any of them compiles anew; it begins with the SHA-256 of the code, so damage does too. Whoever
 can write such a file can run code as this user: a file or folder that is not this user's, that others may write, or
-that is a symbolic link, is never read and never written.
+that is a symbolic link, is never read and never written. Where neither the package's folder nor the user's cache can
+be written, the file goes to a folder of this user's below the system's temporary directory. One process compiles at a
+time: the others wait for a lock on that folder, and find what it has made.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import hashlib
 import os
 import stat
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +39,8 @@ import numpy as np
 PACKAGE = __name__.rpartition(".")[0]
 SHARED_SOURCES = ("aes", "block", "hash_keys", "limits", "native")  # what every module of kernels is made with
 DIGEST_BYTES = 32
+LOCK_SECONDS = 600.0  # for another process that compiles; after that this one does without the lock
+LOCK_POLL_SECONDS = 0.1
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
 SCALARS = {"i64": np.int64, "u64": np.uint64}
 ITEMS = {"u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
@@ -140,27 +147,71 @@ def _target_machine() -> llvm.TargetMachine:
 
 def _machine_code(module: str) -> bytes:
     """The object code of a module: from the cache, or compiled and kept there if some directory can be written."""
-    name = f"{module}-{_fingerprint(module)}.o"
+    if (code := _stored(module, on_refusal)) is not None:
+        return code
+    with _compiling():
+        if (code := _stored(module, _silent)) is not None:  # another process has compiled it
+            return code
+        on_compile(module)
+        code = _compile(module)
+        for directory in _cache_directories():
+            try:
+                _write(directory, _file(module), hashlib.sha256(code).digest() + code)
+                break
+            except (OSError, _UnsafeError):
+                continue
+        return code
+
+
+def is_compiled(module: str) -> bool:
+    """Whether the code of a module is there: loaded, or in the cache."""
+    return module in _libraries or _stored(module, _silent) is not None
+
+
+def _file(module: str) -> str:
+    return f"{module}-{_fingerprint(module)}.o"
+
+
+def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
+    """The object code of a module from the cache, None if it is not there; `refused` is told what is not read."""
+    name = _file(module)
     for directory in _cache_directories():
         try:
             stored = _read(directory, name)
         except _UnsafeError as unsafe:
-            on_refusal(f"{unsafe}: the compiled kernels in {directory} are not used")
+            refused(f"{unsafe}: the compiled kernels in {directory} are not used")
             continue
         except OSError:
             continue
         digest, code = stored[:DIGEST_BYTES], stored[DIGEST_BYTES:]
         if hashlib.sha256(code).digest() == digest:
             return code
-    on_compile(module)
-    code = _compile(module)
-    for directory in _cache_directories():
-        try:
-            _write(directory, name, hashlib.sha256(code).digest() + code)
+    return None
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """The lock of the first cache directory that may be written. Without any, each process compiles for itself."""
+    with ExitStack() as held:
+        for directory in _cache_directories():
+            try:
+                folder = _open_folder(directory)
+            except (OSError, _UnsafeError):
+                continue
+            held.callback(os.close, folder)  # and the lock is given back
+            _lock_folder(folder)
             break
-        except (OSError, _UnsafeError):
-            continue
-    return code
+        yield
+
+
+def _lock_folder(folder: int) -> None:
+    """Take the lock, or go on without it when the deadline is over: then something is wrong with the other process."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    while time.monotonic() < deadline:
+        with suppress(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(LOCK_POLL_SECONDS)
 
 
 def _fingerprint(module: str) -> str:
@@ -180,10 +231,10 @@ def _fingerprint(module: str) -> str:
 def _cache_directories() -> Iterator[Path]:
     yield Path(__file__).parent / "__pycache__"
     home = os.environ.get("XDG_CACHE_HOME")
-    try:
+    with suppress(RuntimeError):  # a user without a home directory
         yield (Path(home) if home else Path.home() / ".cache") / "smc"
-    except RuntimeError:  # a user without a home directory
-        return
+    # For services without a home that they may write; that it is this user's alone is checked as everywhere.
+    yield Path(tempfile.gettempdir()) / f"smc-kernels-{os.geteuid()}"
 
 
 class _UnsafeError(Exception):
@@ -222,14 +273,21 @@ def _read(directory: Path, name: str) -> bytes:
         os.close(folder)
 
 
-def _write(directory: Path, name: str, data: bytes) -> None:
-    """Write a file whole or not at all."""
+def _open_folder(directory: Path) -> int:
+    """A folder to write in, made if it is not there; `_UnsafeError` if others may write there."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _check(folder, directory)
-    finally:
+    except BaseException:
         os.close(folder)
+        raise
+    return folder
+
+
+def _write(directory: Path, name: str, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    os.close(_open_folder(directory))
     handle, temporary = tempfile.mkstemp(dir=directory, prefix=f".{name}-")
     try:
         with os.fdopen(handle, "wb") as file:

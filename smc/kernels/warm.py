@@ -1,15 +1,47 @@
-"""Compile all kernels ahead of the first protocol run: python -m smc.kernels.warm."""
+"""Compile all kernels ahead of the first protocol run: python -m smc.kernels.warm.
+
+It takes some ten seconds, once on a machine, and belongs before a link is opened: no peer shall wait for it, and no
+meter count it.
+"""
 
 from __future__ import annotations
 
-from smc.kernels.native import Kernel, prepare
+import sys
+from collections.abc import Callable, Iterable
+
+from smc.kernels.native import Kernel, is_compiled, prepare
+
+NOTICE = "compiling the inner loops for this processor, once; this takes some ten seconds"
+
+_seen: set[str] = set()  # what is there need not be looked for again
+
+Told = Callable[[int, int], None]  # how many modules of kernels are compiled, and how many have to be
 
 
-def warm() -> None:
-    """Load every module of kernels, which compiles those that no file is there for."""
-    for module in Kernel.registry:
+def on_standard_error(done: int, total: int) -> None:
+    """A line when it begins."""
+    del total
+    if not done and sys.stderr is not None:
+        print(f"smc: {NOTICE}", file=sys.stderr, flush=True)
+
+
+def warm(modules: Iterable[str] | None = None, told: Told = on_standard_error) -> None:
+    """Compile the kernels of these modules (None: of all) that no file is there for.
+
+    `told` is called only if there are some, before and after each. Those that are there are loaded by their first call,
+    which takes milliseconds.
+    """
+    wanted = Kernel.registry if modules is None else modules
+    absent = [module for module in dict.fromkeys(wanted) if module not in _seen and not is_compiled(module)]
+    for done, module in enumerate(absent):
+        told(done, len(absent))
         prepare(module)
+    _seen.update(wanted)
+    if absent:
+        told(len(absent), len(absent))
 
 
 if __name__ == "__main__":
+    import smc.kernels  # noqa: F401 (lists the kernels)
+
     warm()

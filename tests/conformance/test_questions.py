@@ -48,6 +48,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "release-top": {"of": "age", "first": 2},
     "cluster": {"columns": ["visits"], "bounds": ["0:2.5"], "k": 2, "method": "in-process"},
     "release-marginals": {"sets": "age; age,outcome", "delta": 1e-9},
+    "release-triangles": {"columns": ["age", "outcome"], "delta": 1e-9},
     "release-naive-bayes": {"columns": ["age"], "delta": 1e-9},
 }
 
@@ -82,6 +83,9 @@ def near(name: str, document: dict[str, Any]) -> None:
         assert [one["columns"] for one in document["marginals"]] == [["age"], ["age", "outcome"]]
         flat = [count for one in document["marginals"] for count in np.array(one["counts"]).reshape(-1).tolist()]
         assert flat == pytest.approx([600, 0, 1200, 600, 0, 0, 0, 0, 1200], abs=MISSED)
+    elif name == "release-triangles":  # an edge from young to good, one from old to bad
+        assert values(found) == [0]
+        assert (document["vertices"], document["sensitivity"]) == (5, 3)
     else:
         assert document["columns"]["age"]["old"] == pytest.approx([0, 1200], abs=4 * MISSED)
 

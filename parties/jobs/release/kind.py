@@ -274,7 +274,7 @@ class Release(BySchema):
             return super().files()
         return (
             *super().files(),
-            File(f"{cls.noun}.svg", "image/svg+xml", lambda found: cls.picture(found) or "", "svg"),
+            File(f"{cls.noun}.svg", "image/svg+xml", lambda found: cls.picture(found) or "", "svg", ("matplotlib",)),
         )
 
 

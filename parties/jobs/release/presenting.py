@@ -62,7 +62,7 @@ def _answers(document: Document) -> list[str]:
     places = [list(map(shown, by))] if by else [["of"]]
     places += [list(map(shown, one["cell"].values())) if by else [label(one)] for one in numbers]
     what = shown(document["of"]) if "of" in document else "rows"
-    title = {"mean": f"mean {what}", "median": f"median {what}", "sum": f"sum of {what}"}.get(
+    title = {"mean": f"mean {what}", "median": f"median {what}", "sum": f"sum of {what}", "triangles": "triangles"}.get(
         document["question"], what
     )
     found = [[title], *([_value(one)] for one in numbers)]

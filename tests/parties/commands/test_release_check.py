@@ -53,6 +53,15 @@ def test_a_broken_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "kept" in top
 
 
+def test_noise_of_the_local_sensitivity_is_found_out() -> None:
+    result = run("smooth", "fixed-local", "local", "--samples", "200000")
+    assert result.return_value == 1
+    smooth, fixed, local = result.output.splitlines()[1:4]
+    assert "kept" in smooth
+    assert "BROKEN" in fixed
+    assert "BROKEN" in local
+
+
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [

@@ -224,6 +224,10 @@ PUBLIC = {
         {"delta": st.sampled_from([1e-9, 1e-12]), "ways": st.sampled_from([1, 2]), "columns": st.just(("rain", "play"))}
     )
     | noisy(sets="rain,play; wind"),
+    "release-triangles": EPSILON.flatmap(
+        lambda epsilon: fields(PRIVACY, table="days", epsilon=epsilon, delta=1e-9, columns=("rain", "play"))
+    )
+    | fields(PRIVACY, table="days", exact=True, columns=("rain", "play")),
     "synthesise": EPSILON.flatmap(
         lambda epsilon: fields(
             {**PRIVACY, "select": st.sampled_from(["aim", "mst"]), "rows": st.integers(1, 10**6)},
@@ -438,6 +442,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
     "release-marginals": {"table": "days", "columns": ["rain", "play"], "epsilon": 1},
+    "release-triangles": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
     "synthesise": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
     "publish-joint": {"table": "days", "recode": ["wind", "rain"], "k": 5},
     "publish-joint-table": {"table": "days", "by": "rain", "epsilon": 1},
@@ -445,7 +450,7 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 JOINT = [name for name, settings in GOOD.items() if "recode" in settings]
 NOISY = [name for name in GOOD if name.startswith(("release-", "cluster")) and "epsilon" in GOOD[name]]
-GAUSSIAN = ("release-count", "release-naive-bayes", "release-marginals")  # noise that delta chooses
+GAUSSIAN = ("release-count", "release-naive-bayes", "release-marginals", "release-triangles")  # those with a delta
 WRONG_NUMBERS = (-1, 10**100, 1.0, True, "1", [1], {})
 WRONG = [
     *((name, {"bits": value}, "bits") for name in ("millionaires", "equality") for value in (0, 65, *WRONG_NUMBERS)),
@@ -497,6 +502,11 @@ WRONG = [
     *(("release-marginals", {"ways": value}, "ways") for value in (0, 3, *WRONG_NUMBERS)),
     *(("release-marginals", {"columns": value}, "columns") for value in (["hail"], ["play", "rain"], "play", [])),
     *(("release-marginals", {"sets": value}, "sets") for value in ("rain", "", 1, ["rain"])),
+    *(("release-triangles", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2, None)),
+    *(
+        ("release-triangles", {"columns": value}, "columns")
+        for value in (["rain"], ["rain", "play", "wind"], ["rain", "hail"], ["rain", "rain"], "rain", [], None)
+    ),
     *(("synthesise", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2, None)),
     *(("synthesise", {"epsilon": value}, "epsilon") for value in (0, -1, 17, float("nan"), "1", True, None)),
     *(("synthesise", {"ways": value}, "ways") for value in (0, 3, *WRONG_NUMBERS)),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import os
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,14 +17,17 @@ import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from parties.sources import ColumnSettings, TableSettings, from_frame, open_table
 from parties.sources.databases import Scratch
+from parties.sources.plain import PlainSource
 from parties.sources.source import Source
 from parties.tables.schema import Schema
 from protocols.tree import Open
 from smc.errors import InputError
-from tests.support.agreement import SCHEMA, TARGET, Sample, assert_same_counts, reference, tree_of
+from tests.support.agreement import SCHEMA, TARGET, Sample, assert_same_counts, reference, sample, tree_of
 
 SMALL = Schema({"a": ("1", "2", "?"), "b": ("x", "y")}, "b")
 
@@ -34,12 +40,28 @@ def arrow(rows: Sample) -> pyarrow.Table:
 
 
 def opened(source: object, schema: Schema = SCHEMA, target: str = TARGET, **more: Any) -> Source:
-    settings = TableSettings.model_validate({"source": str(source), "schema": "schema.toml", **more})
-    return open_table(settings, schema, target)
+    table = TableSettings.model_validate({"source": str(source), "schema": "schema.toml", **more})
+    return open_table(table, schema, target)
+
+
+def without_engine(source: object, schema: Schema = SCHEMA, target: str = TARGET, **more: Any) -> Source:
+    """As where DuckDB is not installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "duckdb", None)
+        found = opened(source, schema, target, **more)
+    assert isinstance(found, PlainSource)
+    return found
+
+
+WAYS = pytest.mark.parametrize("open_csv", [opened, without_engine])
 
 
 def from_csv(rows: Sample, folder: Path) -> Source:
     return opened(rows.csv)
+
+
+def from_csv_alone(rows: Sample, folder: Path) -> Source:
+    return without_engine(rows.csv)
 
 
 def from_parquet(rows: Sample, folder: Path) -> Source:
@@ -107,7 +129,7 @@ def from_ibis(rows: Sample, folder: Path) -> Source:
     return from_frame(connection.table("visits").semi_join(known, "id"), SCHEMA, TARGET)
 
 
-KINDS = [from_csv, from_parquet, from_folder, from_pattern, from_database, from_only_table]
+KINDS = [from_csv, from_csv_alone, from_parquet, from_folder, from_pattern, from_database, from_only_table]
 KINDS += [from_pandas, from_polars, from_arrow, from_ibis]
 
 
@@ -126,8 +148,8 @@ def test_the_joint_tree_is_the_same_with_cryptography(rows: Sample) -> None:
 def test_some_columns_in_schema_order(rows: Sample) -> None:
     names = ["n", "c0", TARGET]
     part = Schema({name: SCHEMA.attributes[name] for name in SCHEMA.attributes if name in names})
-    settings = TableSettings.model_validate({"source": str(rows.csv), "schema": "s"})
-    with open_table(settings, SCHEMA, TARGET, names) as source:
+    table = TableSettings.model_validate({"source": str(rows.csv), "schema": "s"})
+    with open_table(table, SCHEMA, TARGET, names) as source:
         assert_same_counts(source, reference(rows.csv, part, TARGET), part)
 
 
@@ -168,6 +190,7 @@ def test_memory_and_threads_are_bounded() -> None:
 # CSV as parties.tables.delimited reads it.
 
 
+@WAYS
 @pytest.mark.parametrize(
     "text",
     [
@@ -184,22 +207,24 @@ def test_memory_and_threads_are_bounded() -> None:
         "a,b\r1,x\r2,y\r",
     ],
 )
-def test_csv_is_read_as_ever(text: str, tmp_path: Path) -> None:
+def test_csv_is_read_as_ever(text: str, open_csv: Callable[..., Source], tmp_path: Path) -> None:
     path = tmp_path / "it's*.csv"
     path.write_text(text, encoding="utf-8", newline="")
-    with opened(path, SMALL, "b") as source:
+    with open_csv(path, SMALL, "b") as source:
         assert_same_counts(source, reference(path, SMALL, "b"), SMALL, "b")
 
 
-def test_blank_lines_of_a_single_column_are_no_rows(tmp_path: Path) -> None:
+@WAYS
+def test_blank_lines_of_a_single_column_are_no_rows(open_csv: Callable[..., Source], tmp_path: Path) -> None:
     only = Schema({"b": ("x", "?")}, "b")
     path = tmp_path / "one.csv"
     path.write_text('b\nx\n\n""\n\n')
-    with opened(path, only, "b") as source:
+    with open_csv(path, only, "b") as source:
         assert source.level(Open(), attributes=True).classes.tolist() == [[1, 1]]
         assert_same_counts(source, reference(path, only, "b"), only, "b")
 
 
+@WAYS
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
@@ -208,9 +233,9 @@ def test_blank_lines_of_a_single_column_are_no_rows(tmp_path: Path) -> None:
         (b"A,b,a\n1,x,2\n", "column 'a': rename 'A', 'a': they differ only in case"),
         (b"a,b,a\n", "the column 'a' stands twice in the header"),
         (b"a,bb\n1,x\n", r"column 'b': there is no such column \(did you mean 'bb'\?\)"),
-        (b"a,b\n1,x\n2\n", r"line 3: .*Columns: 2 Found: 1"),
-        (b"a,b\n1,x,3\n", r"line 2: .*Columns: 2 Found: 3"),
-        (b'a,b\n1,"x\n', r"line 2: .*quote"),
+        (b"a,b\n1,x\n2\n", r"line 3: (.*Columns: 2 Found: 1|1 fields, but the header has 2)"),
+        (b"a,b\n1,x,3\n", r"line 2: (.*Columns: 2 Found: 3|3 fields, but the header has 2)"),
+        (b'a,b\n1,"x\n', r"line 2: .*(quote|unexpected end of data)"),
         (b"a,b\n1,\xff\n", r"line 2: .*(UTF-8|utf-8)"),
         (b"a,b\xff\n", "the header is not UTF-8"),
         (b"a,b\n1,z\n", r"column 'b': 'z' is not in the schema; allowed: 'x', 'y'"),
@@ -219,19 +244,81 @@ def test_blank_lines_of_a_single_column_are_no_rows(tmp_path: Path) -> None:
         (b"a,b\n1,x\n2,x\n1,y\n?,y\n", r"4 rows, more than 3, the agreed bound \(max_rows\)"),
     ],
 )
-def test_what_is_wrong_with_a_csv_file(content: bytes, complaint: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_csv_file(
+    content: bytes, complaint: str, open_csv: Callable[..., Source], tmp_path: Path
+) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=complaint) as caught, opened(path, SMALL, "b", max_rows=3) as source:
+    with pytest.raises(InputError, match=complaint) as caught, open_csv(path, SMALL, "b", max_rows=3) as source:
         source.check()
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
 
 
-def test_no_level_is_counted_with_values_that_the_schema_lacks(tmp_path: Path) -> None:
+CELLS = [
+    "x",
+    " x\t",
+    "\u2003y",
+    "X",
+    "9",
+    " 10 ",
+    "+10.0",
+    "1e1",
+    "20.5",
+    ".5",
+    "-3",
+    "1E+2",
+    "1e999",
+    "nan",
+    "",
+    "?",
+    " ",
+]
+
+
+@given(
+    st.lists(st.sampled_from(CELLS) | st.text("xy019.e+- \u2003?", max_size=4), max_size=8),
+    st.sampled_from([(), ("?",), ("unknown",)]),
+    st.sampled_from([None, (10, 20.5), ()]),
+)
+@settings(max_examples=40, deadline=None)
+def test_both_ways_to_count_agree(cells: list[str], absent: tuple[str, ...], edges: Any) -> None:
+    """What a cell means, or what is said of the first one that means nothing."""
+    categories = ("x", "y", "9") if edges is None else tuple("abc"[: len(edges) + 1])
+    schema = Schema({"a": (*categories, *absent), "b": ("t",)}, "b")
+    mapping: dict[str, Any] = {"values": {"9": categories[-1], "1e999": categories[0]}}
+    mapping |= {"missing": "unknown"} if absent == ("unknown",) else {}
+    mapping |= {} if edges is None else {"edges": edges}
+
+    def found(open_csv: Callable[..., Source]) -> Any:
+        try:
+            with open_csv(path, schema, "b", columns={"a": mapping}) as source:
+                return source.check(), sorted(source.distinct().tolist()), source.fingerprint(b"key")
+        except InputError as error:
+            return str(error)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.csv"
+        with path.open("w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream).writerows([["a", "b"], *([cell, "t"] for cell in cells)])
+        assert found(opened) == found(without_engine)
+
+
+def test_distinct_rows_are_merged_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks, spellings and pending rows at their bounds: nothing is counted twice or lost."""
+    for name, bound in (("BLOCK", 7), ("PENDING", 5), ("SPELLINGS", 2)):
+        monkeypatch.setattr(f"parties.sources.plain.{name}", bound)
+    found = sample(tmp_path)
+    with without_engine(found.csv) as source:
+        assert_same_counts(source, found.counts)
+        assert source.distinct()[:, -1].sum() == len(found.rows)
+
+
+@WAYS
+def test_no_level_is_counted_with_values_that_the_schema_lacks(open_csv: Callable[..., Source], tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,z\n")
-    with opened(path, SMALL, "b") as source, pytest.raises(InputError, match="'z'"):
+    with open_csv(path, SMALL, "b") as source, pytest.raises(InputError, match="'z'"):
         source.level(Open(), attributes=False)
 
 

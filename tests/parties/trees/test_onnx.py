@@ -86,4 +86,5 @@ def test_without_onnx_one_line_says_what_to_install() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
-    assert last == "smc.errors.InputError: ONNX needs the onnx library: pip install 'smc-two-party[notebook]'"
+    line = "needs more packages (onnx is not installed): pip install 'smc-two-party[notebook]'"
+    assert last == f"smc.errors.InputError: ONNX: {line}"

@@ -13,9 +13,14 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from parties.jobs import profiles
+from protocols.counts import RowCounts
+from protocols.id3 import Problem, id3
 from smc import kernels
+from smc.engines import Profile, engine_of
 from smc.hashing import hash_keys, round_keys
-from smc.kernels import native
+from smc.kernels import native, warm
+from smc.local import run_local
 from tests.support.gate_hash import gate_hash
 
 
@@ -234,3 +239,92 @@ def test_a_processor_without_wide_registers_computes_the_same(tmp_path: Path) ->
     assert here == there
     assert len(here.split()) == 2
     assert len(list(tmp_path.iterdir())) == 3  # it did compile its own
+
+
+def test_two_processes_do_not_both_compile(tmp_path: Path) -> None:
+    """Both begin at the same time, and the time that one compiles is long: the other waits, and loads."""
+    program = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from smc import kernels\n"
+        "from smc.kernels import native\n"
+        f"folder = Path({str(tmp_path / 'cache')!r})\n"
+        "native._cache_directories = lambda: [folder]\n"
+        "native._compile = lambda module: time.sleep(1.0) or b'code'\n"
+        "native.on_compile = print\n"
+        "sys.stdin.readline()\n"
+        "assert native._machine_code('labels') == b'code'\n"
+    )
+    command = [sys.executable, "-c", program]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen(command, **pipes) for _ in range(2)]
+    for one in running:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    said = [one.communicate(timeout=60)[0] for one in running]
+    assert [one.returncode for one in running] == [0, 0]
+    assert sorted(said) == ["", "labels\n"]
+
+
+def test_a_lock_that_is_never_given_back_is_not_waited_for_forever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "_cache_directories", lambda: [tmp_path])
+    monkeypatch.setattr(native, "_compile", lambda module: b"code")
+    monkeypatch.setattr(native, "LOCK_SECONDS", 0.05)
+    tmp_path.chmod(0o700)
+    with native._compiling():
+        assert native._machine_code("labels") == b"code"
+
+
+def test_without_a_home_or_a_package_to_write_in_the_temporary_directory_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("package", "tmp"):
+        (tmp_path / name).mkdir(mode=0o700)
+    (tmp_path / "file").touch()  # no folder can be made below: even for root
+    monkeypatch.setattr(native, "__file__", str(tmp_path / "file" / "native.py"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(native.tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr(native, "_compile", lambda module: b"code")
+    assert native._machine_code("labels") == b"code"
+    (folder,) = (tmp_path / "tmp").iterdir()
+    assert folder.stat().st_mode & 0o077 == 0
+    monkeypatch.setattr(native, "_compile", lambda module: b"other")
+    assert native._machine_code("labels") == b"code"  # from there
+    assert native.is_compiled("labels")
+
+
+def test_what_is_compiled_ahead_is_said_with_its_share(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    made: list[str] = []
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr(warm, "_seen", set())
+    monkeypatch.setattr(warm, "is_compiled", lambda module: module in ("ot", *made))
+    monkeypatch.setattr(warm, "prepare", made.append)
+    warm.warm(["labels", "ot", "gmw", "labels"], lambda done, total: told.append((done, total)))
+    assert made == ["labels", "gmw"]
+    assert told == [(0, 2), (1, 2), (2, 2)]
+    warm.warm(["gmw", "ot"], lambda done, total: told.append((done, total)))
+    assert len(told) == 3  # nothing is said where nothing is to be done
+    warm.warm(["lpn"])
+    assert capsys.readouterr().err == f"smc: {warm.NOTICE}\n"
+
+
+@pytest.mark.parametrize(
+    "profile", dict.fromkeys((*profiles.profiles(integers=True), Profile("yao", "trapdoor"))), ids=str
+)
+def test_a_profile_names_all_kernels_that_it_runs(profile: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or some would be compiled while the peer waits."""
+    called: set[str] = set()
+    plain = native.Kernel.__call__
+
+    def call(kernel: native.Kernel, *arguments: Any) -> None:
+        called.add(kernel.module)
+        plain(kernel, *arguments)
+
+    monkeypatch.setattr(native.Kernel, "__call__", call)
+    rows = RowCounts((2, 2), 2, np.array([[0, 0], [1, 0], [0, 1], [1, 1]]), np.array([0, 1, 1, 0]))
+    problem = Problem((2, 2), 2, max_rows=8)
+    run_local(lambda session: id3(engine_of(session, profile), problem, rows))
+    assert called
+    assert called <= set(profile.kernels)

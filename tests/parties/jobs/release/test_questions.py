@@ -225,6 +225,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "top": {"of": "age", "first": 2},
     "naive-bayes": {},
     "marginals": {"sets": "age,outcome; sex"},
+    "triangles": {"columns": ("age", "visits"), "where": "sex = male", "delta": 1e-6},
 }
 
 

@@ -1,0 +1,114 @@
+"""Noise that fits the table, as black boxes: the ways of `parties.sensitivity`, and two that the notes warn of.
+
+Those that need a delta are examined at one that samples show. Neighbours differ by one number replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from parties.analysis.losses import Outcomes
+from parties.checking.mechanism import Mechanism
+from parties.sensitivity import ways
+from parties.sensitivity.draws import drawn
+from parties.sensitivity.median import Numbers, Table
+from protocols.release.laplace import DiscreteLaplace
+from protocols.release.laws import Law
+from protocols.release.tails import tail
+from smc.engines import Engine
+
+HIGH = 30  # grades from 0
+BOUND = 5  # that is proposed
+EXTREME = ([0, 0, 0, HIGH, HIGH], [0, 0, HIGH, HIGH, HIGH])
+STEADY = [24, 25, 25, 26, HIGH]  # local sensitivity 1
+UNSTEADY = [24, 25, 25, HIGH, HIGH]  # a neighbour, of local sensitivity 5
+TRIANGLES = ((20, 10), (30, 11))  # how many, and the most that an edge can change: neighbouring graphs
+VERTICES = 16
+
+
+def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
+    """Propose-test-release where the test is undecided, and the medians are as far apart as it allows."""
+    distance = tail(2 / epsilon, delta)
+    below = distance + 1
+    first = [0] * (below + 1) + [BOUND] * distance + [HIGH] * (below - distance)
+    second = [0] * below + [BOUND] * distance + [HIGH] * (below + 1 - distance)
+
+    def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
+        return np.stack(ways.by_propose(table, BOUND, epsilon, delta, draw, copies), axis=1)
+
+    what = f"medians 0 and {BOUND}, {distance} or {distance - 1} rows from where one more moves it by over {BOUND}"
+    return Mechanism("propose", what, float(epsilon), float(delta), _of(first, second, outcomes))
+
+
+def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
+    """A private bound of the local sensitivity, and noise of that."""
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        value, local = TRIANGLES[table]
+        both = ways.bounded(value, local, 1, VERTICES - 2, epsilon, delta, _draw(engine), copies)
+        return np.stack(both, axis=1)
+
+    what = " or ".join(f"{value} triangles, {local} at most on an edge" for value, local in TRIANGLES)
+    return Mechanism("bound", what, float(epsilon), float(delta), draw)
+
+
+def smooth(epsilon: Fraction, delta: Fraction) -> Mechanism:
+    """Noise of the smooth sensitivity."""
+
+    def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
+        return ways.by_smooth(table, epsilon, delta, draw, copies)
+
+    return Mechanism("smooth", _grades(*EXTREME), float(epsilon), float(delta), _of(*EXTREME, outcomes))
+
+
+def median(epsilon: Fraction) -> Mechanism:
+    """The median by choice, of zeros and ones."""
+
+    def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
+        return ways.by_choice(table, epsilon, draw, copies)
+
+    tables = [0, 0, 1], [0, 1, 1]
+    return Mechanism("median", _grades(*tables), float(epsilon), 0.0, _of(*tables, outcomes, high=1))
+
+
+def fixed_local(epsilon: Fraction, delta: Fraction) -> Mechanism:
+    """The notes' first mistake: the scale LS(x) / epsilon of one table for all tables."""
+    scale = Table(STEADY, 0, HIGH).local / epsilon
+
+    def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
+        return table.median + draw(DiscreteLaplace(scale), copies)
+
+    return Mechanism("fixed-local", _grades(*EXTREME), float(epsilon), float(delta), _of(*EXTREME, outcomes))
+
+
+def local(epsilon: Fraction, delta: Fraction) -> Mechanism:
+    """Their second: the scale LS(.) / epsilon of each table itself, which tells which it is."""
+
+    def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
+        return table.median + draw(DiscreteLaplace(table.local / epsilon), copies)
+
+    return Mechanism("local", _grades(STEADY, UNSTEADY), float(epsilon), float(delta), _of(STEADY, UNSTEADY, outcomes))
+
+
+def _of(
+    first: Sequence[int],
+    second: Sequence[int],
+    outcomes: Callable[[Table, ways.Draw, int], Outcomes],
+    high: int = HIGH,
+) -> Callable[[Engine, int, int], Outcomes]:
+    tables = Table(first, 0, high), Table(second, 0, high)
+    return lambda engine, table, copies: outcomes(tables[table], _draw(engine), copies)
+
+
+def _draw(engine: Engine) -> ways.Draw:
+    def draw(law: Law, number: int) -> Numbers:
+        return drawn(engine, law, number)
+
+    return draw
+
+
+def _grades(first: Sequence[int], second: Sequence[int]) -> str:
+    return f"numbers {list(first)}, or {list(second)}"

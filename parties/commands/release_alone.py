@@ -1,0 +1,200 @@
+"""`smc release alone`: the median of one's own numbers with noise, in six ways; nobody else takes part."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from parties import console, files
+from parties.commands.options import FILE, json_option
+from parties.jobs.programs import load_program
+from parties.jobs.release.kind import LEAST_EPSILON, MOST_EPSILON
+from parties.jobs.release.noise import exact, laplace
+from parties.sensitivity import ways
+from parties.sensitivity.blocks import FUNCTIONS, block_table
+from parties.sensitivity.draws import private
+from parties.sensitivity.median import Table
+from parties.tables.delimited import columns
+from parties.text import quoted
+from smc.errors import InputError
+
+WAYS = {  # what each needs besides epsilon
+    "choice": (),
+    "global": (),
+    "propose": ("delta", "bound"),
+    "bound": ("delta",),
+    "smooth": ("delta",),
+    "blocks": ("delta", "blocks", "function"),
+}
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_REMARK = "no budget is kept by this command: what it spends is yours to add up"
+
+
+@click.command(
+    "alone",
+    epilog="Example:  smc release alone --data mine.csv --column visits --low 0 --high 30 --epsilon 1",
+)
+@click.option("--data", type=FILE, required=True, help="Own rows, a CSV file.")
+@click.option("--column", metavar="NAME", required=True, help="The column of whole numbers.")
+@click.option("--low", type=int, help="The least that a number can be, which is public; lesser ones count as this.")
+@click.option("--high", type=int, help="The greatest that a number can be.")
+@click.option("--way", type=click.Choice([*WAYS]), default="choice", help="How the noise is chosen  [choice]")
+@click.option("--epsilon", type=float, required=True, help="Privacy loss of a row.")
+@click.option("--delta", type=float, help="The chance that epsilon does not hold (propose, bound, smooth, blocks)")
+@click.option("--bound", type=int, help="The local sensitivity that is proposed (propose)")
+@click.option("--blocks", type=int, help="How many blocks the rows are dealt to (blocks)")
+@click.option(
+    "--function",
+    metavar="NAME",
+    help=f"What is computed on each block: {', '.join(FUNCTIONS)}, or MODULE:FUNCTION of an array (blocks)",
+)
+@click.option("--out", type=FILE, help="Write the result as JSON.")
+@json_option
+def alone(
+    data: Path, column: str, low: int | None, high: int | None, way: str, out: Path | None, as_json: bool, **given: Any
+) -> None:
+    """Tell the median of one's own numbers with noise; no second party.
+
+    The way to take is choice, the exponential mechanism: it needs nothing but epsilon, and is the nearest. The others
+    fit Laplace noise to the median: to the most that it can ever change (global), to a bound that is proposed and
+    tested (propose), to a private bound of what it changes here (bound), to its smooth sensitivity (smooth), or to that
+    of the median of any function's values on blocks of the rows (blocks).
+
+    What is promised is of one row replaced by another, in all that is told; the number of rows is told.
+    """
+    if low is None or high is None:
+        raise InputError("low and high: the numbers need bounds, from general knowledge and not from these rows")
+    epsilon = _epsilon(given["epsilon"])
+    _check(way, given)
+    files.check_outputs({"--out": out}, [data])
+    with console.progress("reading") as status:
+        numbers = _numbers(data, column)
+        table = Table(numbers, low, high)
+        delta = _delta(given["delta"], len(table))
+        if way == "propose" and not 1 <= given["bound"] < table.most:
+            raise InputError(f"bound: is {given['bound']}, must be from 1 to {table.most - 1}, what the bounds allow")
+        if way == "blocks":
+            table = block_table(numbers, _function(given["function"]), given["blocks"], low, high)
+        status.doing("adding noise")
+        found = _answer(table, way, epsilon, delta, given)
+    about = {name: given[name] for name in WAYS[way] if name != "delta"}
+    document = {
+        "question": "median" if way != "blocks" else given["function"],
+        "of": column,
+        "way": way,
+        **about,
+        "epsilon": given["epsilon"],
+        "delta": given["delta"] or 0.0,
+        "adjacency": "replace",
+        "rows": len(numbers),
+        "bounds": [low, high],
+        **found,
+    }
+    if out is not None:
+        files.write_text(out, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    console.err.print(_REMARK)
+    if as_json:
+        console.print_json(document)
+    else:
+        console.out.print(_text(document), end="", highlight=False)
+
+
+def _epsilon(given: float) -> Fraction:
+    if not LEAST_EPSILON <= given <= MOST_EPSILON:
+        raise InputError(f"epsilon: is {given:g}, must be from 2^-20 to {MOST_EPSILON:g}")
+    return exact(given)
+
+
+def _check(way: str, given: Mapping[str, Any]) -> None:
+    """`InputError` for what the way lacks, or has no use for."""
+    for name in ("delta", "bound", "blocks", "function"):
+        if name in WAYS[way] and given[name] is None:
+            raise InputError(f"{name}: is missing: the way {way} needs it")
+        if name not in WAYS[way] and given[name] is not None:
+            raise InputError(f"{name}: the way {way} has none: leave it out")
+
+
+def _delta(given: float | None, rows: int) -> Fraction:
+    if given is None:
+        return Fraction(0)
+    if not 0 < given < 1 or exact(given) * max(rows, 2) >= 1:
+        raise InputError(
+            f"delta: is {given:g}, must be above 0 and less than one over the number of rows, 1 / {rows}, and better "
+            "far less: it would allow to give whole rows away"
+        )
+    return exact(given)
+
+
+def _numbers(data: Path, column: str) -> NDArray[np.int64]:
+    read = columns(data)
+    read.require([column])
+    for row, cell in enumerate(read.values[column]):
+        if not _WHOLE.fullmatch(cell):
+            raise InputError(f"{read.where(row, column)}: {quoted(cell)} is no whole number")
+    return np.array([int(cell) for cell in read.values[column]], dtype=np.int64)
+
+
+def _function(name: str) -> Any:
+    if name not in FUNCTIONS and ":" not in name:
+        raise InputError(f"function: {quoted(name)} is none of {', '.join(FUNCTIONS)}, and no MODULE:FUNCTION")
+    return FUNCTIONS[name] if name in FUNCTIONS else load_program(name)
+
+
+def _answer(table: Table, way: str, epsilon: Fraction, delta: Fraction, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told: the value within the bounds, as noise made it, and how far that reaches if that is public."""
+    if way == "choice":
+        return {"value": int(ways.by_choice(table, epsilon, private)[0])}
+    if way == "global":
+        return _noisy(
+            table, ways.by_global(table, epsilon, private)[0], laplace(epsilon, table.most, "replace").reach()
+        )
+    if way == "propose":
+        passed, answers = ways.by_propose(table, given["bound"], epsilon, delta, private)
+        if not passed[0]:
+            return {"passed": False, "value": None}
+        reach = laplace(epsilon / 2, given["bound"], "replace").reach()
+        return {"passed": True, **_noisy(table, answers[0], reach)}
+    if way == "bound":
+        bounds, answers = ways.by_bound(table, epsilon, delta, private)
+        reach = laplace(epsilon / 2, int(bounds[0]), "replace").reach()
+        return {"sensitivity": int(bounds[0]), **_noisy(table, answers[0], reach)}
+    return _noisy(table, ways.by_smooth(table, epsilon, delta, private)[0], None)
+
+
+def _noisy(table: Table, answer: np.int64, reach: int | None) -> dict[str, Any]:
+    def within(number: int) -> int:
+        return min(max(number, table.low), table.high)
+
+    noisy = int(answer)
+    found = {"value": within(noisy), "noisy": noisy}
+    if reach is not None:
+        found |= {"low": within(noisy - reach), "high": within(noisy + reach)}
+    return found
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    if document["value"] is None:
+        return (
+            f"no answer: that one row could move the median by over {document['bound']} was not ruled out\n"
+            f"{_cost(document)}\n"
+        )
+    what = (
+        "median"
+        if document["way"] != "blocks"
+        else f"{document['question']}, the median of {document['blocks']} blocks"
+    )
+    interval = f"   95 %: {document['low']} to {document['high']}" if "low" in document else ""
+    return f"{what} of {document['of']}   {document['value']}{interval}\n{_cost(document)}\n"
+
+
+def _cost(document: Mapping[str, Any]) -> str:
+    delta = f", delta {document['delta']:g}" if document["delta"] else ""
+    return f"way {document['way']}, epsilon {document['epsilon']:g}{delta} (replace), {document['rows']:,} rows"

@@ -1,0 +1,28 @@
+"""Noise on one's own numbers, from the circuits that two parties use, run by one with the system's randomness."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.release.laws import Law, sample
+from smc.engines import Engine, make_engine
+from smc.local import run_local
+from smc.primitives import bits as bitpack
+from smc.session import Session
+
+
+def drawn(engine: Engine, law: Law, number: int) -> NDArray[np.int64]:
+    """Samples in the open, int64[number]: for the clear engine only, with two parties this would undo the noise."""
+    (opened,) = engine.reveal(sample(engine, law, number))
+    words = bitpack.to_words(opened).astype(np.int64)
+    return words - ((words >> (law.width - 1)) << law.width) if law.least < 0 else words
+
+
+def private(law: Law, number: int) -> NDArray[np.int64]:
+    """Samples that nobody else can know, int64[number]."""
+
+    def program(session: Session) -> NDArray[np.int64]:
+        return drawn(make_engine(session, "clear"), law, number)
+
+    return run_local(program)[0]

@@ -1,0 +1,36 @@
+"""What lies at a path: a file is recognised by how it begins, not by its name."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from smc.errors import InputError
+
+Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]
+
+
+def format_of(path: Path, table: str | None) -> Format:
+    """How to read it. `InputError` if it cannot be read, or if `table` names a table where there are none."""
+    if not path.exists() and glob.has_magic(str(path)):
+        return "pattern"
+    if path.is_dir():
+        return "folder"
+    start = _beginning(path)
+    if start[8:] == b"DUCK":
+        return "duckdb"
+    if table is not None:
+        raise InputError(f"{path}: `table` names a table of a database, and this file is none")
+    return "parquet" if start.startswith(b"PAR1") else "csv"
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(12)
+    except FileNotFoundError:
+        reason = "there is no such file"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+    raise InputError(f"cannot read {path}: {reason}")

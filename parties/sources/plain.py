@@ -1,0 +1,182 @@
+"""CSV files counted with Python and numpy alone, where DuckDB is not installed; `delimited` says how they are read.
+
+The file is read once, by the first question, a block of rows at a time: cells become category indices, and equal rows
+one row with its number. So what is held are the distinct rows, never more than the agreed bound.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties import files
+from parties.sources.delimited import read_header
+from parties.sources.mapping import NUMBER, ColumnRule
+from parties.sources.settings import PlaceSettings
+from parties.sources.source import Source
+from parties.text import listed
+from protocols.counts import Indices, LevelCounts, RowCounts
+from protocols.tree import Tree
+from smc.errors import InputError
+
+BLOCK = 1 << 14  # rows of the file that are in memory as text at a time
+PENDING = 1 << 17  # distinct rows of blocks that wait to be merged
+SPELLINGS = 1 << 16  # of a column that are remembered: columns with ranges may have no end of them
+
+
+class PlainSource(Source):
+    """The rows of a CSV file. See `opening.open_table`."""
+
+    def __init__(self, settings: PlaceSettings, rules: Sequence[ColumnRule], max_rows: int) -> None:
+        """`InputError` if the header is no good, or lacks a column."""
+        super().__init__(settings.label, rules, max_rows)
+        self._path = Path(settings.source)
+        self._names, self._header = read_header(self._path)
+        for rule in rules:
+            self._require(rule, filter(None, self._names))
+            if (twins := [name for name in self._names if name.lower() == rule.column.lower()])[1:]:
+                raise InputError(f"{self._where(rule)}: rename {listed(twins)}: they differ only in case")
+        self._codes = [_Codes(rule) for rule in rules]
+        self._total: int | None = None
+        self._rows: RowCounts | None = None
+
+    def check(self) -> int:
+        """See `Source.check`."""
+        if self._total is None:
+            self._total = self._read()
+        self._check_rows(self._total)
+        for rule, codes in zip(self._rules, self._codes, strict=True):
+            if codes.unknown:
+                (text,) = codes.unknown
+                raise self._unfit(rule, text, rule.complaint(text))
+        return self._total
+
+    def level(self, tree: Tree, attributes: bool) -> LevelCounts:
+        """See `Source.level`."""
+        return self._counted().level(tree, attributes)
+
+    def distinct(self) -> Indices:
+        """See `Source.distinct`."""
+        return self._counted().distinct()
+
+    def close(self) -> None:
+        """See `Source.close`: nothing is open between questions."""
+
+    def _counted(self) -> RowCounts:
+        self.check()
+        assert self._rows is not None
+        return self._rows
+
+    def _read(self) -> int:
+        """Read the file; the number of its rows. Distinct rows are kept while all of them are fit."""
+        places = [self._names.index(rule.column) for rule in self._rules]
+        found = _Distinct(len(places))
+        total, fit = 0, True
+        for block in self._blocks():
+            total += len(block)
+            columns = list(zip(*block, strict=True))
+            indices = np.empty((len(block), len(places)), dtype=np.int32)
+            for i, (codes, place) in enumerate(zip(self._codes, places, strict=True)):
+                indices[:, i] = np.fromiter(map(codes.__getitem__, columns[place]), np.int32, len(block))
+            fit = fit and total <= self._max_rows and not any(codes.unknown for codes in self._codes)
+            if fit:
+                found.add(indices)
+        if fit:
+            lines = found.merged()
+            self._rows = RowCounts(self._domains, self._classes, lines[:, :-2], lines[:, -2], lines[:, -1])
+        return total
+
+    def _blocks(self) -> Iterator[list[list[str]]]:
+        records = self._records()
+        while block := list(islice(records, BLOCK)):
+            yield block
+
+    def _records(self) -> Iterator[list[str]]:
+        """The rows below the header."""
+        line, size = 1, len(self._names)
+        try:
+            with self._path.open(encoding="utf-8-sig", newline="") as stream:
+                reader = csv.reader(stream, strict=True)
+                for number, record in enumerate(reader):
+                    if number >= self._header and record:
+                        if len(record) != size:
+                            fields = f"{len(record)} fields, but the header has {size}"
+                            raise InputError(f"{self._path}, line {line}: {fields}")
+                        yield record
+                    line = reader.line_num + 1
+        except csv.Error as error:
+            raise InputError(f"{self._path}, line {line}: not valid CSV: {error}") from None
+        except UnicodeDecodeError:
+            self._complain_of_bytes()
+        except OSError as error:
+            raise InputError(f"cannot read {self._path}: {error.strerror or error}") from None
+
+    def _complain_of_bytes(self) -> NoReturn:
+        """`InputError` with the first line that is not UTF-8."""
+        with self._path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                files.decode(self._path, line, number)
+        raise InputError(f"{self._path}: it was changed while it was read")
+
+
+class _Codes(dict[str, int]):
+    """Cell to category index by a column's rule, -1 if it is none: remembers, so equal cells are looked up once."""
+
+    def __init__(self, rule: ColumnRule) -> None:
+        self._rule = rule
+        self.unknown: set[str | None] = set()  # the first text without an index; None of no value
+
+    def __missing__(self, raw: str) -> int:
+        text = raw.strip()
+        code = self._code(text)
+        if code is None:
+            found = {*self.unknown, text if raw else None}
+            self.unknown = {min((known for known in found if known is not None), default=None)}
+        if len(self) >= SPELLINGS:
+            self.clear()
+        self[raw] = code = -1 if code is None else code
+        return code
+
+    def _code(self, text: str) -> int | None:
+        """See `ColumnRule`."""
+        rule = self._rule
+        if (code := rule.texts.get(text)) is not None:
+            return code
+        if not text:
+            return rule.missing
+        if rule.edges is not None and re.match(NUMBER, text):
+            return rule.ranges[bisect_right(rule.edges, float(text))]
+        return None
+
+
+class _Distinct:
+    """Rows of indices with their numbers, merged now and then."""
+
+    def __init__(self, width: int) -> None:
+        self._parts = [np.zeros((0, width + 1), dtype=np.int64)]
+        self._pending = 0
+
+    def add(self, rows: NDArray[np.int32]) -> None:
+        """Rows more, int32[rows, width]."""
+        distinct, numbers = np.unique(rows, axis=0, return_counts=True)
+        self._parts.append(np.column_stack([distinct, numbers]))
+        self._pending += len(distinct)
+        if self._pending > max(PENDING, len(self._parts[0])):
+            self._parts = [self.merged()]
+            self._pending = 0
+
+    def merged(self) -> Indices:
+        """The distinct rows so far, int64[rows, width + 1]: the numbers stand last."""
+        whole = np.concatenate(self._parts)
+        distinct, which = np.unique(whole[:, :-1], axis=0, return_inverse=True)
+        numbers = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(numbers, which.reshape(-1), whole[:, -1])
+        return np.column_stack([distinct, numbers])

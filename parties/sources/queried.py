@@ -1,0 +1,120 @@
+"""A mapped table in some engine, counted level by level, one query each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import ibis.expr.datatypes as dt
+import numpy as np
+import sqlglot.expressions as exp
+
+from parties.sources.databases import Database
+from parties.sources.expressions import Cell
+from parties.sources.levels import Plan
+from parties.sources.mapping import ColumnRule
+from parties.sources.source import Source
+from parties.text import listed
+from protocols.counts import Indices, LevelCounts
+from protocols.tree import Tree
+from smc.errors import InputError
+
+
+class QueriedSource(Source):
+    """Counts by queries: nothing is written to the party's database.
+
+    Files and Spark tables are read once, by the first question; PostgreSQL counts the rows that it has when asked.
+    """
+
+    def __init__(
+        self,
+        engine: Database,
+        table: exp.Query,
+        types: Mapping[str, dt.DataType],
+        rules: Sequence[ColumnRule],
+        max_rows: int,
+    ) -> None:
+        """`table` has columns of the given types; the last of the rules is the target's.
+
+        `InputError` if a column is not there, or of a type that holds no categories.
+        """
+        super().__init__(engine.place, rules, max_rows)
+        self._engine = engine
+        self._table = table
+        self._cells = [self._cell(rule, types) for rule in rules]
+        self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
+        self._kept: exp.Select | None = None
+        self._checked = False
+
+    def check(self) -> int:
+        """See `Source.check`."""
+        rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
+        known = [exp.Count(this=exp.column(name)) for name in self._names]
+        query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
+        total, lines, *with_index = self._engine.counts(query)[0]
+        self._check_rows(total)
+        for rule, cell, count in zip(self._rules, self._cells, with_index, strict=True):
+            if count < lines:
+                text = self._first_unknown(cell)
+                raise self._unfit(rule, text, cell.complaint(text))
+        self._checked = True
+        return int(total)
+
+    def level(self, tree: Tree, attributes: bool) -> LevelCounts:
+        """See `Counts.level`. One query; the first call checks the table before, see `check`."""
+        if not self._checked:
+            self.check()
+        plan = Plan.of(tree)
+        domains = self._domains if attributes else []
+        left = plan.left(len(domains))
+        answer: Indices = np.zeros((0, 5), dtype=np.int64)
+        if plan.asked:
+            answer = self._engine.counts(plan.query(self._rows(), left))
+        if (answer < 0).any():
+            self.check()  # says which value it is
+            raise InputError(f"{self._place}: the rows changed while they were counted")
+        return plan.counts(answer, domains, self._classes, left)
+
+    def distinct(self) -> Indices:
+        """See `protocols.counts.Rows.distinct`."""
+        if not self._checked:
+            self.check()
+        columns = [exp.column(name) for name in (*self._names, "n")]
+        found = self._engine.counts(exp.Select().select(*columns).from_(self._rows().subquery("t")))
+        if (found < 0).any():
+            raise InputError(f"{self._place}: the rows changed while they were read")
+        return found
+
+    def close(self) -> None:
+        """Give back the connection and temporary files. A shared Spark session stays."""
+        self._engine.close()
+
+    def _rows(self) -> exp.Select:
+        """The query for the distinct rows as indices, see `levels`; NULL stands for a value that the schema lacks.
+
+        Equal rows are counted first: what follows, here and in the engine, is work on distinct rows only.
+        """
+        if self._kept is None:
+            sizes = [*self._domains, self._classes]
+            indices = [
+                exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT").as_(name)
+                for cell, name, size in zip(self._cells, self._names, sizes, strict=True)
+            ]
+            rows = exp.Select().select(*indices).from_(self._table.subquery("t"))
+            columns = [exp.column(name) for name in self._names]
+            grouped = exp.Select().select(*columns, exp.Count(this=exp.Star()).as_("n")).from_(rows.subquery("rows"))
+            self._kept = self._engine.keep(grouped.group_by(*columns))
+        return self._kept
+
+    def _first_unknown(self, cell: Cell) -> str | None:
+        """The first text, in the order of the engine, that has no index; None for no value."""
+        query = exp.Select().select(exp.Min(this=cell.text)).from_(self._table.subquery("t"))
+        return self._engine.text(query.where(cell.index.is_(exp.Null())))
+
+    def _cell(self, rule: ColumnRule, types: Mapping[str, dt.DataType]) -> Cell:
+        self._require(rule, types)
+        if not self._engine.cased and (twins := [n for n in types if n.lower() == rule.column.lower()])[1:]:
+            raise InputError(f"{self._where(rule)}: rename {listed(twins)}: they differ only in case")
+        try:
+            return Cell(rule, types[rule.column], self._engine.lists)
+        except InputError as error:
+            raise InputError(f"{self._where(rule)}: {error}") from None

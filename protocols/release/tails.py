@@ -1,0 +1,27 @@
+"""How far out discrete Laplace noise X of a scale lies with a probability of at most delta: P(X >= t) <= delta.
+
+With alpha = e^(-1 / scale), P(X >= t) = alpha^t / (1 + alpha) for t >= 0, so the least such t is
+
+    ceil(scale ln(1 / ((1 + alpha) delta))).
+
+The well-known scale ln(1 / (2 delta)) is that of noise on real numbers: a whole number is equal to its threshold with
+a probability that is not 0, and "more than scale ln(1 / (2 delta))" can be more likely than delta.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import gmpy2
+
+PRECISION = 256
+
+
+def tail(scale: Fraction, delta: Fraction) -> int:
+    """The least t >= 0 with P(X >= t) <= delta, by symmetry P(X <= -t) as well. Never too small by rounding."""
+    with gmpy2.context(precision=PRECISION, round=gmpy2.RoundUp):
+        least_alpha = 1 / gmpy2.exp(1 / gmpy2.mpfr(gmpy2.mpq(scale)))
+    with gmpy2.context(precision=PRECISION, round=gmpy2.RoundDown):
+        weight = (1 + least_alpha * (1 - gmpy2.exp2(8 - PRECISION))) * gmpy2.mpfr(gmpy2.mpq(delta))
+    with gmpy2.context(precision=PRECISION, round=gmpy2.RoundUp):
+        return max(0, int(gmpy2.ceil(gmpy2.log(1 / weight) * gmpy2.mpfr(gmpy2.mpq(scale)))))

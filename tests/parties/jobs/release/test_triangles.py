@@ -1,0 +1,77 @@
+"""The question of triangles: rows as edges, what it spends and says, and what is refused."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parties.tables.schema import Schema
+from smc.errors import InputError
+from tests.support.questions import asked, state_of
+
+NAMES = tuple("abcdefg")
+CALLS = Schema({"from": ("?", *NAMES[:6]), "to": (*NAMES[::-1], "?"), "kind": ("home", "work")}, "kind")
+ROWS = st.lists(
+    st.fixed_dictionaries({name: st.sampled_from(values) for name, values in CALLS.attributes.items()}), max_size=30
+)
+ENDS: dict[str, Any] = {"columns": ("from", "to")}
+
+
+def counted(rows: list[dict[str, str]]) -> int:
+    edges = {frozenset((row["from"], row["to"])) for row in rows if "?" not in (row["from"], row["to"])}
+    return sum(all(frozenset(pair) in edges for pair in combinations(three, 2)) for three in combinations(NAMES, 3))
+
+
+@settings(deadline=None, max_examples=40)
+@given(ROWS, ROWS, st.sampled_from([None, "kind = home", "kind = work and from in [a, b, c] and to != ?"]))
+def test_rows_are_edges(left: list[dict[str, str]], right: list[dict[str, str]], where: str | None) -> None:
+    """Either way round, once, of both parties; a missing end is none, nor is an edge to oneself."""
+    task = asked("triangles", CALLS, exact=True, where=where, **ENDS)
+    rows = [row for row in [*left, *right] if all(row[column] in values for column, values in task.where.wanted)]
+    document = task.document(state_of(task, [left, right]))
+    assert document["numbers"] == [{"of": "graph", "value": counted(rows)}]
+    assert document["vertices"] == 7
+
+
+@pytest.mark.parametrize(("adjacency", "times"), [("add-remove", 2), ("replace", 4)])
+def test_what_it_spends_and_says(adjacency: str, times: int) -> None:
+    task = asked("triangles", CALLS, delta=1e-6, adjacency=adjacency, **ENDS)
+    assert [(one.epsilon, one.rho, one.delta, one.adjacency, one.times) for one in task.spends] == [
+        (1.0, 0.0, 1e-6, adjacency, 1)
+    ]
+    found = task.document([5, 40])
+    assert (found["sensitivity"], found["scale"], found["delta"]) == (5, 5 * times, 1e-6)
+    (number,) = found["numbers"]
+    assert (number["value"], number["noisy"], number["low"], number["high"]) == (35, 40, max(0, 40 - 15 * times), 35)
+    text = type(task).text(found, 0)
+    assert text.splitlines()[1].split()[:2] == ["graph", "35"]
+    assert f"scale {5 * times}, epsilon 1, delta 1e-06 ({adjacency})" in text
+    assert "but for a chance of 1e-06" in task.reveals("bob")[0]
+    assert task.opened([5, 40]) == {"number with noise": 2}
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"columns": ("from",)}, "name the two"),
+    ({"columns": ("from", "to", "kind")}, "name the two"),
+    ({"columns": ("from", "t")}, "'t' is not an attribute"),
+    ({"delta": None}, "delta: is missing"),
+    ({"delta": 1e-3}, "less than one over the greatest number of rows, 1 / 2000"),
+    ({"exact": True}, "without noise there is no delta"),
+]
+
+
+@pytest.mark.parametrize(("given_", "said"), WRONG, ids=str)
+def test_what_is_refused(given_: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        asked("triangles", CALLS, **{**ENDS, "delta": 1e-6, **given_})
+
+
+@pytest.mark.parametrize(("size", "said"), [(1, "have 2 vertices, must be from 3"), (501, "1,002 vertices")])
+def test_how_many_vertices_there_may_be(size: int, said: str) -> None:
+    columns = {name: tuple(f"{name}{i}" for i in range(size)) for name in ("from", "to")}
+    with pytest.raises(InputError, match=said):
+        asked("triangles", Schema(columns | {"kind": ("x", "y")}, "kind"), delta=1e-6, **ENDS)

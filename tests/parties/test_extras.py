@@ -1,0 +1,146 @@
+"""The core is enough for what two people start by hand, and a line says what installs the rest."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+from parties import extras
+from parties.extras import EXTRA_OF, importing, needing, remedy
+from parties.tables import example
+from smc.errors import InputError
+from tests.support.places import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def name(requirement: str) -> str:
+    return re.split(r"[\[<>=; ]", requirement)[0].lower().replace("_", "-")
+
+
+def modules_of(name: str) -> set[str]:
+    """What is imported from a distribution."""
+    return {file.parts[0].partition(".")[0] for file in distribution(name).files or ()}
+
+
+def test_every_package_of_an_extra_has_its_line() -> None:
+    for extra, requirements in PROJECT["optional-dependencies"].items():
+        for one in {name(one) for one in requirements} - {extras.DISTRIBUTION}:
+            assert extra == "dev" or modules_of(one) & set(EXTRA_OF), one
+    assert set(EXTRA_OF.values()) <= set(PROJECT["optional-dependencies"])
+
+
+def test_the_core_brings_nothing_of_the_extras() -> None:
+    for one in PROJECT["dependencies"]:
+        found = modules_of(name(one))
+        assert found
+        assert not found & set(EXTRA_OF), one
+
+
+def test_what_is_no_extra_is_no_remedy() -> None:
+    assert remedy(ModuleNotFoundError("no", name="nothing.of.ours")) is None
+    assert remedy(ImportError("cannot import name", name="ibis")) is None  # there, but broken
+    with pytest.raises(ModuleNotFoundError), needing("x"):
+        import nothing_of_ours  # type: ignore[import-not-found]  # noqa: F401
+    missing = ModuleNotFoundError("no", name="ibis.expr")
+    with pytest.raises(InputError, match=r"x: needs .*ibis.*pip install 'smc-two-party\[node\]'"), needing("x"):
+        raise missing
+    with pytest.raises(ImportError, match=r"pip install 'smc-two-party\[node\]'"), importing("x"):
+        raise missing
+
+
+@pytest.fixture
+def core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Processes started here find nothing of the extras, nor do those that they start."""
+    folder = tmp_path / "blocked"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(
+        f"import sys\nfor name in {sorted(EXTRA_OF)!r}:\n    sys.modules[name] = None\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(ROOT)]))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def smc(*arguments: object) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "parties", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_core_runs_a_demo(core: Path) -> None:
+    code, said, errors = smc("demo")
+    assert code == 0, errors
+    assert "├── outlook = sunny" in said
+    code, _, errors = smc("demo", "--svg", "tree.svg")
+    assert (code, errors.count("\n")) == (2, 1)  # before any key is made
+    assert errors.startswith("smc: --svg: needs more packages")
+    assert "pip install 'smc-two-party[plots]'" in errors
+
+
+MANY = """
+from parties import cli
+import sys
+for line in sys.argv[1].splitlines():
+    print(cli.run(line.split()), line, flush=True)
+"""
+
+
+def test_what_the_core_can_and_what_it_says_of_the_rest(core: Path) -> None:
+    """In one process, for it is quicker: every command's help, estimates, and commands that lack their extra."""
+    data = example.demo()
+    (core / "party.toml").write_text(f'[tables.t]\nsource = "{data.clinic_a}"\nschema = "{data.schema}"\n')
+    able = [
+        "--help", "id3 --help", "millionaires --help", "run --help", "release count --help", "node --help",
+        "blur --help", "jobs --help", "publish --help", "local --help", "bench --help", "policy --help",
+        "budget --help", "web --help",
+        f"schema --data {data.clinic_a} --target play --out schema.toml",
+        "identity create anna --out .", "identity show anna.crt",
+        f"estimate id3 --schema {data.schema} --max-rows 100", "estimate millionaires",
+        "estimate majority --classes a,b",
+    ]  # fmt: skip
+    unable = {
+        f"id3 --data {data.clinic_a} --schema {data.schema} --svg x.svg --listen 127.0.0.1:0 "
+        "--identity anna.key --certificate anna.crt --peer anna.crt": "plots",
+        "node --config party.toml": "node",
+        "jobs": "node",
+        "web": "node",
+    }
+    program = [sys.executable, "-c", MANY, "\n".join([*able, *unable])]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=100, check=False)
+    codes = {line: int(code) for code, line in re.findall(r"^(\d+) (.+)$", done.stdout, re.MULTILINE)}
+    assert {line for line in able if codes.get(line) != 0} == set(), done.stderr
+    assert {line for line in unable if codes.get(line) != 2} == set(), done.stderr
+    lines = [line for line in done.stderr.splitlines() if "pip install" in line]
+    assert [re.search(r"\[(\w+)\]'$", line)[1] for line in lines] == list(unable.values())  # type: ignore[index]
+
+
+COUNT = """
+from parties.sources import TableSettings, open_table
+from parties.tables import example, schema
+data = example.demo()
+agreed = schema.load(data.schema)
+table = TableSettings.model_validate({"source": str(data.clinic_a), "schema": str(data.schema)})
+with open_table(table, agreed, "play") as source:
+    print(source.check(), type(source).__name__)
+try:
+    open_table(table.model_copy(update={"source": "FOLDER"}), agreed, "play")
+except ModuleNotFoundError as error:
+    from parties.extras import remedy
+    print(remedy(error))
+"""
+
+
+def test_the_core_counts_csv_files_and_says_what_counts_others(core: Path) -> None:
+    program = COUNT.replace("FOLDER", str(core))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False)
+    counted, rest = done.stdout.splitlines()
+    assert counted == "7 PlainSource", done.stderr
+    assert rest.endswith("pip install 'smc-two-party[node]'")
