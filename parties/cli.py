@@ -19,11 +19,14 @@ import click
 
 from parties import extras, signals
 from parties.jobs import kinds
+from parties.text import did_you_mean, quoted
 from smc import __version__
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
 COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come besides
     "demo": ("parties.commands.demo:demo", "Two parties on this machine learn a tree from bundled data."),
+    "init": ("parties.commands.init:init", "Write party.toml, by flags or by questions."),
+    "check": ("parties.commands.check:check", "Is everything there that a node needs?"),
     "identity": ("parties.commands.identity:group", "Make and look at keys and certificates."),
     "schema": ("parties.commands.alone:schema_command", "Propose a schema from one's own file."),
     "compare": ("parties.commands.compare:compare_command", "A synthetic table beside one's own rows."),
@@ -94,6 +97,14 @@ class _Lazy(click.Group):
         from parties.commands.kinds import command_of
 
         return command_of(self._kinds()[cmd_name])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not ctx.resilient_parsing and not name.startswith("-") and name not in (known := self.list_commands(ctx)):
+            ctx.fail(f"there is no command {quoted(name)}{did_you_mean(name, known)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("What two parties can learn together"):

@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from parties.files import create_private, read_bytes, read_private, write_bytes
+from parties.files import create_private, ensure_private, read_bytes, write_bytes
 from parties.text import quoted
 from smc.errors import InputError
 
@@ -90,7 +90,7 @@ def load_identity(key_path: Path, certificate_path: Path) -> Identity:
     belong together, or if the certificate is not valid now.
     """
     certificate = load_certificate(certificate_path)
-    key_pem = read_private(key_path)
+    key_pem = _read_key(key_path)
     if _private_key(key_path, key_pem).public_key() != certificate.public_key():
         raise InputError(f"the key {key_path} does not belong to the certificate {certificate_path}")
     return Identity(key_path, certificate_path, certificate, key_pem)
@@ -98,7 +98,7 @@ def load_identity(key_path: Path, certificate_path: Path) -> Identity:
 
 def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
     """Read a private key alone. `InputError` if it is unreadable, others may read it, or it is not EC P-256."""
-    key = _private_key(path, read_private(path))
+    key = _private_key(path, _read_key(path))
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
         raise InputError(f"{path}: the key is not EC P-256, as smc identity create makes it")
     return key
@@ -168,6 +168,17 @@ def describe(certificate: x509.Certificate) -> dict[str, str | list[str]]:
         "valid_from": certificate.not_valid_before_utc.isoformat(),
         "valid_until": certificate.not_valid_after_utc.isoformat(),
     }
+
+
+def _read_key(path: Path) -> bytes:
+    """The content of a key file. `InputError` for a certificate, before anybody is told to make that private."""
+    pem = read_bytes(path)
+    if b"PRIVATE KEY" not in pem:
+        with suppress(ValueError):
+            x509.load_pem_x509_certificate(pem)
+            raise InputError(f"{path} holds a certificate, not a private key; give the key (.key) that belongs to it")
+    ensure_private(path)
+    return pem
 
 
 def _private_key(path: Path, pem: bytes) -> PrivateKeyTypes:

@@ -79,7 +79,7 @@ def read(model: type[AnyTables], path: Path) -> AnyTables:
     try:
         return cast("AnyTables", whole.model_validate(content, context={"directory": path.parent}))
     except ValidationError as error:
-        raise InputError(f"{path}: {explained(error, whole)}") from None
+        raise InputError(f"{path}: {explained(error, whole, content)}") from None
 
 
 @cache

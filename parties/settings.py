@@ -96,9 +96,27 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def explained(error: ValidationError, model: type[BaseModel]) -> str:
-    """The first problem of a failed validation in one line: the dotted key, and what is wrong with it."""
-    return ": ".join(filter(None, _explain(error, model)))
+def explained(error: ValidationError, model: type[BaseModel], content: object = None) -> str:
+    """The first problem of a failed validation in one line: the dotted key, and what is wrong with it.
+
+    Tables of an array, such as the rules of a policy, are called by their `name`, if the content gives one.
+    """
+    key, problem = _explain(error, model)
+    for depth, part in enumerate(place := error.errors()[0]["loc"]):
+        if isinstance(content, list) and isinstance(part, int) and isinstance(content[part], dict):
+            name = content[part].get("name")
+            table, inner = (".".join(map(str, some)) for some in (place[:depth], place[depth + 1 :]))
+            if isinstance(name, str) and inner != "name":
+                return ": ".join(filter(None, (printable(f"{table} {quoted(name)}"), printable(inner), problem)))
+        content = _inside(content, part)
+    return ": ".join(filter(None, (key, problem)))
+
+
+def _inside(content: object, part: int | str) -> object:
+    """What stands in raw content at a part of a place, None if nothing does."""
+    if isinstance(content, dict):
+        return content.get(part)
+    return content[part] if isinstance(content, list) and isinstance(part, int) and part < len(content) else None
 
 
 def _explain(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:

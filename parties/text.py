@@ -28,6 +28,15 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {quoted(folded[near[0]])}?)" if near else ""
 
 
+def instead(name: str, known: Iterable[str]) -> str:
+    """What there is instead of a name that is not there: ` (did you mean 'x'?); there are 'x', 'y'`.
+
+    One ending for all messages of the kind `there is no column 'z'`; `; there is none` if nothing is known.
+    """
+    names = list(known)
+    return f"{did_you_mean(name, names)}; there are {listed(names)}" if names else "; there is none"
+
+
 def printable(text: str) -> str:
     """The text on one line: control characters and line breaks as escapes, everything else as it is.
 

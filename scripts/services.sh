@@ -13,6 +13,21 @@ is_there() {  # package
     compgen -G "${proof[$1]}" >/dev/null || command -v "${proof[$1]}" >/dev/null
 }
 
+most=300  # seconds to wait for another program that installs packages
+pause=5
+
+apt() {  # as apt-get, but waits for the lock of the package manager; prints what that said
+    local log waited=0
+    while :; do
+        log=$(DEBIAN_FRONTEND=noninteractive apt-get "$@" 2>&1)
+        grep -qE 'Could not get lock|Unable to (lock|acquire)' <<<"$log" && [ "$waited" -lt "$most" ] || break
+        [ "$waited" -gt 0 ] || echo "another program is installing packages: waiting for it, $most s at most" >&2
+        sleep "$pause"
+        waited=$((waited + pause))
+    done
+    echo "$log"
+}
+
 updated=
 for package in postgresql openjdk-17-jre-headless chromium chromium-driver; do
     if is_there "$package"; then
@@ -27,8 +42,8 @@ for package in postgresql openjdk-17-jre-headless chromium chromium-driver; do
         echo "$package: not installable: this system has no apt-get"
         continue
     fi
-    [ -n "$updated" ] || { apt-get update -q >/dev/null 2>&1; updated=yes; }
-    log=$(DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$package" 2>&1)
+    [ -n "$updated" ] || { apt update -q >/dev/null; updated=yes; }
+    log=$(apt install -q -y --no-install-recommends "$package")
     if is_there "$package"; then
         echo "$package: installed"
     else

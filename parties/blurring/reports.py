@@ -11,7 +11,7 @@ from parties.blurring.noise import Floats, Gaussian, Uniform
 from parties.blurring.plan import BlurPlan
 from parties.blurring.table import read
 from parties.sources.opened import Rows
-from parties.text import did_you_mean, listed, printable, quoted
+from parties.text import instead, printable, quoted
 from smc.errors import InputError
 
 SHOWN = 20  # lines of a distribution as text
@@ -25,8 +25,8 @@ def distributions(rows: Rows, plan: BlurPlan, by: str | None) -> list[dict[str, 
         raise InputError("no column of the plan is blurred: there is nothing to reconstruct")
     if by is not None and (by not in plan.columns or plan.columns[by].noise != "none"):
         known = [name for name, column in plan.columns.items() if column.noise == "none"]
-        hint = did_you_mean(by, known) or f"; there are {listed(known)}"
-        raise InputError(f"--by: the plan has no column {quoted(by)} without noise{hint}")
+        there = instead(by, known)
+        raise InputError(f"--by: the plan has no column {quoted(by)} without noise{there}")
     columns = read(rows, plan, names if by is None else [*names, by])
     groups = np.array(["all"] if by is None else columns[by])
     found = []

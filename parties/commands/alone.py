@@ -10,8 +10,9 @@ from rich.table import Table
 
 from parties import console, files, models
 from parties.commands.options import FILE, json_option
+from parties.sources.cells import cells
 from parties.tables import schema
-from parties.tables.delimited import columns
+from parties.tables.merging import merge
 from parties.trees import prediction
 from parties.trees.prediction import Score
 from parties.trees.tree import TreeFile
@@ -19,37 +20,60 @@ from smc.errors import InputError
 
 
 @click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
-@click.option("--data", type=FILE, required=True, help="Own rows, a CSV file.")
+@click.option("--data", type=FILE, help="Own rows, a CSV or Parquet file.")
+@click.option("--schema", "own_file", type=FILE, help="Own proposal, instead of --data; with --merge.")
+@click.option("--merge", "their_file", type=FILE, help="The peer's proposal: make the union of both.")
 @click.option("--target", metavar="COLUMN", help="The class column.")
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
 @click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
-def schema_command(data: Path, target: str | None, exclude: tuple[str, ...], out: Path) -> None:
+def schema_command(
+    data: Path | None,
+    own_file: Path | None,
+    their_file: Path | None,
+    target: str | None,
+    exclude: tuple[str, ...],
+    out: Path,
+) -> None:
     """Propose a schema from one's own file, for the operators to complete and agree on.
 
-    The proposal shows which values occur in this file, never how often.
+    The proposal shows which values occur in this file, never how often. With --merge it is the union of both parties'
+    proposals: the columns that both have, with the values of either; what they disagree on is named. Both parties get
+    the same, whoever's is --merge: compare the digests.
     """
-    files.check_outputs({"--out": out}, [data])
-    proposal = schema.propose(data, target, exclude)
-    proposal.schema.save(out)
-    for note in proposal.notes:
+    if (data is None) == (own_file is None):
+        raise InputError("give --data, or with --merge --schema: one of the two")
+    if own_file is not None and (their_file is None or exclude):
+        raise InputError("--schema is for --merge, and nothing can be excluded from it")
+    files.check_outputs({"--out": out}, [data, own_file, their_file])
+    if data is not None:
+        own = schema.propose(data, target, exclude, read=cells)
+    else:
+        assert own_file is not None
+        own = schema.Proposal(schema.load(own_file), ())
+    for note in own.notes:
         console.err.print(note)
-    console.out.print(f"{out}: {len(proposal.schema.attributes)} attributes, digest {proposal.schema.digest()}")
+    if their_file is not None:
+        own = merge(own.schema, schema.load(their_file), target)
+        for note in own.notes:
+            console.err.print(note)
+    own.schema.save(out)
+    console.out.print(f"{out}: {len(own.schema.attributes)} attributes, digest {own.schema.digest()}")
 
 
 @click.command(epilog="Example:  smc predict --tree tree.json --data rows.csv")
 @click.option("--tree", "tree_file", type=FILE, help="A tree that `smc id3 --out` wrote.")
 @click.option("--model", "model_file", type=FILE, help="A model of `smc release naive-bayes` or `smc regress`.")
-@click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV file.")
+@click.option("--data", type=FILE, required=True, help="Rows to classify, a CSV or Parquet file.")
 @json_option
 def predict(tree_file: Path | None, model_file: Path | None, data: Path, as_json: bool) -> None:
     """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote."""
     if tree_file is not None and model_file is None:
         tree = TreeFile.load(tree_file)
-        target, rows = tree.target, columns(data)
+        target, rows = tree.target, cells(data)
         labels = prediction.vote(tree.trees, rows)
     elif model_file is not None and tree_file is None:
         model = models.load(model_file)
-        target, rows = model.target, columns(data)
+        target, rows = model.target, cells(data)
         labels = model.predict(rows)
     else:
         raise InputError("give --tree or --model, one of the two")

@@ -104,6 +104,9 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
         console.out.print("entry  at (UTC)             kind          job       fields")
         for entry in entries:
             console.out.print(_line(entry))
+        if hidden := entries[0].number - 1 if entries else 0:
+            what = "1 earlier entry is" if hidden == 1 else f"{hidden:,} earlier entries are"
+            console.err.print(f"{what} not shown: --last {hidden + last} shows all")
 
 
 @group.command("export", epilog="Example:  smc audit export --config party.toml --out audit.jsonl")

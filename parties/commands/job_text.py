@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parties import console
+from parties.jobs import kinds
+from parties.jobs.settings import KindSettings, in_words, public_parameters
 from parties.operator.interface import JobView, Progress, Verdict
 from parties.text import visible
 
@@ -93,7 +95,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
         yield "our table", [job.table if job.peer_table == job.table else f"{job.table} (the peer's: {job.peer_table})"]
     if job.columns:
         yield "columns", [", ".join(job.columns)]
-    yield "parameters", [", ".join(f"{name} {_value(v)}" for name, v in job.parameters.items() if v is not None)]
+    yield "parameters", [", ".join(_parameters(job))]
     yield "reveals", job.reveals
     if job.price is not None:
         yield "spends", [f"{job.price.words}; {job.price.standing}", *job.price.uses]
@@ -153,5 +155,12 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
     return found
 
 
-def _value(value: object) -> str:
-    return str(value) if not isinstance(value, bool) else "yes" if value else "no"
+def _parameters(job: JobView) -> Iterator[str]:
+    """Each parameter with its value in words; without those that are left to the engine."""
+    settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else KindSettings
+    known = {one.key: one for one in public_parameters(settings)}
+    for name, value in job.parameters.items():
+        one = known.get(name)
+        left_to_engine = one is not None and one.is_engine and value is None
+        if words := "" if left_to_engine else in_words(value, "" if one is None else one.none):
+            yield f"{name} {words}"

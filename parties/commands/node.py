@@ -5,16 +5,26 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from parties import console
 from parties.commands.options import FILE
 
+if TYPE_CHECKING:
+    from parties.node.events import LogLevel
+
 
 @click.command("node", epilog="Example:  smc node --config party.toml")
 @click.option("--config", "config_file", type=FILE, required=True, help="The party's TOML file.")
-def node(config_file: Path) -> None:
+@click.option(
+    "--log-level",
+    type=click.Choice(["info", "warning", "error"]),
+    default="info",
+    help="The least grave events that the log tells of; on a terminal in words, elsewhere in JSON  [info]",
+)
+def node(config_file: Path, log_level: LogLevel) -> None:
     """Stay up: hold the connection to the peer's node, take proposals, run what rules or operator allow.
 
     Ctrl-C or SIGTERM stops it in order: running sessions have [node] stop seconds to finish; what is not finished goes
@@ -29,7 +39,7 @@ def node(config_file: Path) -> None:
     file = settings.load(config_file)
     with console.progress("starting"):
         page = Page(file.node, file.notify)
-        party = Node(file, page)
+        party = Node(file, page, log_level)
         try:
             where = party.start()
         except BaseException:

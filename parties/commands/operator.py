@@ -70,9 +70,10 @@ def submit(
 ) -> None:
     """Propose a job to a peer.
 
-    JOB.toml says protocol = "KIND" (id3 unless it does), purpose = "WHY", table = "OURS" if rows are read, peer_table
-    if the peer's has another name, peer = "NAME" if there are several peers, and everything that this kind of job may
-    be told, such as target, delta, max_depth and engine for id3. What the kind asks to be typed is given by --input.
+    JOB.toml says protocol = "KIND" (id3 unless it does), table = "OURS" if rows are read, peer_table if the peer's
+    has another name, peer = "NAME" if there are several peers, purpose = "WHY" if you like (rules and the peer's
+    operator may refuse a job without), and everything that this kind of job may be told, such as target, delta,
+    max_depth and engine for id3. What the kind asks to be typed is given by --input.
     """
     node = node_of(config_file, state)
     content = files.read_toml(file)
@@ -181,13 +182,18 @@ def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_
 def result(
     job: str, wait: bool, config_file: Path | None, state: Path | None, as_json: bool, **paths: Path | None
 ) -> None:
-    """Print what a job has brought, what was opened for it, and its cost."""
+    """Print what a job has brought, what was opened for it, and its cost.
+
+    JOB is its identifier, or the first digits of it, at least 4; or latest, for the newest that is done.
+    """
     node = node_of(config_file, state)
     outputs = Outputs(None, paths)
     file = find_party_file(config_file)
     outputs.check([*([] if file is None else files_of(file)), *node.state.glob("*")])
     if wait:
-        _check_end(_follow(node, node.job(job)))
+        ended = _follow(node, node.job(job))
+        _check_end(ended)
+        job = ended.id
     found = node.result(job)
     kind = kinds.find(found.protocol)
     outputs = outputs.for_kind(kind)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _CONFIG = click.option("--config", "config_file", type=FILE, help="party.toml: put this on record in its audit log.")
-_PURPOSE = click.option("--purpose", help="What for, for the record; with --config.")
+_PURPOSE = click.option("--purpose", help="What for, for the record: as you like, and only with --config.")
 
 
 def log_options(command: Command) -> Command:
@@ -70,11 +70,11 @@ def recording(config_file: Path | None, what: str, purpose: str | None, table: s
     from parties.node.settings import load
     from parties.records import AuditLog, database
     from parties.settings import required
-    from parties.text import did_you_mean, quoted
+    from parties.text import instead, quoted
 
     file = load(config_file)
     if table and table not in file.tables:
-        raise InputError(f"{config_file}: there is no table {quoted(table)}{did_you_mean(table, file.tables)}")
+        raise InputError(f"{config_file}: there is no table {quoted(table)}{instead(table, file.tables)}")
     link = file.link
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     place = file.node.state / database.FILE_NAME

@@ -16,6 +16,7 @@ from parties.jobs.settings import MAX_ROWS
 from parties.randomness import private
 from parties.regression.losses import LossName, loss
 from parties.regression.perturbation import Way, perturbed
+from parties.sources.cells import cells
 from parties.tables import rows as tables
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
@@ -30,7 +31,7 @@ MOST_EPSILON = 16.0
     epilog="Example:  smc regress alone --data mine.csv --schema schema.toml --target outcome --epsilon 1 "
     "--lambda 0.003 --out model.json",
 )
-@click.option("--data", type=FILE, required=True, help="Own rows, a CSV file.")
+@click.option("--data", type=FILE, required=True, help="Own rows, a CSV or Parquet file.")
 @click.option("--schema", "schema_file", type=FILE, required=True, help="Their columns and values, which are public.")
 @click.option("--target", metavar="COLUMN", help="The class column, of two classes  [target in the schema]")
 @click.option("--columns", metavar="LIST", help="The columns to predict from, with commas  [all of the schema]")
@@ -116,7 +117,7 @@ def alone(
 
 
 def _source(data: Path, schema: Schema, target: str) -> RowCounts:
-    table = tables.load(data, schema, target, MAX_ROWS << 8)
+    table = tables.load(data, schema, target, MAX_ROWS << 8, cells)
     sizes = {name: len(values) for name, values in schema.attributes.items()}
     return RowCounts([sizes[name] for name in schema.features(target)], sizes[target], table.rows, table.classes)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.sources.cells import cells
 from parties.tables import rows, schema
-from parties.tables.delimited import columns
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -36,7 +36,7 @@ def read(own: Path, synthetic: Path, schema_file: Path, target: str | None) -> P
     columns to compare.
     """
     agreed = schema.load(schema_file)
-    header = columns(synthetic, MOST_ROWS).values
+    header = cells(synthetic, MOST_ROWS).values
     known = agreed.only([name for name in agreed.attributes if name in header])
     if len(known.attributes) < 2:
         raise InputError(f"{synthetic}: a comparison takes two columns of {schema_file} or more")
@@ -50,6 +50,6 @@ def read(own: Path, synthetic: Path, schema_file: Path, target: str | None) -> P
 
 def _coded(path: Path, known: Schema) -> Rows:
     last = [*known.attributes][-1]
-    table = rows.load(path, known, last, MOST_ROWS)
+    table = rows.load(path, known, last, MOST_ROWS, cells)
     coded = dict(zip(known.features(last), table.rows.T, strict=True)) | {last: table.classes}
     return {name: coded[name].astype(np.int64) for name in known.attributes}

@@ -12,7 +12,7 @@ from parties.jobs.amounts import BatchExtra
 from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
 from parties.jobs.settings import BooleanEngine, own_file, private, public
 from parties.settings import LocalPath
-from parties.text import did_you_mean, quoted
+from parties.text import instead, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class Circuit(Kind):
         if settings.circuit is None:
             raise InputError("circuit: name one of those under [circuits] in party.toml")
         if settings.circuit not in means.circuits:
-            hint = did_you_mean(settings.circuit, means.circuits)
-            raise InputError(f"circuit: there is no {quoted(settings.circuit)} under [circuits] in party.toml{hint}")
+            there = instead(settings.circuit, means.circuits)
+            raise InputError(f"circuit: there is no {quoted(settings.circuit)} under [circuits] in party.toml{there}")
         netlist = _load(means.circuits[settings.circuit])
         return cls(settings, netlist.digest(), netlist)
 

@@ -15,7 +15,7 @@ from parties.settings import Count, LocalPath
 class Id3Settings(KindSettings):
     """`smc id3`."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     target: str | None = public(None, "Target", "The class column", none="target in the schema")
     columns: tuple[str, ...] | None = public(

@@ -26,7 +26,7 @@ from parties.jobs.release import reading
 from parties.jobs.tabular import BySchema
 from parties.settings import required
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, listed, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class JointTable(BySchema):
         given = {key: column for key, column in named.items() if column is not None}
         for key, column in given.items():
             if column not in schema.attributes:
-                hint = did_you_mean(column, schema.attributes)
-                raise InputError(f"{key}: {quoted(column)} is not an attribute of the schema{hint}")
+                there = instead(column, schema.attributes)
+                raise InputError(f"{key}: {quoted(column)} is not an attribute of the schema{there}")
             if key != "sum" and len(schema.attributes[column]) < 2:
                 raise InputError(f"{key}: {quoted(column)} has one value only: leave it out")
         if len(set(given.values())) < len(given):

@@ -16,7 +16,7 @@ from parties.settings import LocalPath
 class JointTableSettings(KindSettings):
     """`smc publish joint-table`."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     by: Name | None = public(None, "By", "A row of the table for each value of this column")
     across: Name | None = public(None, "Across", "A column of the table for each value of this column", none="none")

@@ -15,7 +15,7 @@ from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, pub
 from parties.jobs.tabular import BySchema
 from parties.settings import LocalPath, required
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, listed, quoted
 from smc import recipes
 from smc.errors import InputError
 
@@ -32,7 +32,7 @@ Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 class RecodedSettings(KindSettings):
     """What both ways to recode are told."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     recode: Columns | None = public(
         None, "Recoded", "The columns by which somebody could be found, with commas between them"
@@ -87,8 +87,8 @@ class Recoded(BySchema):
         for key, names in (("recode", recode), ("keep", keep), ("sensitive", sensitive)):
             for name in names:
                 if name not in schema.attributes:
-                    hint = did_you_mean(name, schema.attributes)
-                    raise InputError(f"{key}: {quoted(name)} is not an attribute of the schema{hint}")
+                    there = instead(name, schema.attributes)
+                    raise InputError(f"{key}: {quoted(name)} is not an attribute of the schema{there}")
             if len(set(names)) < len(names):
                 raise InputError(f"{key}: name each column once, not {listed(names)}")
         for key, names in (("keep", keep), ("sensitive", sensitive)):

@@ -131,9 +131,14 @@ class Parameter:
 
     def shown_default(self) -> str:
         """The default in words."""
-        if isinstance(self.default, bool):
-            return "yes" if self.default else "no"
-        return self.none if self.default is None else str(self.default)
+        return in_words(self.default, self.none)
+
+
+def in_words(value: object, none: str = "") -> str:
+    """A value for people: `none` for None, yes or no for truth values."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return none if value is None else str(value)
 
 
 @cache

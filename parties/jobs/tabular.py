@@ -38,11 +38,12 @@ class Tabular(Kind):
 
     def rows_in_file(self, schema: Schema, target: str) -> tuple[RowCounts, list[str]]:
         """This party's rows from the file in the settings, by this schema; and the columns that it does not know."""
+        from parties.sources.cells import cells
         from parties.tables import rows
         from protocols.counts import RowCounts
 
         path = required(self.settings.data, f"{self.name}.data")
-        table = rows.load(path, schema, target, self.settings.max_rows)
+        table = rows.load(path, schema, target, self.settings.max_rows, cells)
         sizes = {name: len(values) for name, values in schema.attributes.items()}
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], table.rows, table.classes), list(table.ignored)

@@ -120,7 +120,7 @@ class Desk:
 
     def result(self, identifier: str) -> JobResult:
         """See `Operator`."""
-        record = self._ledger.find(identifier)
+        record = self._ledger.find(identifier, ("done",))
         return views.job_result(record, self._ledger.state(record))
 
     def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:

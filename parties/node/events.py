@@ -1,5 +1,7 @@
 """What a node lets the outside see of its work: structured log lines, and figures for Prometheus.
 
+On a terminal the lines are for people; anywhere else, where programs read them, each is JSON.
+
 Neither can hold anything private: a line names what happened, to which job, and sizes that the peer knows as well;
 texts of errors, which may quote a party's data, are not logged at any level.
 """
@@ -8,28 +10,45 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import sys
 import threading
 import time
-from typing import TextIO, get_args
+from typing import Literal, TextIO, TypeAlias, get_args
 
 import structlog
+import structlog.dev
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from structlog.typing import EventDict, Processor
 
 from parties.operator.interface import State
+from parties.text import visible
 from smc.meter import Cost
 
+LogLevel: TypeAlias = Literal["info", "warning", "error"]
+LEVELS: tuple[LogLevel, ...] = get_args(LogLevel)
+LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed day
+    "disconnected": "warning",
+    "not connected": "warning",
+    "policy": "warning",
+    "session broke": "warning",
+    "statement refused": "warning",
+    "table not available": "warning",
+    "job failed": "error",
+    "records cannot be written": "error",
+    "unexpected error": "error",
+}
 QUIET_SECONDS = 10.0  # before the same unexpected error is told again
 
 
 class Events:
-    """The log (JSON lines) and the figures of one node."""
+    """The log and the figures of one node. Events below `level` are left out of the log."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
-        self._logger = structlog.wrap_logger(
-            structlog.PrintLogger(stream or sys.stderr), processors=[stamp, structlog.processors.JSONRenderer()]
-        )
+    def __init__(self, stream: TextIO | None = None, level: LogLevel = "info") -> None:
+        stream = stream or sys.stderr
+        self._least = LEVELS.index(level)
+        lines = _for_people() if stream.isatty() else _for_programs()
+        self._logger = structlog.wrap_logger(structlog.PrintLogger(stream), processors=lines)
         self.registry = CollectorRegistry()
         self.connected = Gauge("smc_connected", "How many peers' nodes are there.", registry=self.registry)
         self._jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
@@ -49,8 +68,9 @@ class Events:
         threading.excepthook = thread_failed
 
     def log(self, event: str, **fields: str | int | bool) -> None:
-        """Write a line."""
-        self._logger.msg(event, **fields)
+        """Write a line, if the event is as grave as the log's level."""
+        if LEVELS.index(LEVEL_OF.get(event, "info")) >= self._least:
+            self._logger.msg(event, **fields)
 
     def jobs(self, states: list[str]) -> None:
         """The present states of all jobs."""
@@ -63,6 +83,24 @@ class Events:
         self._seconds.observe(seconds)
         self._bytes.labels("sent").inc(cost.bytes_sent)
         self._bytes.labels("received").inc(cost.bytes_received)
+
+
+def _for_programs() -> list[Processor]:
+    """JSON lines."""
+    return [structlog.processors.TimeStamper(fmt="iso", utc=True), structlog.processors.JSONRenderer()]
+
+
+def _for_people() -> list[Processor]:
+    """Lines at the machine's own time, coloured unless NO_COLOR is set; what others wrote is made harmless."""
+
+    def harmless(logger: object, method: str, event: EventDict) -> EventDict:
+        return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
+
+    def graded(logger: object, method: str, event: EventDict) -> EventDict:
+        return {**event, "level": LEVEL_OF.get(event["event"], "info")}
+
+    stamp = structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False)
+    return [stamp, harmless, graded, structlog.dev.ConsoleRenderer(colors=not os.environ.get("NO_COLOR"))]
 
 
 class _Unexpected(logging.Handler):

@@ -13,7 +13,7 @@ from parties.sources.mapping import rules
 from parties.sources.settings import MOST_TRIES, TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, quoted
+from parties.text import instead, quoted
 from smc.errors import InputError
 
 
@@ -46,7 +46,7 @@ class Offers:
             return Means(party, circuits=self.circuits, typed=typed or {})
         offer = self.tables.get(table)
         if offer is None:
-            raise InputError(f"there is no table {quoted(table)}{did_you_mean(table, self.tables)}")
+            raise InputError(f"there is no table {quoted(table)}{instead(table, self.tables)}")
         return Means(party, offer.settings, offer.schema, self.circuits, typed or {})
 
     def tries(self, table: str) -> int:

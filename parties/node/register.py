@@ -64,12 +64,15 @@ class Register:
                 jobs = jobs[jobs.index(self.find(before)) + 1 :]
             return list(islice((job for job in jobs if not states or self.state(job) in states), most))
 
-    def find(self, beginning: str) -> Record:
-        """A job by an unambiguous beginning of its identifier, or `latest`. `InputError`: there is none, or several."""
+    def find(self, beginning: str, states: tuple[State, ...] = ()) -> Record:
+        """A job by an unambiguous beginning of its identifier, or `latest`, the newest (in one of these states).
+
+        `InputError`: there is none, or several.
+        """
         if beginning == "latest":
-            newest = next(iter(self.all()), None)
+            newest = next(iter(self.last(1, states=states)), None)
             if newest is None:
-                raise InputError("there is no job yet")
+                raise InputError(f"there is no job yet{' that is ' if states else ''}{' or '.join(states)}")
             return newest
         if len(beginning) < SHORTEST_NAME:
             raise InputError(f"name the job {quoted(beginning)} by {SHORTEST_NAME} digits at least")

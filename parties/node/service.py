@@ -22,7 +22,7 @@ from parties.link.settings import MIB
 from parties.node import sessions
 from parties.node.control import LABEL, Control, control_options
 from parties.node.desk import Contact, Desk, recorded
-from parties.node.events import Events
+from parties.node.events import Events, LogLevel
 from parties.node.gate import Gate
 from parties.node.health import Health
 from parties.node.inputs import Inputs, Secrets
@@ -61,7 +61,7 @@ class Front(Protocol):
 class Node:
     """A running node. `stop` must be called at its end."""
 
-    def __init__(self, file: NodeFile, front: Front) -> None:
+    def __init__(self, file: NodeFile, front: Front, log_level: LogLevel = "info") -> None:
         self._file, self._front = file, front
         ways = reached(file)
         self._peers = Peers([who for who, _ in ways])
@@ -70,7 +70,7 @@ class Node:
         self._listens = None if listening is None else parse_address(listening, lowest_port=0)
         offers = self._offers = Offers.of(file)
         self._inputs = Inputs()
-        self._events = Events()
+        self._events = Events(level=log_level)
         self._events.watch_process()
         self._connection = records.connect(file.node.state / FILE_NAME)
         self._lock = files.lock(file.node.state / "lock")

@@ -20,7 +20,7 @@ from parties.blurring.noise import Floats
 from parties.blurring.plan import ColumnBlur
 from parties.blurring.strategies import STRATEGIES, Category, Column, Number, Strategy, learn
 from parties.blurring.tree import Growth, Node, predict
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, quoted
 from smc.errors import InputError
 
 
@@ -61,7 +61,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def fit(self, X: Any, y: Any) -> BlurredTreeClassifier:
         """Learn from blurred rows, numbers [rows, columns], and their true classes. `InputError` for bad parameters."""
         if self.strategy not in STRATEGIES:
-            hint = did_you_mean(str(self.strategy), STRATEGIES) or f"; there are {listed(STRATEGIES)}"
+            hint = instead(str(self.strategy), STRATEGIES)
             raise InputError(f"strategy: there is no {quoted(str(self.strategy))}{hint}")
         if self.min_rows < 1 or (self.max_depth is not None and self.max_depth < 1):
             raise InputError("min_rows and max_depth must be 1 or more")
@@ -117,7 +117,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         for key, blur in (self.noise or {}).items():
             place = names.index(key) if key in names else key
             if not isinstance(place, int) or not 0 <= place < number:
-                raise InputError(f"noise: there is no column {quoted(str(key))}{did_you_mean(str(key), names)}")
+                raise InputError(f"noise: there is no column {quoted(str(key))}{instead(str(key), names)}")
             found[place] = blur
         return found
 

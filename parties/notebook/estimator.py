@@ -10,7 +10,7 @@ What is learnt, and what that leaks, is that of `protocols.id3`; alone, the same
 from __future__ import annotations
 
 import base64
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,12 +25,14 @@ from parties.jobs.id3 import Id3
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.running import Report
 from parties.link.settings import LinkSettings
-from parties.notebook import fitting
+from parties.notebook import binning, fitting
+from parties.notebook.binning import Bins, Edges
 from parties.party_file import load
 from parties.settings import validated
 from parties.tables import categories
 from parties.tables import schema as schemas
 from parties.tables.categories import Column
+from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.trees.compiled import compiled
 from parties.trees.drawing import draw_svg
@@ -49,10 +51,13 @@ TARGET = "class"  # what the classes are called if nothing gives them a name
 class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A decision tree by ID3-delta over categorical attributes: of one's own rows, or of two organisations' together.
 
-    Parameters. `schema`: the public schema, a file or a `Schema`; None, alone, derives it from the data. `target`: the
-    name of the class column; None means the schema's. `delta`, `min_rows`, `max_depth`, `max_rows`, `engine`: as for
-    `smc id3`, the same for both parties; `max_rows` None means 65535, or the bound of the node's table. `peer`: None;
-    the way to the other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
+    Parameters. `schema`: the public schema, a file or a `Schema`; None, alone, derives it from the data. `target`:
+    the name of the class column; None means the schema's. `bins`: numbers as categories, edges by column, such as
+    `{"age": [40, 65]}` for `< 40`, `40 to 65` (without 65) and `>= 65`: public, the same for both parties, and
+    listed by the schema (`parties.notebook.bin_labels`, `equal_width`); alone also how many of equal width.
+    `delta`, `min_rows`, `max_depth`, `max_rows`, `engine`: as for `smc id3`, the same for both parties; `max_rows`
+    None means 65535, or the bound of the node's table. `peer`: None; the way to the other party, a `party.toml` or
+    a `LinkSettings`; or one's own node, a `NodeClient`.
 
     After `fit`: `tree_`; `tree_file_`, the same with target, delta and the schema's digest, whose `dump(path)` writes
     `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_` unless X
@@ -68,6 +73,7 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     schema_: Schema | None
     cost_: Report | None
     job_: str | None
+    _edges: Mapping[str, Edges]  # of the columns that are binned
     _by_name: bool  # whether columns of a frame are found by their names
 
     def __init__(
@@ -80,6 +86,7 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         max_depth: int | None = DEFAULTS.max_depth,
         max_rows: int | None = None,
         engine: str = DEFAULTS.engine,
+        bins: Bins = None,
         peer: LinkSettings | Path | str | Operator | None = None,
     ) -> None:
         self.schema = schema
@@ -89,6 +96,7 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.max_depth = max_depth
         self.max_rows = max_rows
         self.engine = engine
+        self.bins = bins
         self.peer = peer
 
     def fit(
@@ -138,6 +146,7 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         tree = compiled(self.tree_)
         columns, rows = self._columns(X, self.attributes_, reset=False, wanted=tree.domains)
+        columns = self._binned(columns)
         names = [categories.spell(name) for name in self.classes_.tolist()]
         classes = self.classes_[[names.index(label) for label in tree.labels]]
         return classes[tree.predict({column.name: column for column in columns}, rows)]
@@ -156,6 +165,7 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit_rows(self, X: Any, y: Any, settings: Id3Settings) -> JointID3Classifier:
         """Alone or with the peer."""
         link, given = self._link(), self._agreed()
+        self._edges = binning.checked(self.bins, shared=link is not None or given is not None)
         if link is not None and given is None:
             raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
         own: Counts
@@ -186,6 +196,7 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, node: Operator, fields: dict[str, Any], job: str | None, deadline: float | None
     ) -> JointID3Classifier:
         """Submit a job, or take up one, and wait for it. The node checks the fields."""
+        self._edges = binning.checked(self.bins, shared=True)
         if (job is None) == ("table" not in fields):
             raise InputError("at a node give either table=NAME, or job=ID of a job that was submitted before")
         if self.target is not None:
@@ -227,16 +238,31 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = column_or_1d(y, warn=True)
         columns, rows = self._columns(X, None if given is None else given.features(target), reset=True)
         check_consistent_length(labels, range(rows))
+        if self.bins is not None and not isinstance(self.bins, Mapping):
+            self._edges = binning.own_edges(columns, int(self.bins))
+        columns = self._binned(columns)
+        binning.refuse_measurements(columns, {} if given is None else given.attributes)
         if given is not None:
             return given, target, columns, labels
         if not rows:
             raise InputError("there are no rows to learn from")
         check_classification_targets(labels)
-        attributes = {column.name: column.domain() for column in columns}
+        attributes = {column.name: self._domain(column) for column in columns}
         if target in attributes:
             raise InputError(f"X has a column {target!r} beside y: drop it, or give another target=NAME")
         classes = tuple(dict.fromkeys(map(categories.spell, np.unique(labels).tolist())))
         return Schema({**attributes, target: classes}, target), target, columns, labels
+
+    def _binned(self, columns: list[Column]) -> list[Column]:
+        """The columns with numbers as bins where edges are given."""
+        return [binning.binned(one, self._edges[one.name]) if one.name in self._edges else one for one in columns]
+
+    def _domain(self, one: Column) -> tuple[str, ...]:
+        """The categories of a column of one's own: all bins, whether a row is in them or not."""
+        if one.name not in self._edges:
+            return one.domain()
+        missing = tuple(text for text in one.domain() if text == MISSING)
+        return (*binning.bin_labels(self._edges[one.name]), *missing)
 
     def _target_name(self, y: Any) -> str:
         """What to call the classes if there is no schema that says it: as the user or the column says."""
@@ -315,6 +341,13 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # What is pickled travels: it predicts, but it does not carry the way to one's node.
         state = super().__getstate__()
         return {**state, "peer": None} if hasattr(self.peer, "submit") else state
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tree on matplotlib's axes, or on new ones; returns them. `NotFittedError` before fit."""
+        check_is_fitted(self)
+        from parties.notebook.plotting import plot  # matplotlib takes its time to load
+
+        return plot(self.tree_, ax)
 
     def _html_repr(self) -> str:
         """What a notebook shows: scikit-learn's box, and once there is one the tree.

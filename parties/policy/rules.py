@@ -48,7 +48,7 @@ from parties.policy.values import (
     Zone,
 )
 from parties.settings import Settings
-from parties.text import did_you_mean, listed, printable, quoted
+from parties.text import instead, listed, printable, quoted
 
 NO_LIMIT = "no limit"  # as parameters of jobs say it
 
@@ -274,8 +274,8 @@ def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> lis
         columns = (*rule.columns.within, *rule.columns.any_of)
         unknown += [("column", name, attributes) for name in columns if name not in attributes]
         for kind, name, known in unknown:
-            hint = did_you_mean(name, known)
-            found.append(f"rule {quoted(rule.name)}: there is no {kind} {quoted(name)}{hint}")
+            there = instead(name, known)
+            found.append(f"rule {quoted(rule.name)}: there is no {kind} {quoted(name)}{there}")
         if not list(conditions(rule)):
             found.append(f"rule {quoted(rule.name)} has no condition: it says {rule.effect} to every job")
     return found

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from parties.publish.classes import Classes
 from parties.publish.hierarchy import Hierarchy
 from parties.publish.models import ROUNDING, Fits, Measure, Model, shares
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, quoted
 from smc.errors import InputError
 
 Shares: TypeAlias = NDArray[np.float64]
@@ -81,7 +81,7 @@ class TCloseness(Model):
         if not self.t >= 0:
             raise InputError(f"t-closeness: t must be >= 0, not {self.t}")
         if self.distance not in NAMES:
-            hint = did_you_mean(self.distance, NAMES) or f"; there are {listed(NAMES)}"
+            hint = instead(self.distance, NAMES)
             raise InputError(f"t-closeness: {quoted(self.distance)} is no distance{hint}")
 
     def measure(self, classes: Classes) -> Measure:

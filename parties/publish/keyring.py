@@ -29,7 +29,7 @@ from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap
 from parties import files
 from parties.canonical import dump
 from parties.publish.ciphers import KEY_BYTES, VERSION_BYTES, CellCipher, Mode, cell_cipher, derived
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, quoted
 from smc.errors import InputError
 
 MASTER_BYTES = 32  # AES-256
@@ -107,8 +107,8 @@ class Keyring:
         """All versions of a column's key. `InputError` if there is none."""
         if not (found := self._versions(name)):
             names = self.names()
-            hint = did_you_mean(name, names) or (f"; there are {listed(names)}" if names else "; there is none yet")
-            raise InputError(f"{self.path}: there is no key {quoted(name)}{hint}")
+            there = instead(name, names)
+            raise InputError(f"{self.path}: there is no key {quoted(name)}{there}")
         return found
 
     def names(self) -> list[str]:

@@ -17,7 +17,7 @@ from parties.sources.expressions import Cell
 from parties.sources.mapping import ColumnRule
 from parties.sources.opened import Rows
 from parties.tables.delimited import MISSING
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, quoted
 from smc.errors import InputError
 
 
@@ -114,8 +114,8 @@ def require(rows: Rows, names: Sequence[str]) -> None:
     """`InputError` if one of the columns is not there."""
     for name in names:
         if name not in rows.types:
-            hint = did_you_mean(name, rows.types) or f"; there are {listed(rows.types)}"
-            raise InputError(f"{rows.engine.place}: there is no column {quoted(name)}{hint}")
+            there = instead(name, rows.types)
+            raise InputError(f"{rows.engine.place}: there is no column {quoted(name)}{there}")
 
 
 def hierarchies(names: Sequence[str], rules: Mapping[str, Rule], found: Sequence[Sequence[str]]) -> list[Hierarchy]:

@@ -16,7 +16,7 @@ from parties.publish.classes import Classes
 from parties.publish.hierarchy import Codes, Hierarchy
 from parties.publish.lattice import Node
 from parties.publish.models import Fits
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, quoted
 from smc.errors import InputError
 
 Prices: TypeAlias = NDArray[np.float64]
@@ -148,6 +148,6 @@ UTILITIES: dict[str, type[Utility]] = {one.name: one for one in (Discernibility,
 def utility_of(name: str, cells: Cells, most: int) -> Utility:
     """The measure of this name. `InputError` if there is none."""
     if name not in UTILITIES:
-        hint = did_you_mean(name, UTILITIES) or f"; there are {listed(UTILITIES)}"
+        hint = instead(name, UTILITIES)
         raise InputError(f"{quoted(name)} is no measure of utility{hint}")
     return UTILITIES[name](cells, most)

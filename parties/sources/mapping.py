@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from parties.sources.settings import ColumnSettings
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, listed, quoted
+from parties.text import did_you_mean, instead, listed, quoted
 from smc.errors import InputError
 
 NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"  # text that is one
@@ -48,8 +48,8 @@ def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence
     """
     for name in columns:
         if name not in schema.attributes:
-            hint = did_you_mean(name, schema.attributes)
-            raise InputError(f"columns: {quoted(name)} is not an attribute of the schema{hint}")
+            there = instead(name, schema.attributes)
+            raise InputError(f"columns: {quoted(name)} is not an attribute of the schema{there}")
     found = {
         name: _rule(name, categories, columns.get(name, ColumnSettings()))
         for name, categories in schema.attributes.items()

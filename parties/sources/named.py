@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import ibis.expr.types as ir
 from ibis.common.exceptions import TableNotFound
 
-from parties.text import did_you_mean, listed
+from parties.text import instead
 from smc.errors import InputError
 
 
@@ -24,8 +24,8 @@ def find_table(
         except TableNotFound:
             continue
     names = list(known())
-    hint = did_you_mean(name, names) or (f"; there are {listed(names)}" if names else "; there is none")
-    raise InputError(f"{place}: there is no such table{hint}")
+    there = instead(name, names)
+    raise InputError(f"{place}: there is no such table{there}")
 
 
 def _readings(name: str) -> Iterator[tuple[str | None, str]]:

@@ -9,7 +9,9 @@ import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
 from parties.sources.databases import Database
-from parties.text import did_you_mean, listed, quoted
+from parties.sources.expressions import Cell
+from parties.sources.mapping import ColumnRule
+from parties.text import instead, quoted
 from smc.errors import InputError
 
 
@@ -25,7 +27,23 @@ class Rows:
         """These columns of all rows, as c0, c1, ... `InputError` if one is not there."""
         for name in names:
             if name not in self.types:
-                hint = did_you_mean(name, self.types) or f"; there are {listed(self.types)}"
-                raise InputError(f"{self.engine.place}: there is no column {quoted(name)}{hint}")
+                there = instead(name, self.types)
+                raise InputError(f"{self.engine.place}: there is no column {quoted(name)}{there}")
         cells = [exp.column(name, quoted=True).as_(f"c{i}") for i, name in enumerate(names)]
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
+
+    def unfit(self, name: str) -> str | None:
+        """Why a column holds no categories, if it does not."""
+        try:
+            self._cell(name)
+        except InputError as error:
+            return str(error)
+        return None
+
+    def spelled(self, names: Sequence[str]) -> exp.Select:
+        """These columns of all rows as text, as c0, c1, ...; NULL of NULL. They must hold categories."""
+        cells = [self._cell(name).text.as_(f"c{i}") for i, name in enumerate(names)]
+        return exp.Select().select(*cells).from_(self.query.subquery("t"))
+
+    def _cell(self, name: str) -> Cell:
+        return Cell(ColumnRule(name, name, (), {}, None, (), None), self.types[name], self.engine.lists)

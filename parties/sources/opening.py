@@ -11,7 +11,7 @@ from parties.sources.formats import format_of
 from parties.sources.mapping import rules
 from parties.sources.settings import ColumnSettings, PlaceSettings, TableSettings
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, quoted
+from parties.text import did_you_mean, instead, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _chosen(schema: Schema, target: str, columns: Sequence[str] | None) -> list[
     """The attributes to count in schema order, and at the end the target."""
     for name in (target, *(columns or ())):
         if name not in schema.attributes:
-            hint = did_you_mean(name, schema.attributes)
-            raise InputError(f"{quoted(name)} is not an attribute of the schema{hint}")
+            there = instead(name, schema.attributes)
+            raise InputError(f"{quoted(name)} is not an attribute of the schema{there}")
     wanted = schema.attributes if columns is None else columns
     return [*(name for name in schema.features(target) if name in wanted), target]

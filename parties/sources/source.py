@@ -11,7 +11,7 @@ from types import TracebackType
 
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import UnfitError
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, quoted
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
 from smc.errors import InputError
@@ -87,8 +87,7 @@ class Source(ABC):
         """`InputError` unless the rule's column is one of these."""
         known = list(names)
         if rule.column not in known:
-            hint = did_you_mean(rule.column, known) or f"; there are {listed(known)}"
-            raise InputError(f"{self._where(rule)}: there is no such column{hint}")
+            raise InputError(f"{self._where(rule)}: there is no such column{instead(rule.column, known)}")
 
     def _where(self, rule: ColumnRule) -> str:
         attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"

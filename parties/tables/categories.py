@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.tables.delimited import MISSING
-from parties.text import did_you_mean, listed, quoted
+from parties.text import did_you_mean, instead, listed, quoted
 from smc.errors import InputError
 
 KINDS = (str, int, float, decimal.Decimal, datetime.date, datetime.time, np.bool_, np.integer, np.floating, type(None))
@@ -103,7 +103,7 @@ def select(table: Frame, names: Sequence[str]) -> Frame:
     """Some of a frame's columns. `InputError` names the first that is not there."""
     absent = [name for name in names if name not in table.columns]
     if absent:
-        hint = did_you_mean(absent[0], map(str, table.columns))
+        hint = instead(absent[0], map(str, table.columns))
         raise InputError(f"the table lacks the column{'s' if len(absent) > 1 else ''} {listed(absent)}{hint}")
     return table.select(names)
 

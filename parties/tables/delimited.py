@@ -1,4 +1,4 @@
-"""CSV files as text, column by column.
+"""Files as text, column by column; CSV files.
 
 The file has a header row and is UTF-8. Space around a field is dropped; an empty field means the same as `?`,
 a missing value, which is allowed where the schema lists `?`. Columns come in any order. The messages name
@@ -10,37 +10,47 @@ from __future__ import annotations
 import csv
 import io
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from parties import files
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, listed, quoted
 from smc.errors import InputError
 
 MISSING = "?"
+Read: TypeAlias = "Callable[[Path, int | None], Columns]"  # how a file is read, and its rows bounded
 _BLOCK = 1 << 14  # rows turned into columns at a time: few enough that the row objects stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A CSV file as text: each named column's cells, and the line of the file on which each row starts."""
+    """A file as text: each named column's cells, and the line of the file on which each row starts.
+
+    Where rows stand on no lines, `lines` are their numbers from 1, and `unit` says so. `unfit` names the columns whose
+    type holds no categories, and why.
+    """
 
     path: Path
     values: dict[str, list[str]]
     lines: Sequence[int]
     unnamed: int = 0  # columns without a name, which are left out
+    unit: str = "line"
+    unfit: Mapping[str, str] = field(default_factory=dict)
 
     def where(self, row: int, column: str) -> str:
         """The place of a cell, for messages."""
-        return f"{self.path}, line {self.lines[row]}, column {quoted(column)}"
+        return f"{self.path}, {self.unit} {self.lines[row]}, column {quoted(column)}"
 
     def require(self, names: Sequence[str]) -> None:
         """`InputError` unless every named column is there."""
         absent = [name for name in names if name not in self.values]
         if not absent:
             return
-        hint = did_you_mean(absent[0], self.values)
+        if problem := self.unfit.get(absent[0]):
+            raise InputError(f"{self.path}, column {quoted(absent[0])}: {problem}")
+        hint = instead(absent[0], self.values)
         if len(self.values) == 1 and any(mark in next(iter(self.values)) for mark in ";\t|"):
             hint = " (the fields must be separated by commas)"
         plural = "s" if len(absent) > 1 else ""

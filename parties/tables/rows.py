@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.tables.delimited import MISSING, Columns, columns
+from parties.tables.delimited import MISSING, Columns, Read, columns
 from parties.text import did_you_mean, listed, quoted
 from smc.errors import InputError
 
@@ -32,13 +32,13 @@ class Table:
     ignored: tuple[str, ...] = ()
 
 
-def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
-    """Read a party's rows. No rows at all are allowed: then this party only learns.
+def load(path: Path, schema: Schema, target: str, max_rows: int, read: Read = columns) -> Table:
+    """Read a party's rows, from CSV unless `read` knows more. No rows at all are allowed: then this party only learns.
 
     `InputError` names line and column of the first value outside the schema; it is also raised for missing,
-    repeated or misshapen columns, more than `max_rows` rows and files that are not UTF-8 CSV.
+    repeated or misshapen columns, more than `max_rows` rows and files that cannot be read.
     """
-    table = columns(path, max_rows)
+    table = read(path, max_rows)
     table.require(list(schema.attributes))
     features = schema.features(target)
     rows = np.empty((len(table.lines), len(features)), dtype=np.int32, order="F")

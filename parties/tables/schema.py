@@ -25,8 +25,8 @@ from typing import Any
 import tomli_w
 
 from parties import files
-from parties.tables.delimited import MISSING, columns
-from parties.text import did_you_mean, printable, quoted
+from parties.tables.delimited import MISSING, Read, columns
+from parties.text import did_you_mean, instead, printable, quoted
 from smc.errors import InputError
 
 MAX_PROPOSED_VALUES = 64
@@ -48,8 +48,8 @@ class Schema:
         if target is None:
             raise InputError("no target: give --target COLUMN, or set target in the schema file")
         if target not in self.attributes:
-            hint = did_you_mean(target, self.attributes)
-            raise InputError(f"target {quoted(target)} is not an attribute of the schema{hint}")
+            there = instead(target, self.attributes)
+            raise InputError(f"target {quoted(target)} is not an attribute of the schema{there}")
         return target
 
     def features(self, target: str) -> tuple[str, ...]:
@@ -85,8 +85,8 @@ class Schema:
         """The schema of some of the attributes, in its own order. `InputError` if one is not there."""
         for name in names:
             if name not in self.attributes:
-                hint = did_you_mean(name, self.attributes)
-                raise InputError(f"there is no attribute {quoted(name)} in the schema{hint}")
+                there = instead(name, self.attributes)
+                raise InputError(f"there is no attribute {quoted(name)} in the schema{there}")
         return Schema({name: values for name, values in self.attributes.items() if name in names}, self.target)
 
     def misfit(self, wanted: Schema) -> str | None:
@@ -132,8 +132,8 @@ def load(path: Path) -> Schema:
         if not isinstance(schema.target, str):
             raise InputError(f"{path}: target: must be the name of an attribute, in quotes")
         if schema.target not in schema.attributes:
-            hint = did_you_mean(schema.target, schema.attributes)
-            raise InputError(f"{path}: target: {quoted(schema.target)} is not an attribute{hint}")
+            there = instead(schema.target, schema.attributes)
+            raise InputError(f"{path}: target: {quoted(schema.target)} is not an attribute{there}")
     return schema
 
 
@@ -146,31 +146,38 @@ class Proposal:
 
 
 def propose(
-    path: Path, target: str | None = None, exclude: Sequence[str] = (), limit: int = MAX_PROPOSED_VALUES
+    path: Path,
+    target: str | None = None,
+    exclude: Sequence[str] = (),
+    limit: int = MAX_PROPOSED_VALUES,
+    read: Read = columns,
 ) -> Proposal:
-    """A schema with every column of a CSV file, for the operators to compare, complete and agree on.
+    """A schema with every column of a file (CSV unless `read` knows more), for the operators to compare and agree on.
 
     Values are sorted (numbers by size, `?` for missing ones last). Columns named in `exclude` are left out,
     and so is, with a note, a column of more than `limit` values: it looks like an identifier or a
     measurement. Such a target is an `InputError`, and so is a file without rows.
     """
-    table = columns(path)
+    table = read(path, None)
     if len(table.values) == 1 and (mark := next((m for m in ";\t|" if m in next(iter(table.values))), None)):
         raise InputError(f"{path}: the fields seem to be separated by {quoted(mark)}; they must be by commas")
     for name in (*exclude, *([] if target is None else [target])):
-        if name not in table.values:
-            hint = did_you_mean(name, table.values)
-            raise InputError(f"{path}: there is no column {quoted(name)}{hint}")
+        if name not in table.values and name not in table.unfit:
+            there = instead(name, table.values)
+            raise InputError(f"{path}: there is no column {quoted(name)}{there}")
+    if target is not None and target in table.unfit:
+        raise InputError(f"{path}, column {quoted(target)}: {table.unfit[target]}")
     if target is not None and target in exclude:
         raise InputError(f"column {quoted(target)} cannot be the target and be left out")
     if not table.lines:
         raise InputError(f"{path}: there are no rows to take values from")
     attributes: dict[str, tuple[str, ...]] = {}
     notes = [f"left out columns without a name: {table.unnamed}"] if table.unnamed else []
+    notes += [f"left out column {quoted(n)}: {problem}" for n, problem in table.unfit.items() if n not in exclude]
     for name, column in table.values.items():
         if name in exclude:
             continue
-        distinct = sorted(set(column), key=_order)
+        distinct = sorted(set(column), key=value_order)
         problem = _unsuited(name, distinct, limit)
         if problem is None:
             attributes[name] = tuple(distinct)
@@ -199,7 +206,7 @@ def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
     return None
 
 
-def _order(value: str) -> tuple[bool, float, str]:
+def value_order(value: str) -> tuple[bool, float, str]:
     """Sort key: numbers by size, then words, then the mark for a missing value."""
     number = re.fullmatch(r"[+-]?[0-9]+(\.[0-9]+)?", value)
     return value == MISSING, float(value) if number else float("inf"), value

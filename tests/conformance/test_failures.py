@@ -27,7 +27,7 @@ def id3(data: Path = DEMO.clinic_a, *more: object) -> list[object]:
     ("arguments", "message"),
     [
         ([], "Usage"),
-        (["nonsense"], "No such command"),
+        (["nonsense"], "there is no command 'nonsense'"),
         (["id3", "--nonsense"], "No such option"),
         (["id3"], "--schema is missing"),
         (["id3", "--schema", DEMO.schema], "--data is missing"),

@@ -55,6 +55,21 @@ def test_every_command_of_the_list_is_there(name: str, capsys: pytest.CaptureFix
     assert run([name, "--help"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["schma"], "smc: there is no command 'schma' (did you mean 'schema'?) (see smc --help)\n"),
+        (["release", "cont"], "smc: there is no command 'cont' (did you mean 'count'?) (see smc release --help)\n"),
+        (["nonsense"], "smc: there is no command 'nonsense' (see smc --help)\n"),
+    ],
+)
+def test_an_unknown_command_is_told_what_is_near(
+    words: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 2
+    assert capsys.readouterr().err == line
+
+
 def test_all_output_is_written_and_the_code_is_kept() -> None:
     script = (
         "import sys\nfrom parties import cli\ncli.run = lambda _: print('x' * 200_000) or 7\ncli.main(sys.argv[1:])"

@@ -27,6 +27,7 @@ from parties.identity import (
     fingerprint,
     load_certificate,
     load_identity,
+    load_key,
     short_fingerprint,
     tls_name,
 )
@@ -219,6 +220,14 @@ def test_files_that_are_missing_or_no_pem(alice, tmp_path):
             load_certificate(junk)
         with pytest.raises(InputError, match="junk holds no readable private key"):
             load_identity(junk, alice.certificate_path)
+
+
+def test_a_certificate_given_as_key_is_called_one(alice):
+    """Not: make it private. Certificates are readable by everybody."""
+    assert alice.certificate_path.stat().st_mode & 0o044
+    for read in (lambda path: load_identity(path, path), load_key):
+        with pytest.raises(InputError, match=r"crt holds a certificate, not a private key; give the key \(\.key\)"):
+            read(alice.certificate_path)
 
 
 def test_encrypted_key_is_refused(alice, tmp_path):

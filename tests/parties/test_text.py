@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parties.text import did_you_mean, listed, printable, quoted
+from parties.text import did_you_mean, instead, listed, printable, quoted
 
 
 def test_wording() -> None:
@@ -12,5 +12,8 @@ def test_wording() -> None:
     assert listed("abc", limit=2) == "'a', 'b', … (3 in all)"
     assert did_you_mean("SUNNY", ["rain", "sunny"]) == " (did you mean 'sunny'?)"
     assert did_you_mean("fog", ["rain", "sunny"]) == ""
+    assert instead("sunni", ["rain", "sunny"]) == " (did you mean 'sunny'?); there are 'rain', 'sunny'"
+    assert instead("fog", ["rain", "sunny"]) == "; there are 'rain', 'sunny'"
+    assert instead("fog", []) == "; there is none"
     assert printable("a\tb\u2028c\ud800 \u00a0é") == "a\\tb\\u2028c\\ud800 \u00a0é"
     assert printable("\ufffd\ufffe\uffff") == "\ufffd\\ufffe\\uffff"

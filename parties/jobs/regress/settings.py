@@ -26,7 +26,7 @@ SHARE = 1000  # delta is at most one in so many times the greatest number of row
 class RegressSettings(KindSettings):
     """`smc regress joint`."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     target: Name | None = public(None, "Target", "The class column, of two classes", none="target in the schema")
     columns: Columns | None = public(

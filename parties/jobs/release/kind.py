@@ -26,7 +26,7 @@ from parties.jobs.spending import EXACT, Adjacency
 from parties.jobs.tabular import BySchema
 from parties.settings import LocalPath
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, listed, quoted
+from parties.text import instead, listed, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 class NoisySettings(KindSettings):
     """What questions with noise have in common."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV file; private.", data=True)
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     where: Annotated[str, Field(max_length=20_000)] | None = public(
         None, "Where", "Only rows such as 'age in [young, middle] and sex = male'", none="all rows", joined="; "
@@ -296,11 +296,8 @@ def _check_columns(settings: NoisySettings, schema: Schema) -> None:
     for key, columns in named.items():
         for column in columns:
             if column not in schema.attributes:
-                hint = did_you_mean(column, schema.attributes)
-                raise InputError(
-                    f"{key}: {quoted(column)} is not an attribute of the schema{hint}; there are "
-                    f"{listed(schema.attributes)}"
-                )
+                there = instead(column, schema.attributes)
+                raise InputError(f"{key}: {quoted(column)} is not an attribute of the schema{there}")
         if len(set(columns)) < len(columns):
             raise InputError(f"{key}: name each column once, not {listed(columns)}")
     if set(named["of"]) & set(named["by"]):

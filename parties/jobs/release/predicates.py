@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, listed, quoted
+from parties.text import did_you_mean, instead, listed, quoted
 from smc.errors import InputError
 
 MAX_TEXT = 20_000  # characters of all predicates together
@@ -138,10 +138,7 @@ class _Reader:
         column = self._read_word("a column")
         known = self._schema.attributes
         if column not in known:
-            raise InputError(
-                f"where: {quoted(column)} is not an attribute of the schema{did_you_mean(column, known)}; "
-                f"there are {listed(known)}"
-            )
+            raise InputError(f"where: {quoted(column)} is not an attribute of the schema{instead(column, known)}")
         sign = self._next(f"'=', '!=', 'in' or 'not in' behind {quoted(column)}")
         negative = sign.is_sign("!=") or sign.is_keyword("not")
         if sign.is_keyword("not"):

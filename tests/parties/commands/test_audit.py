@@ -129,6 +129,16 @@ def test_show_the_last_entries(config: Path) -> None:
     assert [(entry["number"], entry["kind"]) for entry in entries] == [(21, "node started")]
 
 
+def test_show_says_how_many_it_hides(config: Path) -> None:
+    assert run("show", "--config", config, "--last", "3").stderr == (
+        "18 earlier entries are not shown: --last 21 shows all\n"
+    )
+    assert run("show", "--config", config, "--last", "20").stderr == (
+        "1 earlier entry is not shown: --last 21 shows all\n"
+    )
+    assert run("show", "--config", config, "--last", "21").stderr == ""
+
+
 def test_what_the_peer_wrote_cannot_play_with_the_terminal(config: Path, nodes: tuple[Any, Any]) -> None:
     nodes[0].add("cancelled", by="peer", why="\x1b[2Jgone [red]x[/red]\nnext")
     shown = run("show", "--config", config, "--last", "1").stdout

@@ -52,7 +52,7 @@ WRONG = [
     ("triangles --epsilon 1 --columns age,visits --delta 0.1", "delta: must be less than one over"),
     ("triangles --epsilon 1 --columns age --delta 1e-9", "columns: name the two that say which vertices"),
     ("count --epsilon 1 --data no.csv", "no.csv"),
-    ("coun --epsilon 1", "No such command 'coun'"),
+    ("coun --epsilon 1", "there is no command 'coun' (did you mean 'count'?)"),
 ]
 
 

@@ -16,6 +16,21 @@ from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import OTHER, TREE, Pair, paired, propose
 
 
+def test_the_latest_result_is_that_of_the_latest_job_that_is_done(pair: Pair) -> None:
+    alice, bob = pair.parties
+    with pytest.raises(InputError, match="there is no job yet that is done"):
+        alice.ledger.find("latest", ("done",))
+    done = propose(pair)
+    pair.deliver()
+    bob.ledger.decide(done, "approved")
+    pair.deliver()
+    pair.session(done)
+    pair.deliver()
+    waiting = propose(pair)
+    assert alice.ledger.find("latest").id == waiting
+    assert alice.ledger.find("latest", ("done",)).id == done
+
+
 def test_from_proposal_to_signatures(pair: Pair) -> None:
     alice, bob = pair.parties
     job = propose(pair)

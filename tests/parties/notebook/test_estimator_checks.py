@@ -1,4 +1,7 @@
-"""Scikit-learn's own checks of an estimator, alone, with the schema taken from the data: none is expected to fail."""
+"""Scikit-learn's own checks of an estimator, alone, with the schema taken from the data: none is expected to fail.
+
+Their data are measurements, which a tree of categories takes only in bins.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from parties.notebook.estimator import JointID3Classifier
 
 
-@parametrize_with_checks([JointID3Classifier(), JointID3Classifier(min_rows=2, max_depth=2)])
+@parametrize_with_checks([JointID3Classifier(bins=4), JointID3Classifier(bins=6, min_rows=2, max_depth=2)])
 def test_scikit_learn_checks(estimator: JointID3Classifier, check: Any) -> None:
     check(estimator)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 from pydantic import AfterValidator, ValidationError
 
+from parties.node.settings import load
 from parties.policy.rules import Rule, check_names, conditions, remarks
 from parties.settings import Settings, explained
+from smc.errors import InputError
 
 HEAD = '[[policy]]\nname = "a rule"\neffect = "permit"\n'
 
@@ -98,6 +101,23 @@ def test_mistakes_are_told_with_their_key(line: str, problem: str) -> None:
     with pytest.raises(ValidationError) as caught:
         read(HEAD + line)
     assert explained(caught.value, File).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("max_depth.atmost = 4", "policy 'night': max_depth.atmost: unknown key (did you mean 'at_most'?)"),
+        ('zone = "Europe/Rome"', "policy 'night': zone says where time and weekdays are meant"),
+        ("name = 5", "policy.1.name: must be text in quotes, not 5"),
+    ],
+)
+def test_a_mistake_in_a_file_is_told_with_the_rules_name(tmp_path: Path, line: str, problem: str) -> None:
+    name = "" if line.startswith("name") else 'name = "night"\n'
+    path = tmp_path / "party.toml"
+    path.write_text(f'[[policy]]\nname = "day"\neffect = "permit"\n[[policy]]\neffect = "deny"\n{name}{line}\n')
+    with pytest.raises(InputError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: {problem}")
 
 
 @pytest.mark.parametrize("value", [4, 4.0, 0, -1, 10**15])

@@ -85,7 +85,8 @@ def test_nonsense_about_a_column() -> None:
 
 
 def test_settings_must_fit_the_schema() -> None:
-    assert refusal("agee") == "columns: 'agee' is not an attribute of the schema (did you mean 'age'?)"
+    hint = "(did you mean 'age'?); there are 'age', 'sex', 'gone'"
+    assert refusal("agee") == f"columns: 'agee' is not an attribute of the schema {hint}"
     assert "columns.sex.values: 'mail' is not a category of the schema (did you mean 'male'?)" in refusal(
         "sex", values={"M": "mail"}
     )

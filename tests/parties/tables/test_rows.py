@@ -84,8 +84,9 @@ def test_the_bound_on_rows_is_exact(tmp_path: Path) -> None:
          "the schema; allowed: 'yes', 'no'"),
         ("outlook,wind,play\nrain,weak,\n", ", line 2, column 'play': no value, and the schema does not list '?' "
          "(missing) for this attribute"),
-        ("outlook,play\n", ": the header lacks the column 'wind'"),
-        ("Outlook,Wind,play\n", ": the header lacks the columns 'outlook', 'wind' (did you mean 'Outlook'?)"),
+        ("outlook,play\n", ": the header lacks the column 'wind'; there are 'outlook', 'play'"),
+        ("Outlook,Wind,play\n", ": the header lacks the columns 'outlook', 'wind' (did you mean 'Outlook'?); "
+         "there are 'Outlook', 'Wind', 'play'"),
         ("outlook;wind;play\nrain;weak;no\n", ": the header lacks the columns 'outlook', 'wind', 'play' "
          "(the fields must be separated by commas)"),
         ("outlook,wind,outlook,play\n", ", line 1: the column 'outlook' stands twice in the header"),

@@ -1,0 +1,201 @@
+"""`smc check`: is everything there that a node needs? A line each: ok, or what to do."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from cryptography import x509
+
+from parties import console
+from parties.commands.options import FILE, find_party_file, json_option
+from parties.identity import Identity, common_name, load_certificate, load_identity, read_certificate, short_fingerprint
+from parties.link.address import parse_address
+from parties.link.settings import require_link
+from parties.settings import required
+from parties.text import visible
+from smc.errors import InputError, SmcError
+
+if TYPE_CHECKING:
+    from parties.node.settings import NodeFile
+
+WAIT = 5.0  # seconds for the peer to answer
+SOON = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came of one check: `text` says what was found or what to do."""
+
+    ok: bool
+    what: str
+    text: str
+
+
+@click.command("check", epilog="Example:  smc check --config party.toml")
+@click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
+@click.option(
+    "--wait", type=click.FloatRange(min=0.1), default=WAIT, help=f"Seconds for the peer to answer  [{WAIT:g}]"
+)
+@json_option
+def check(config_file: Path | None, wait: float, as_json: bool) -> int:
+    """Check identity, clock, peer, tables and ports; nothing is changed. Exit code 0 if all is well, 2 if not."""
+    from parties.node import settings
+
+    path = find_party_file(config_file)
+    if path is None:
+        raise InputError("give --config party.toml: there is none here; smc init writes one")
+    file = settings.load(path)
+    found = []
+    for finding in findings(file, path, wait):
+        found.append(finding)
+        if not as_json:
+            text = " ".join(visible(finding.text).split())
+            console.out.print(f"{'ok' if finding.ok else 'NO':3} {visible(finding.what):18} {text}")
+    if as_json:
+        console.print_json([{"check": one.what, "ok": one.ok, "text": one.text} for one in found])
+    return 0 if all(one.ok for one in found) else 2
+
+
+def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
+    """All checks, one after the other; each stands alone, whatever came of those before."""
+    identity: Identity | None = None
+    peer: x509.Certificate | None = None
+    try:
+        identity = _identity(file)
+        yield Finding(True, "identity", _of(identity.certificate))
+    except InputError as error:
+        yield Finding(False, "identity", str(error))
+    try:
+        peer = load_certificate(required(file.link.peer, "link.peer"))
+        own = identity is not None and peer == identity.certificate
+        problem = "peer under [link] is our own certificate; give the peer's" if own else _of(peer)
+        yield Finding(not own, "certificate", problem)
+    except InputError as error:
+        yield Finding(False, "certificate", f"of the peer: {error}")
+    yield _clock(file)
+    yield from _tables(file)
+    connected = _running(path)
+    yield from _ports(file, connected is not None)
+    yield _peer(file, identity, peer, connected, wait)
+
+
+def _identity(file: NodeFile) -> Identity:
+    link = file.link
+    return load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+
+
+def _of(certificate: x509.Certificate) -> str:
+    """A certificate in words."""
+    until = certificate.not_valid_after_utc
+    soon = "; make a new one soon: smc identity create" if until - datetime.now(UTC) < SOON else ""
+    return f"{common_name(certificate)}, {short_fingerprint(certificate)}, valid until {until:%Y-%m-%d}{soon}"
+
+
+def _clock(file: NodeFile) -> Finding:
+    """Certificates are made with an hour to spare: one of the future, whoever made it, says that a clock is wrong."""
+    now = datetime.now(UTC)
+    for path in (file.link.certificate, file.link.peer):
+        if path is None:
+            continue
+        with suppress(InputError):  # told already
+            begins = read_certificate(path).not_valid_before_utc
+            if now < begins:
+                late = f"is before {path} begins ({begins:%Y-%m-%d %H:%M}): one of the clocks is wrong; set it by NTP"
+                return Finding(False, "clock", f"{now:%Y-%m-%d %H:%M} UTC {late}")
+    return Finding(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, which no certificate contradicts")
+
+
+def _tables(file: NodeFile) -> Iterator[Finding]:
+    """Each table is opened and counted, as a session would."""
+    from parties.sources.opening import open_table
+    from parties.tables import schema as schemas
+
+    if not file.tables:
+        yield Finding(True, "tables", "none: this node can only take part in what needs no rows")
+    for name, table in file.tables.items():
+        try:
+            schema = schemas.load(table.schema_file)
+            target = schema.target or next(iter(schema.attributes))
+            with open_table(table, schema, target) as source:
+                count = source.check()
+            yield Finding(True, f"table {name}", f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…)")
+        except InputError as error:
+            yield Finding(False, f"table {name}", str(error))
+
+
+def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
+    """Each port could be opened, or our own node has it."""
+    node = file.node
+    wanted = {"link.listen": file.link.listen}
+    wanted |= {"node.web": node.web, "node.metrics": node.metrics, "node.health": node.health}
+    seen: dict[str, str] = {}
+    for key, text in wanted.items():
+        if text is None:
+            continue
+        if text in seen and not text.endswith(":0"):
+            yield Finding(False, f"port {key}", f"{text} is {seen[text]} as well: give each another port")
+            continue
+        seen[text] = key
+        problem = _taken(text)
+        if problem is None or running:
+            yield Finding(True, f"port {key}", f"{text} {'is free' if problem is None else 'is used by our node'}")
+        else:
+            yield Finding(False, f"port {key}", f"{text}: {problem}; end what uses it, or set another {key}")
+
+
+def _taken(text: str) -> str | None:
+    """Why a port cannot be opened, if it cannot."""
+    address = parse_address(text, lowest_port=0)
+    try:
+        with socket.create_server(address, family=socket.AF_INET6 if ":" in address.host else socket.AF_INET):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _running(path: Path) -> bool | None:
+    """Whether the peer is connected to our running node; None if none runs."""
+    from parties.operator.client import NodeClient
+
+    with suppress(SmcError):
+        return NodeClient.from_config(path).node().connected
+    return None
+
+
+def _peer(
+    file: NodeFile, identity: Identity | None, peer: x509.Certificate | None, connected: bool | None, wait: float
+) -> Finding:
+    """Whether the peer answers, is the pinned one and trusts us."""
+    name = "the peer" if peer is None else common_name(peer)
+    if connected:
+        return Finding(True, "peer", f"{name} is connected to our node")
+    try:
+        link = require_link(file.link)
+    except InputError as error:
+        return Finding(False, "peer", str(error))
+    if link.listen is not None:
+        if connected is None:
+            return Finding(True, "peer", f"{name} dials us: start smc node, then {name} runs smc check")
+        return Finding(False, "peer", f"{name} has not come to our node: is its node running, and our port open to it?")
+    if identity is None or peer is None:
+        return Finding(False, "peer", "not asked: the certificates come first")
+    return _answers(link.connect or "", identity, peer, wait)
+
+
+def _answers(text: str, identity: Identity, peer: x509.Certificate, wait: float) -> Finding:
+    from parties.link.preflight import await_peer
+
+    try:
+        address = parse_address(text)
+        await_peer(address, identity, peer, wait, time.monotonic() + wait)
+    except SmcError as error:
+        return Finding(False, "peer", str(error))
+    return Finding(True, "peer", f"{common_name(peer)} answers at {address} and trusts us")

@@ -1,0 +1,189 @@
+"""`smc init`: a party's identity and party.toml, and the peer's if wanted, from flags or from questions."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import tomli_w
+
+from parties import console, files
+from parties.commands.options import PARTY_FILE
+from parties.identity import create, load_identity, short_fingerprint
+from parties.link.address import Address, parse_address
+from parties.node.settings import NodeFile
+from parties.settings import validated
+from smc.errors import InputError
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+LINK_PORT, PAGE_PORT = 7001, 7080
+METRICS, HEALTH = 10, 11  # how far these ports are above the page's
+ANYWHERE = "0.0.0.0"
+SCHEMA = "schema.toml"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is written for one party."""
+
+    directory: Path
+    name: str
+    peer: str
+    link: Mapping[str, str]  # listen or connect
+    page_port: int
+    tables: Mapping[str, str]
+
+    @property
+    def path(self) -> Path:
+        """The party's file."""
+        return self.directory / PARTY_FILE
+
+    def content(self) -> dict[str, Any]:
+        """The party's file as tables. Paths in it are relative to it."""
+        names = {"identity": f"{self.name}.key", "certificate": f"{self.name}.crt", "peer": f"{self.peer}.crt"}
+        ports = {"web": self.page_port, "metrics": self.page_port + METRICS, "health": self.page_port + HEALTH}
+        node = {key: str(Address("127.0.0.1", port)) for key, port in ports.items()}
+        tables = {name: {"source": source, "schema": SCHEMA} for name, source in self.tables.items()}
+        return {"link": {**names, **self.link}, "node": node, **({"tables": tables} if tables else {})}
+
+    def check(self) -> None:
+        """`InputError` if a node would not take it, or if there is a file already: nothing is ever written over."""
+        validated(NodeFile, self.content())
+        if os.path.lexists(self.path):
+            raise InputError(f"{self.path} exists already, and nothing is written over it; choose another --out")
+
+    def write(self) -> None:
+        """Write the file."""
+        files.write_text(self.path, f"# {self.name}, who computes with {self.peer}\n\n{tomli_w.dumps(self.content())}")
+
+
+@click.command(
+    "init", epilog="Example:  smc init --name anna --peer-name bert --listen 0.0.0.0:7001 --table days=days.csv"
+)
+@click.option("--name", help="This party; its key and certificate are made unless NAME.key is there.")
+@click.option("--peer-name", metavar="NAME", help="The peer, whose certificate will be NAME.crt.")
+@click.option("--listen", metavar="HOST:PORT", help="Be the party that waits for the peer, here.")
+@click.option("--connect", metavar="HOST:PORT", help="Be the party that dials the peer, there.")
+@click.option(
+    "--host", metavar="HOST", help="This machine as the peer names it: in the certificate, in the peer's file."
+)
+@click.option("--port", type=click.IntRange(1, 65535 - HEALTH), help=f"Of the operator's page  [{PAGE_PORT}]")
+@click.option("--table", "tables", metavar="NAME=SOURCE", multiple=True, help="Own rows: a file, or a database's URL.")
+@click.option("--out", type=FOLDER, default=Path(), help="Directory for the files  [.]")
+@click.option("--peer-out", type=FOLDER, help="Write the peer's party.toml, too, to this directory.")
+def init(
+    name: str | None,
+    peer_name: str | None,
+    listen: str | None,
+    connect: str | None,
+    host: str | None,
+    port: int | None,
+    tables: tuple[str, ...],
+    out: Path,
+    peer_out: Path | None,
+) -> None:
+    """Write party.toml, and make this party's identity. What no flag says is asked, on a terminal.
+
+    Nothing is written over. With --peer-out the peer's file is written as well, as far as it is known here: its
+    operator moves it to the other machine and makes the identity there (smc identity create), or plays both parts here.
+    """
+    name = _asked("--name", name, "Name of this party")
+    peer_name = _asked("--peer-name", peer_name, "Name of the peer")
+    if name == peer_name:
+        raise InputError("--peer-name: the two parties need different names")
+    if listen is not None and connect is not None:
+        raise InputError("give --listen or --connect: one party listens, the other connects")
+    if listen is None and connect is None:
+        question = f"Address of {peer_name}, HOST:PORT; or listen, to wait for it here"
+        there = _asked("--listen or --connect", None, question, "listen")
+        listen, connect = (f"{ANYWHERE}:{LINK_PORT}", None) if there == "listen" else (None, there)
+    if not tables and _is_asked() and (source := click.prompt("Own rows: a file or URL (empty: none)", "", err=True)):
+        tables = (f"rows={source}",)
+    port = port or PAGE_PORT
+    named = dict(_table(text) for text in tables)
+    plans = [Plan(out, name, peer_name, {"listen": listen} if listen else {"connect": connect or ""}, port, named)]
+    if peer_out is not None:
+        way = {"connect": str(_reached(listen, host))} if listen else {"listen": _opened(connect or "")}
+        theirs = {name: f"{name}.csv" for name in named}
+        plans.append(Plan(peer_out, peer_name, name, way, port + 100 if port + 100 + HEALTH < 65536 else port, theirs))
+    for plan in plans:
+        plan.check()
+    _make(plans[0], host)
+    for plan in plans:
+        _folder(plan.directory)
+        plan.write()
+        console.out.print(f"written       {plan.path}")
+    for line in _next(plans):
+        console.err.print(line)
+
+
+def _asked(flag: str, given: str | None, question: str, default: str | None = None) -> str:
+    """What the flag says, or the operator; `InputError` if there is nobody to ask."""
+    if given is not None:
+        return given
+    if not _is_asked():
+        raise InputError(f"{flag} is missing, and there is no terminal to ask at")
+    answer: str = click.prompt(question, default, err=True)
+    return answer
+
+
+def _is_asked() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _table(text: str) -> tuple[str, str]:
+    name, sign, source = text.partition("=")
+    if not sign or not name or not source:
+        raise InputError(f"--table: must be NAME=SOURCE, such as days=days.csv, not {text!r}")
+    return name, source if "://" in source else str(Path(source).absolute())
+
+
+def _reached(listen: str, host: str | None) -> Address:
+    """Where the peer dials a party that listens here."""
+    address = parse_address(listen)
+    if host is None and address.host in (ANYWHERE, "::"):
+        raise InputError("--host is missing: the peer's file has to say how this machine is reached")
+    return Address(host or address.host, address.port)
+
+
+def _opened(connect: str) -> str:
+    """Where the peer listens whom a party dials there: on all interfaces, unless it is this machine."""
+    address = parse_address(connect)
+    return str(address if address.is_local else Address(ANYWHERE, address.port))
+
+
+def _folder(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the directory {directory}: {error.strerror}") from None
+
+
+def _make(plan: Plan, host: str | None) -> None:
+    """The identity: the one that is there, or a new one."""
+    _folder(plan.directory)
+    key, certificate = (plan.directory / f"{plan.name}.{ending}" for ending in ("key", "crt"))
+    if key.exists() and certificate.exists():
+        identity = load_identity(key, certificate)
+    else:
+        identity = create(plan.name, [host] if host else [], plan.directory)
+        console.out.print(f"written       {key}   (private: stays on this machine)")
+    console.out.print(f"certificate   {certificate}   fingerprint {short_fingerprint(identity.certificate)}")
+
+
+def _next(plans: list[Plan]) -> list[str]:
+    """What is left to do."""
+    own = plans[0]
+    return [
+        "next:",
+        f"  give {own.directory / own.name}.crt to {own.peer}, put theirs at {own.directory / own.peer}.crt,",
+        "  and compare the fingerprints over the telephone: smc identity show FILE",
+        f"  agree on {own.directory / SCHEMA}: smc schema --data FILE --out ours.toml, then --merge the peer's",
+        f"  smc check --config {own.path}    says what is still missing",
+        f"  smc node --config {own.path}",
+    ]

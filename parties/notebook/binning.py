@@ -1,0 +1,101 @@
+"""Numbers as categories: by public edges, the same for both parties, and never by quantiles of their rows.
+
+Edges are part of the agreement, as the schema is. Equal widths of a public range say nothing of the rows; edges that
+follow the rows would tell how these are distributed before any protocol has begun.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from parties.tables.categories import Column, column, spell
+from parties.tables.schema import MAX_PROPOSED_VALUES
+from parties.text import quoted
+from smc.errors import InputError
+
+Edges: TypeAlias = tuple[float, ...]
+Bins: TypeAlias = int | Mapping[str, Sequence[float]] | None
+
+
+def equal_width(low: float, high: float, number: int) -> Edges:
+    """The edges between `number` bins of one width from `low` to `high`, all public. `InputError`: there are none."""
+    if number < 2 or not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(
+            f"bins: {number} bins of one width from {low} to {high} cannot be: give two or more, low < high"
+        )
+    return tuple(np.linspace(low, high, number + 1)[1:-1].tolist())
+
+
+def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
+    """The categories that the edges make, in order: what a schema has to list for such a column."""
+    texts = [spell(float(edge)) for edge in edges]
+    between = [f"{low} to {high}" for low, high in pairwise(texts)]
+    return (f"< {texts[0]}", *between, f">= {texts[-1]}")
+
+
+def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
+    """The edges that are given, by column. `InputError`: they do not rise, or a mere number is to be `shared`."""
+    if bins is None:
+        return {}
+    if not isinstance(bins, Mapping):
+        if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 2:
+            raise InputError("bins: give two bins or more, or edges by column, such as {'age': [40, 65]}")
+        if shared:
+            raise InputError(
+                "bins: a number of bins takes its range from one's own rows; with a schema or a peer give public "
+                "edges, the same on both sides, such as {'age': equal_width(0, 100, 5)}"
+            )
+        return {}
+    found = {name: tuple(float(edge) for edge in edges) for name, edges in bins.items()}
+    for name, edges in found.items():
+        if not edges or not all(map(math.isfinite, edges)) or any(a >= b for a, b in pairwise(edges)):
+            raise InputError(f"bins: the edges of {quoted(str(name))} must be numbers that rise")
+    return found
+
+
+def own_edges(columns: Sequence[Column], number: int) -> dict[str, Edges]:
+    """Edges of equal width between the least and the greatest of one's own rows, for each column of fractions."""
+    found = {}
+    for one in columns:
+        if _is_measured(one):
+            finite = [cell for cell in one.cells if cell is not None and math.isfinite(cell)]
+            low, high = min(finite, default=0.0), max(finite, default=0.0)
+            found[one.name] = equal_width(low, high, number) if low < high else (float(low),)
+    return found
+
+
+def binned(one: Column, edges: Edges) -> Column:
+    """The column with each number as the category of its bin; a missing one stays missing. `InputError`: no number."""
+    labels = bin_labels(edges)
+
+    def label(row: int, cell: Any) -> str | None:
+        if spell(cell) == "?":
+            return None
+        try:
+            return labels[int(np.searchsorted(edges, float(cell), side="right"))]
+        except (TypeError, ValueError):
+            raise InputError(f"{one.where(row)}: {quoted(spell(cell))} is not a number, and bins are given") from None
+
+    return column(one.name, [label(row, cell) for row, cell in enumerate(one.cells)])
+
+
+def refuse_measurements(columns: Sequence[Column], known: Mapping[str, Sequence[str]]) -> None:
+    """`InputError` for a column of fractions with too many values for categories, unless the schema lists as many."""
+    for one in columns:
+        most = max(MAX_PROPOSED_VALUES, len(known.get(one.name, ())))
+        if _is_measured(one) and (number := len(set(one.cells))) > most:
+            raise InputError(
+                f"column {quoted(one.name)}: {number:,} different numbers, and a tree asks for categories: give "
+                f"bins={{{one.name!r}: [...]}} with public edges, the same for both parties; alone, bins=5 will do"
+            )
+
+
+def _is_measured(one: Column) -> bool:
+    """Whether the cells are fractions, or missing."""
+    kinds = set(map(type, one.cells)) - {type(None)}
+    return bool(kinds) and all(issubclass(kind, float | np.floating) for kind in kinds)

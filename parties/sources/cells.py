@@ -1,0 +1,50 @@
+"""A party's own file as text, column by column, whatever it is: CSV as it stands, Parquet as a source spells its cells.
+
+What a command reads once, from the first row to the last. A node's tables are asked where they are, see `source`.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from parties.tables import delimited
+from parties.tables.delimited import MISSING, Columns
+from smc.errors import InputError
+
+PARQUET = b"PAR1"  # how such a file begins
+
+
+def cells(path: Path, max_rows: int | None = None) -> Columns:
+    """The file's cells as text; an empty one and NULL are `?`. Columns that hold no categories are named as unfit.
+
+    `InputError` for what is neither a CSV file (see `delimited.columns`) nor Parquet, or for more than `max_rows` rows.
+    """
+    if not _is_parquet(path):
+        return delimited.columns(path, max_rows)
+    from parties.sources import local
+    from parties.sources.settings import PlaceSettings
+
+    rows = local.open_files(PlaceSettings(source=str(path.absolute())))
+    with closing(rows.engine):
+        rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
+        unfit = {name: problem for name in rows.types if (problem := rows.unfit(name)) is not None}
+        names = [name for name in rows.types if name and name not in unfit]
+        found: dict[str, list[str]] = {name: [] for name in names}
+        query = rows.spelled(names)
+        number = 0
+        for batch in rows.engine.batches(query) if names else ():
+            number += batch.num_rows
+            if max_rows is not None and number > max_rows:
+                raise InputError(f"{path}: more than {max_rows} rows, the agreed bound (max_rows)")
+            for position, name in enumerate(names):
+                found[name].extend(text or MISSING for text in batch.column(position).to_pylist())
+    return Columns(path, found, range(1, number + 1), unit="row", unfit=unfit)
+
+
+def _is_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(PARQUET)) == PARQUET
+    except (OSError, ValueError):
+        return False  # what reads CSV says why it cannot be read

@@ -1,0 +1,90 @@
+"""The union of two proposed schemas, the same whichever party makes it, and what is to be talked about."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from parties.tables.schema import Proposal, Schema, value_order
+from parties.text import listed, quoted
+from smc.errors import InputError
+
+
+def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Proposal:
+    """The columns that both have, each with the values of either; `target` decides if they name different ones.
+
+    An order that both agree on stays; what one alone has stands by size and letter. Where the orders contradict each
+    other all is sorted. So both parties get one schema, and can compare its digest. `InputError` if no column is in
+    both, or if the targets differ.
+    """
+    shared = [name for name in ours.attributes if name in theirs.attributes]
+    if not shared:
+        raise InputError(f"the schemas have no column in common: ours has {listed(ours.attributes)}")
+    notes = list(_left_out("ours", ours, theirs)) + list(_left_out("theirs", theirs, ours))
+    order = [name for name in theirs.attributes if name in ours.attributes]
+    if order != shared:
+        notes.append("the columns stand in another order in theirs: they are sorted by name")
+        shared = sorted(shared)
+    attributes = {}
+    for name in shared:
+        both = (ours.attributes[name], theirs.attributes[name])
+        attributes[name], agreed = _union(*both, value_order)
+        if not agreed:
+            notes.append(f"column {quoted(name)}: the values stand in another order in theirs: they are sorted")
+        notes += [f"column {quoted(name)}: {remark}" for remark in _remarks(*both)]
+    return Proposal(Schema(attributes, _target(ours, theirs, attributes, target)), tuple(notes))
+
+
+def _left_out(whose: str, one: Schema, other: Schema) -> Iterator[str]:
+    for name in one.attributes:
+        if name not in other.attributes:
+            yield f"left out column {quoted(name)}: only {whose} has it"
+
+
+def _remarks(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
+    """What of two lists of values may be a misunderstanding."""
+    for whose, more in (("ours", set(ours) - set(theirs)), ("theirs", set(theirs) - set(ours))):
+        if more:
+            yield f"only {whose} has {listed(sorted(more, key=value_order))}"
+    folded = {value.casefold(): value for value in ours}
+    for value in theirs:
+        twin = folded.get(value.casefold())
+        if twin is not None and twin != value:
+            yield f"{quoted(twin)} (ours) and {quoted(value)} (theirs) differ in capitals only: is it one value?"
+
+
+def _target(ours: Schema, theirs: Schema, attributes: dict[str, Any], chosen: str | None) -> str | None:
+    named = {target for target in (ours.target, theirs.target) if target is not None}
+    if chosen is None and len(named) > 1:
+        raise InputError(
+            f"the targets differ: {quoted(str(ours.target))} is ours, {quoted(str(theirs.target))} theirs; "
+            "agree on one, and give it by --target"
+        )
+    target = chosen if chosen is not None else next(iter(named), None)
+    return None if target is None else Schema(attributes).choose_target(target)
+
+
+def _union(one: Sequence[str], other: Sequence[str], key: Callable[[str], Any]) -> tuple[tuple[str, ...], bool]:
+    """All values in an order that neither list contradicts, the least by `key` first where both leave it open.
+
+    If there is no such order, all of them by `key`; and whether there is one.
+    """
+    before: dict[str, set[str]] = {value: set() for value in (*one, *other)}
+    for values in (one, other):
+        for earlier, later in pairwise(values):
+            before[later].add(earlier)
+    free = [(key(value), value) for value, needed in before.items() if not needed]
+    heapq.heapify(free)
+    found: list[str] = []
+    while free:
+        value = heapq.heappop(free)[1]
+        found.append(value)
+        for later, needed in before.items():
+            if value in needed:
+                needed.remove(value)
+                if not needed:
+                    heapq.heappush(free, (key(later), later))
+    agreed = len(found) == len(before)
+    return (tuple(found) if agreed else tuple(sorted(before, key=key))), agreed

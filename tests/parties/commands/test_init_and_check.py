@@ -1,0 +1,198 @@
+"""`smc init` writes what a node takes, and never over anything; `smc check` says what is missing, and what to do."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from parties.cli import run
+from parties.commands import init
+from parties.identity import Identity, load_identity
+from parties.link.address import parse_address
+from parties.link.listening import Port, RefusedError
+from parties.node import settings
+from parties.tables.schema import Schema
+
+ANNA = ("init", "--name", "anna", "--peer-name", "bert", "--out", "anna")
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("days.csv").write_text("wind,play\nweak,yes\nstrong,no\n")
+
+
+def smc(*words: str) -> int:
+    return run(list(words))
+
+
+def test_both_parties_files_fit_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    both = ("--listen", "0.0.0.0:7001", "--host", "anna.example", "--table", "days=days.csv", "--peer-out", "bert")
+    assert smc(*ANNA, *both) == 0
+    shown = capsys.readouterr()
+    assert "next:" in shown.err
+    assert "smc check --config anna/party.toml" in shown.err
+    anna, bert = (settings.load(Path(name) / "party.toml") for name in ("anna", "bert"))
+    assert anna.link.listen == "0.0.0.0:7001"
+    assert bert.link.connect == "anna.example:7001"
+    assert anna.tables["days"].source == str(Path("days.csv").absolute())
+    assert set(bert.tables) == {"days"}
+    ports = [file.node.web for file in (anna, bert)] + [file.node.health for file in (anna, bert)]
+    assert len(set(ports)) == 4
+    assert anna.link.identity is not None
+    assert anna.link.certificate is not None
+    assert load_identity(anna.link.identity, anna.link.certificate).name == "anna"
+    assert bert.link.peer == Path("bert/anna.crt")
+    assert not Path("bert/bert.key").exists()  # it is made where it stays
+
+
+def test_nothing_is_written_over() -> None:
+    listen = ("--listen", "127.0.0.1:7001")
+    assert smc(*ANNA, *listen) == 0
+    kept = {path: path.read_bytes() for path in Path("anna").iterdir()}
+    assert smc(*ANNA, *listen) == 2
+    assert smc(*ANNA, *listen, "--port", "8000") == 2
+    assert {path: path.read_bytes() for path in Path("anna").iterdir()} == kept
+    Path("anna/party.toml").unlink()
+    assert smc(*ANNA, *listen) == 0  # with the identity that is there
+    assert Path("anna/anna.key").read_bytes() == kept[Path("anna/anna.key")]
+    Path("peer").mkdir()
+    Path("peer/party.toml").write_text("mine")
+    Path("anna/party.toml").unlink()
+    assert smc(*ANNA, *listen, "--peer-out", "peer") == 2
+    assert Path("peer/party.toml").read_text() == "mine"
+    assert not Path("anna/party.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("init",), "--name is missing, and there is no terminal to ask at"),
+        (ANNA, "--listen or --connect is missing, and there is no terminal to ask at"),
+        ((*ANNA, "--connect", "bert"), "link.connect: the address 'bert' must be HOST:PORT"),
+        ((*ANNA, "--listen", "0.0.0.0:7001", "--connect", "b:1"), "give --listen or --connect"),
+        ((*ANNA, "--listen", "0.0.0.0:7001", "--peer-out", "b"), "--host is missing"),
+        ((*ANNA, "--connect", "b:7001", "--table", "days.csv"), "--table: must be NAME=SOURCE"),
+        (("init", "--name", "x", "--peer-name", "x", "--connect", "b:1"), "need different names"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_told_before_anything_is_written(
+    words: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert smc(*words) == 2
+    assert problem in capsys.readouterr().err
+    assert not Path("anna").exists()
+
+
+def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {
+        "Name of this party": "anna",
+        "Name of the peer": "bert",
+        "Address": "bert.example:7001",
+        "Own": "days.csv",
+    }
+    asked = []
+
+    def prompt(question: str, *_: object, **__: object) -> str:
+        asked.append(question)
+        return next(answer for start, answer in answers.items() if question.startswith(start))
+
+    monkeypatch.setattr(init, "_is_asked", lambda: True)
+    monkeypatch.setattr(init.click, "prompt", prompt)
+    assert smc("init", "--out", "anna") == 0
+    assert len(asked) == 4
+    file = settings.load(Path("anna/party.toml"))
+    assert (file.link.connect, set(file.tables)) == ("bert.example:7001", {"rows"})
+
+
+def checked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, tuple[bool, str]]]:
+    capsys.readouterr()
+    code = smc("check", "--config", "party.toml", "--wait", "0.2", "--json", *words)
+    found = json.loads(capsys.readouterr().out)
+    return code, {one["check"]: (one["ok"], one["text"]) for one in found}
+
+
+def party_file(own: Identity, peer: Identity, link: str, ports: tuple[int, int, int] = (0, 0, 0)) -> None:
+    names = {"identity": own.key_path, "certificate": own.certificate_path, "peer": peer.certificate_path}
+    lines = [f'{key} = "{value}"' for key, value in names.items()]
+    node = [f'{key} = "127.0.0.1:{port}"' for key, port in zip(("web", "metrics", "health"), ports, strict=True)]
+    table = '[tables.days]\nsource = "days.csv"\nschema = "schema.toml"'
+    Path("party.toml").write_text("\n".join(["[link]", *lines, link, "[node]", *node, table]))
+
+
+def test_a_party_that_has_everything(identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]) -> None:
+    alice, bob = identities["alice"], identities["bob"]
+    Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play").save(Path("schema.toml"))
+
+    def refuse(label: str) -> NoReturn:
+        raise RefusedError("a check sends nothing")
+
+    port = Port(parse_address("127.0.0.1:0", 0), bob, alice.certificate, 10.0, refuse, streams=2)
+    try:
+        party_file(alice, bob, f'connect = "{port.address}"')
+        code, found = checked(capsys)
+    finally:
+        port.close()
+    assert code == 0, found
+    assert found["table days"][1].startswith("2 rows fit the schema")
+    assert found["peer"][1] == f"bob answers at {port.address} and trusts us"
+    assert found["identity"][1].startswith("alice, ")
+    code, found = checked(capsys)  # it has gone
+    assert code == 2
+    assert not found["peer"][0]
+    assert "is the peer running, and its port open?" in found["peer"][1]
+    assert [name for name, (ok, _) in found.items() if not ok] == ["peer"]
+
+
+def test_each_thing_that_is_wrong_has_its_line(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]
+) -> None:
+    alice = identities["alice"]
+    Schema({"wind": ("weak",), "play": ("yes", "no")}, "play").save(Path("schema.toml"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        party_file(alice, alice, f'listen = "127.0.0.1:{port}"', (0, 0, 0))
+        code, found = checked(capsys)
+    assert code == 2
+    assert found["certificate"] == (False, "peer under [link] is our own certificate; give the peer's")
+    assert "'strong' is not in the schema" in found["table days"][1]
+    ok, text = found["port link.listen"]
+    assert not ok
+    assert "end what uses it, or set another link.listen" in text
+    assert found["identity"][0]
+    party_file(alice, identities["bob"], f'listen = "127.0.0.1:{port}"', (port, 0, 0))
+    assert found["identity"][0]
+    ok, text = checked(capsys)[1]["port node.web"]
+    assert (ok, text) == (False, f"127.0.0.1:{port} is link.listen as well: give each another port")
+
+
+def test_a_clock_that_is_behind_is_told(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    from parties.commands import check
+
+    class Behind(datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
+            return datetime.now(UTC) - timedelta(days=2)
+
+    party_file(identities["alice"], identities["bob"], 'listen = "127.0.0.1:0"')
+    monkeypatch.setattr(check, "datetime", Behind)
+    ok, text = checked(capsys)[1]["clock"]
+    assert not ok
+    assert "one of the clocks is wrong" in text
+
+
+def test_a_plain_line_each(identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]) -> None:
+    party_file(identities["alice"], identities["bob"], 'listen = "127.0.0.1:0"')
+    capsys.readouterr()
+    assert smc("check", "--config", "party.toml") == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:3].strip() for line in lines] == ["ok", "ok", "ok", "NO", "ok", "ok", "ok", "ok", "ok"]
+    assert "there is no such file" in lines[3]

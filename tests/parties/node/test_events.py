@@ -1,0 +1,50 @@
+"""The log of a node: JSON for programs, words on a terminal, and no more than was asked for."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+
+from parties.node.events import LEVELS, Events, LogLevel
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_programs_read_json() -> None:
+    stream = StringIO()
+    Events(stream).log("job", job="ab12", state="done")
+    assert json.loads(stream.getvalue()).items() >= {"event": "job", "job": "ab12", "state": "done"}.items()
+
+
+def test_people_read_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = Terminal()
+    Events(stream).log("not connected", why="\x1b[2Jnobody\nanswers")
+    (line,) = stream.getvalue().splitlines()
+    assert "{" not in line
+    assert "\x1b" not in line
+    assert "[warning" in line
+    assert "not connected" in line
+    assert line.endswith(r"why=\x1b[2Jnobody\nanswers")
+
+
+def test_colours_unless_they_are_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    stream = Terminal()
+    Events(stream).log("ready")
+    assert "\x1b[" in stream.getvalue()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_level_leaves_out_what_is_less_grave(level: LogLevel) -> None:
+    stream = StringIO()
+    events = Events(stream, level)
+    for event in ("job", "session broke", "job failed"):
+        events.log(event, job="ab12")
+    told = [json.loads(line)["event"] for line in stream.getvalue().splitlines()]
+    assert told == ["job", "session broke", "job failed"][LEVELS.index(level) :]

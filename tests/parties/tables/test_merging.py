@@ -1,0 +1,93 @@
+"""The union of two proposals: one for both parties, with both parties' values, and disagreements named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parties.cli import run
+from parties.tables import schema
+from parties.tables.merging import merge
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+OURS = Schema({"sex": ("female", "male"), "age": ("9", "10", "?"), "id": ("1",), "play": ("yes", "no")}, "play")
+THEIRS = Schema({"sex": ("Male", "female"), "age": ("8", "9", "30"), "zip": ("7",), "play": ("yes", "no")})
+
+
+def test_both_parties_get_all_values_and_hear_of_what_differs() -> None:
+    ours, theirs = merge(OURS, THEIRS), merge(THEIRS, OURS)
+    assert ours.schema.attributes == {
+        "sex": ("Male", "female", "male"),
+        "age": ("8", "9", "10", "30", "?"),
+        "play": ("yes", "no"),  # an order that nobody contradicts: it decides between equally frequent classes
+    }
+    assert ours.schema.digest() == theirs.schema.digest()
+    assert ours.schema.target == theirs.schema.target == "play"
+    assert ours.notes == (
+        "left out column 'id': only ours has it",
+        "left out column 'zip': only theirs has it",
+        "column 'sex': only ours has 'male'",
+        "column 'sex': only theirs has 'Male'",
+        "column 'sex': 'male' (ours) and 'Male' (theirs) differ in capitals only: is it one value?",
+        "column 'age': only ours has '10', '?'",
+        "column 'age': only theirs has '8', '30'",
+    )
+
+
+def test_orders_that_contradict_each_other_are_sorted_and_named() -> None:
+    found = merge(Schema({"b": ("y", "x"), "a": ("1",)}), Schema({"a": ("1",), "b": ("x", "y")}))
+    assert list(found.schema.attributes.items()) == [("a", ("1",)), ("b", ("x", "y"))]
+    assert found.notes == (
+        "the columns stand in another order in theirs: they are sorted by name",
+        "column 'b': the values stand in another order in theirs: they are sorted",
+    )
+
+
+def test_what_cannot_be_merged() -> None:
+    other = Schema(THEIRS.attributes, "sex")
+    with pytest.raises(InputError, match="the targets differ: 'play' is ours, 'sex' theirs; agree on one"):
+        merge(OURS, other)
+    assert merge(OURS, other, "age").schema.target == "age"
+    with pytest.raises(InputError, match="'id' is not an attribute of the schema; there are 'sex', 'age', 'play'"):
+        merge(OURS, THEIRS, "id")
+    with pytest.raises(InputError, match="no column in common"):
+        merge(OURS, Schema({"zip": ("7",)}))
+
+
+VALUES = st.lists(st.sampled_from("abcdef"), min_size=1, unique=True).map(tuple)
+SCHEMAS = st.dictionaries(st.sampled_from("xyz"), VALUES, min_size=1).map(lambda found: Schema({"t": ("0",), **found}))
+
+
+@given(SCHEMAS, SCHEMAS)
+def test_whoever_merges_it_is_one_schema(one: Schema, other: Schema) -> None:
+    found = merge(one, other).schema
+    assert found.digest() == merge(other, one).schema.digest()
+    for name, values in found.attributes.items():
+        assert set(values) == {*one.attributes[name], *other.attributes[name]}
+        assert len(set(values)) == len(values)
+    assert merge(found, found).schema.digest() == found.digest()
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text("wind,play\nweak,yes\nstrong,no\n")
+    Schema({"wind": ("calm", "weak"), "play": ("no", "yes")}, "play").save(Path("theirs.toml"))
+    assert run(["schema", "--data", "mine.csv", "--out", "ours.toml"]) == 0
+    capsys.readouterr()
+    for first, second in (("ours", "theirs"), ("theirs", "ours")):
+        command = ["schema", "--schema", f"{first}.toml", "--merge", f"{second}.toml", "--out", f"{first}-merged.toml"]
+        assert run(command) == 0
+    shown = capsys.readouterr()
+    assert "column 'wind': only theirs has 'calm'" in shown.err
+    one, other = (schema.load(Path(f"{name}-merged.toml")) for name in ("ours", "theirs"))
+    assert one.digest() == other.digest()
+    assert one.attributes["wind"] == ("calm", "strong", "weak")
+    assert run(["schema", "--data", "mine.csv", "--merge", "theirs.toml", "--out", "at-once.toml"]) == 0
+    assert schema.load(Path("at-once.toml")).digest() == one.digest()
+    assert run(["schema", "--schema", "ours.toml", "--out", "x.toml"]) == 2
+    assert run(["schema", "--out", "x.toml"]) == 2
+    assert not Path("x.toml").exists()
