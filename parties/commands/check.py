@@ -18,7 +18,7 @@ from parties import console
 from parties.commands.options import FILE, find_party_file, json_option
 from parties.identity import Identity, common_name, load_certificate, load_identity, read_certificate, short_fingerprint
 from parties.link.address import parse_address
-from parties.link.settings import require_link
+from parties.link.settings import LinkSettings
 from parties.settings import required
 from parties.text import visible
 from smc.errors import InputError, SmcError
@@ -66,25 +66,36 @@ def check(config_file: Path | None, wait: float, as_json: bool) -> int:
 
 def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     """All checks, one after the other; each stands alone, whatever came of those before."""
+    from parties.node.peers import entries
+
     identity: Identity | None = None
-    peer: x509.Certificate | None = None
     try:
         identity = _identity(file)
         yield Finding(True, "identity", _of(identity.certificate))
     except InputError as error:
         yield Finding(False, "identity", str(error))
-    try:
-        peer = load_certificate(required(file.link.peer, "link.peer"))
-        own = identity is not None and peer == identity.certificate
-        problem = "peer under [link] is our own certificate; give the peer's" if own else _of(peer)
-        yield Finding(not own, "certificate", problem)
-    except InputError as error:
-        yield Finding(False, "certificate", f"of the peer: {error}")
+    peers = []
+    for link, name, _ in entries(file):
+        certificate, finding = _pinned(link, name, identity)
+        peers.append((link, name, certificate))
+        yield finding
     yield _clock(file)
     yield from _tables(file)
     connected = _running(path)
     yield from _ports(file, connected is not None)
-    yield _peer(file, identity, peer, connected, wait)
+    for link, name, certificate in peers:
+        yield _peer(link, name, identity, certificate, connected, wait)
+
+
+def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x509.Certificate | None, Finding]:
+    """The certificate of a peer; None if it cannot be used."""
+    what = f"certificate {name}".strip()
+    try:
+        peer = load_certificate(required(link.peer, "link.peer"))
+    except InputError as error:
+        return None, Finding(False, what, f"of the peer: {error}")
+    own = identity is not None and peer == identity.certificate
+    return peer, Finding(not own, what, "the peer's is our own; give the peer's" if own else _of(peer))
 
 
 def _identity(file: NodeFile) -> Identity:
@@ -101,8 +112,10 @@ def _of(certificate: x509.Certificate) -> str:
 
 def _clock(file: NodeFile) -> Finding:
     """Certificates are made with an hour to spare: one of the future, whoever made it, says that a clock is wrong."""
+    from parties.node.peers import entries
+
     now = datetime.now(UTC)
-    for path in (file.link.certificate, file.link.peer):
+    for path in (file.link.certificate, *(link.peer for link, _, _ in entries(file))):
         if path is None:
             continue
         with suppress(InputError):  # told already
@@ -134,7 +147,7 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
 def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
     """Each port could be opened, or our own node has it."""
     node = file.node
-    wanted = {"link.listen": file.link.listen}
+    wanted = {"node.listen": node.listen, "link.listen": file.link.listen}
     wanted |= {"node.web": node.web, "node.metrics": node.metrics, "node.health": node.health}
     seen: dict[str, str] = {}
     for key, text in wanted.items():
@@ -161,41 +174,42 @@ def _taken(text: str) -> str | None:
         return error.strerror or str(error)
 
 
-def _running(path: Path) -> bool | None:
-    """Whether the peer is connected to our running node; None if none runs."""
+def _running(path: Path) -> dict[str, bool] | None:
+    """Which peers are connected to our running node, by name; None if none runs."""
     from parties.operator.client import NodeClient
 
     with suppress(SmcError):
-        return NodeClient.from_config(path).node().connected
+        return {peer.name: peer.connected for peer in NodeClient.from_config(path).node().peers}
     return None
 
 
 def _peer(
-    file: NodeFile, identity: Identity | None, peer: x509.Certificate | None, connected: bool | None, wait: float
+    link: LinkSettings,
+    name: str,
+    identity: Identity | None,
+    peer: x509.Certificate | None,
+    connected: dict[str, bool] | None,
+    wait: float,
 ) -> Finding:
-    """Whether the peer answers, is the pinned one and trusts us."""
-    name = "the peer" if peer is None else common_name(peer)
-    if connected:
-        return Finding(True, "peer", f"{name} is connected to our node")
-    try:
-        link = require_link(file.link)
-    except InputError as error:
-        return Finding(False, "peer", str(error))
-    if link.listen is not None:
+    """Whether a peer answers, is the pinned one and trusts us."""
+    what, name = f"peer {name}".strip(), name or ("the peer" if peer is None else common_name(peer))
+    if connected is not None and connected.get(name):
+        return Finding(True, what, f"{name} is connected to our node")
+    if link.connect is None:
         if connected is None:
-            return Finding(True, "peer", f"{name} dials us: start smc node, then {name} runs smc check")
-        return Finding(False, "peer", f"{name} has not come to our node: is its node running, and our port open to it?")
+            return Finding(True, what, f"{name} dials us: start smc node, then {name} runs smc check")
+        return Finding(False, what, f"{name} has not come to our node: is its node running, and our port open to it?")
     if identity is None or peer is None:
-        return Finding(False, "peer", "not asked: the certificates come first")
-    return _answers(link.connect or "", identity, peer, wait)
+        return Finding(False, what, "not asked: the certificates come first")
+    return _answers(what, link.connect, identity, peer, wait)
 
 
-def _answers(text: str, identity: Identity, peer: x509.Certificate, wait: float) -> Finding:
+def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, wait: float) -> Finding:
     from parties.link.preflight import await_peer
 
     try:
         address = parse_address(text)
         await_peer(address, identity, peer, wait, time.monotonic() + wait)
     except SmcError as error:
-        return Finding(False, "peer", str(error))
-    return Finding(True, "peer", f"{common_name(peer)} answers at {address} and trusts us")
+        return Finding(False, what, str(error))
+    return Finding(True, what, f"{common_name(peer)} answers at {address} and trusts us")

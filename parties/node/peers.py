@@ -73,7 +73,7 @@ class Peers:
 
 def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
     """The peers that a node's file names, and the ways to them. `InputError` names what is missing or wrong."""
-    found = [_reached(file, link, name, said) for link, name, said in _entries(file)]
+    found = [_reached(file, link, name, said) for link, name, said in entries(file)]
     names = Counter(who.peer_name for who, _ in found)
     if twice := [name for name in names if names[name] > 1]:
         raise InputError(f"peers: two are called {quoted(twice[0])}: give each a name of its own")
@@ -85,7 +85,7 @@ def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
 def acquaintances(file: NodeFile) -> list[Acquaintance]:
     """The peers that a node's file names, without a look at keys or ways."""
     found = []
-    for link, given, said in _entries(file):
+    for link, given, said in entries(file):
         certificate = None if link.peer is None else load_certificate(link.peer)
         found.append(
             Acquaintance(certificate, said, given or (None if certificate is None else common_name(certificate)))
@@ -109,7 +109,8 @@ def _chosen(by_name: Mapping[str, Found], name: str | None) -> Found:
     return by_name[name]
 
 
-def _entries(file: NodeFile) -> Iterator[tuple[LinkSettings, str, PeerSettings]]:
+def entries(file: NodeFile) -> Iterator[tuple[LinkSettings, str, PeerSettings]]:
+    """Of each peer in a node's file the link to it, its name if one is given, and what is said of it."""
     listen = file.node.listen or file.link.listen
     if not file.peers:
         own = file.link if file.node.listen is None else file.link.model_copy(update={"listen": listen})

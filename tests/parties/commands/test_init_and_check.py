@@ -131,7 +131,7 @@ def test_a_party_that_has_everything(identities: dict[str, Identity], capsys: py
     def refuse(label: str) -> NoReturn:
         raise RefusedError("a check sends nothing")
 
-    port = Port(parse_address("127.0.0.1:0", 0), bob, alice.certificate, 10.0, refuse, streams=2)
+    port = Port(parse_address("127.0.0.1:0", 0), bob, {alice.certificate: refuse}, 10.0, streams=2)
     try:
         party_file(alice, bob, f'connect = "{port.address}"')
         code, found = checked(capsys)
@@ -158,7 +158,7 @@ def test_each_thing_that_is_wrong_has_its_line(
         party_file(alice, alice, f'listen = "127.0.0.1:{port}"', (0, 0, 0))
         code, found = checked(capsys)
     assert code == 2
-    assert found["certificate"] == (False, "peer under [link] is our own certificate; give the peer's")
+    assert found["certificate"] == (False, "the peer's is our own; give the peer's")
     assert "'strong' is not in the schema" in found["table days"][1]
     ok, text = found["port link.listen"]
     assert not ok
@@ -168,6 +168,22 @@ def test_each_thing_that_is_wrong_has_its_line(
     assert found["identity"][0]
     ok, text = checked(capsys)[1]["port node.web"]
     assert (ok, text) == (False, f"127.0.0.1:{port} is link.listen as well: give each another port")
+
+
+def test_several_peers_are_checked_each(identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]) -> None:
+    alice, bob = identities["alice"], identities["bob"]
+    own = f'identity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"'
+    bobs, alices = bob.certificate_path, alice.certificate_path
+    Path("party.toml").write_text(
+        f'[link]\n{own}\n[node]\nlisten = "127.0.0.1:0"\n[[peers]]\ncertificate = "{bobs}"\n'
+        f'[[peers]]\nname = "carol"\ncertificate = "{alices}"\nconnect = "127.0.0.1:1"\n'
+    )
+    code, found = checked(capsys)
+    assert code == 2
+    assert found["peer"] == (True, "bob dials us: start smc node, then bob runs smc check")
+    assert found["certificate carol"] == (False, "the peer's is our own; give the peer's")
+    assert not found["peer carol"][0]
+    assert found["port node.listen"][0]
 
 
 def test_a_clock_that_is_behind_is_told(
