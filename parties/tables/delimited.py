@@ -20,7 +20,6 @@ from parties.text import instead, listed, quoted
 from smc.errors import InputError
 
 MISSING = "?"
-Read: TypeAlias = "Callable[[Path, int | None], Columns]"  # how a file is read, and its rows bounded
 _BLOCK = 1 << 14  # rows turned into columns at a time: few enough that the row objects stay in the cache
 
 
@@ -55,6 +54,9 @@ class Columns:
             hint = " (the fields must be separated by commas)"
         plural = "s" if len(absent) > 1 else ""
         raise InputError(f"{self.path}: the header lacks the column{plural} {listed(absent)}{hint}")
+
+
+Read: TypeAlias = Callable[[Path, int | None], Columns]  # how a file is read, and its rows bounded
 
 
 def columns(path: Path, max_rows: int | None = None) -> Columns:

@@ -67,6 +67,7 @@ def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRout
             route("/propose", proposals.form),
             route("/propose", proposals.submit, "POST"),
             route("/audit", pages.audit),
+            route("/tables", pages.tables),
             route("/budget", pages.budget),
             route("/jobs/{id}", pages.job),
             route("/jobs/{id}/picture", pages.picture),

@@ -129,6 +129,13 @@ class Pages:
         tables = [(table, figures.budget(table, now)) for table in self._operator.budget()]
         return self._renderer.page(visit, "budget.html", {"tables": tables})
 
+    def tables(self, visit: Visit) -> Response:
+        """Our own tables: columns, and what is left of their budgets."""
+        budgets = {found.table: found for found in self._operator.budget()}
+        columns = self._operator.node().columns
+        tables = [(name, of, budgets.get(name)) for name, of in columns.items()]
+        return self._renderer.page(visit, "tables.html", {"tables": tables})
+
     def _decide(self, visit: Visit, decision: Callable[[str, str], object]) -> Response:
         """Make a decision and go back to where it was made, which says what happened, or why nothing did."""
         try:

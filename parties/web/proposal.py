@@ -31,10 +31,11 @@ class Proposals:
         self._operator, self._renderer = operator, renderer
 
     def form(self, visit: Visit) -> Response:
-        """An empty form for a kind of job, or one filled in like the job that `like` names."""
-        like, kind = (visit.request.query_params.get(name) for name in ("like", "kind"))
+        """An empty form for a kind of job and a table, or one filled in like the job that `like` names."""
+        like, kind, table = (visit.request.query_params.get(name) for name in ("like", "kind", "table"))
         try:
-            typed = _like(self._operator.job(like)) if like else {"protocol": kind or kinds.DEFAULT}
+            new = {"protocol": kind or kinds.DEFAULT, "table": table or ""}
+            typed = _like(self._operator.job(like)) if like else new
             kinds.find(typed["protocol"])
             return self._show(visit, typed)
         except InputError as error:

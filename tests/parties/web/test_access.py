@@ -19,6 +19,7 @@ PATHS = [
     "/propose",
     "/audit",
     "/budget",
+    "/tables",
     "/jobs/abcd",
     "/jobs/abcd/tree.json",
     "/jobs/abcd/picture",

@@ -324,7 +324,7 @@ def test_pages_fit_small_and_large_windows(site: Site, width: int, scheme: str) 
     page = site.signed_in()
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
-    for path in ("/", f"/jobs/{job.id}", f"/jobs/{done.id}", "/audit", "/budget", "/propose"):
+    for path in ("/", f"/jobs/{job.id}", f"/jobs/{done.id}", "/audit", "/budget", "/tables", "/propose"):
         page.goto(site.origin + path)
         if path.endswith(done.id):
             drawn(page)
@@ -384,7 +384,8 @@ def test_pages_have_no_fault_of_accessibility(site: Site, width: int, scheme: st
     done = site.node.finish(site.node.add().id)
     page = site.signed_in(viewport={"width": width, "height": 800}, color_scheme=scheme)
     axe = (Path(__file__).parents[2] / "vectors" / "axe-4.14.1.min.js").read_text("utf-8")
-    paths = ("/", "/?q=no+such+job", f"/jobs/{waiting.id}", f"/jobs/{done.id}", "/propose", "/audit", "/budget")
+    jobs = (f"/jobs/{waiting.id}", f"/jobs/{done.id}")
+    paths = ("/", "/?q=no+such+job", *jobs, "/propose", "/audit", "/budget", "/tables")
     for path in paths if scheme == "light" else paths[:4:2]:
         page.goto(site.origin + path)
         for closed in page.locator("details.look:not([open]) > summary").all():

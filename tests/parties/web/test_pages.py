@@ -66,7 +66,8 @@ def test_what_others_wrote_is_text(node: FakeNode, browser: Browser, text: str) 
     done = node.add(**{**fields, "target": "readmitted"})
     node.finish(done.id)
     node.note(text, text, **{"field": text, text: [text]})
-    pages = ["/", "/audit", "/budget", "/propose", *(f"/jobs/{job.id}" for job in (waiting, running, over, done))]
+    pages = ["/", "/audit", "/budget", "/tables", "/propose"]
+    pages += [f"/jobs/{job.id}" for job in (waiting, running, over, done)]
     for path in [*pages, f"/propose?like={waiting.id}"]:
         answer = browser.get(path)
         assert answer.status_code == 200
@@ -368,6 +369,17 @@ def test_budgets_are_a_bar_a_table_and_what_each_job_cost(node: FakeNode, browse
     assert "none: nothing is refused" in page
     assert page.count('<path class="spent"') == page.count('<path class="bound"') == 1, "nothing is spent of the other"
     assert "up to 2.5; the line is the budget, 4<" in page
+
+
+def test_our_tables_with_their_columns_and_ways_on(node: FakeNode, browser: Browser) -> None:
+    page = browser.get("/tables").text
+    columns = node.node().columns
+    assert page.count("<section") == len(columns) > 0
+    for name, of in columns.items():
+        assert all(f"<bdi>{column}</bdi>" in page for column in of)
+        form = browser.get(f"/propose?table={name}").text
+        assert f'href="/propose?table={name}"' in page
+        assert re.search(rf'<option[^>]*value="{name}"[^>]* selected|<option value="{name}" selected', form)
 
 
 def test_the_price_of_a_job(node: FakeNode, browser: Browser) -> None:
