@@ -73,10 +73,10 @@ def test_approved_in_the_browser(days: Nodes) -> None:
         problems: list[str] = []
         page.on("console", lambda message: message.type == "error" and problems.append(message.text))
         page.goto(days.a.client.login())
-        page.get_by_role("link", name="Decision tree for play").first.click()
+        page.locator(f"#job-{identifier} h3 a").click()
         assert "teaching" in page.content()
         page.get_by_role("button", name="Approve").click()
-        page.wait_for_selector("#tree-chart[data-drawn=done]", timeout=30_000)
+        page.wait_for_selector("#tree svg[data-explored]", timeout=30_000)
         assert not problems
         page.goto(page.url.split("/jobs")[0] + "/audit")
         assert "approved" in page.content()

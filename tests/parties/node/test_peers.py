@@ -217,7 +217,7 @@ def test_the_peers_of_a_file(party_file: Path) -> None:
         ("[node]", 'listen = "127.0.0.1:1"\n[node]', "node.listen: the .link. says already"),
         ("[[peers]]\nname", '[peer]\nroles = ["x"]\n[[peers]]\nname', r"\[peer\] is for a single peer"),
         ('certificate = "bob.crt"\n', "", r"peers.0.certificate: is missing"),
-        ("connect = ", "conect = ", "peers.1.conect: unknown key .did you mean 'connect'"),
+        ("connect = ", "conect = ", "peers 'lab': conect: unknown key .did you mean 'connect'"),
     ],
 )
 def test_what_a_file_must_not_say(party_file: Path, old: str, new: str, message: str) -> None:

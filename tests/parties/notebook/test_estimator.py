@@ -337,4 +337,7 @@ def test_without_scikit_learn_one_line_says_what_to_install() -> None:
     code = "import sys; sys.modules['sklearn'] = sys.modules['sklearn.base'] = None; import parties.notebook"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
-    assert last == "ImportError: parties.notebook needs scikit-learn: pip install 'smc-two-party[notebook]'"
+    assert last == (
+        "ImportError: parties.notebook: needs more packages (sklearn is not installed): "
+        "pip install 'smc-two-party[notebook]'"
+    )
