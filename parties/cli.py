@@ -133,6 +133,8 @@ class _Whole(_Lazy):
             return super().invoke(ctx)
         except (KeyboardInterrupt, BrokenPipeError) as error:
             raise _EndedError from error
+        finally:
+            signals.over()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(dict.fromkeys([*super().list_commands(ctx), *kinds.GROUPS]))

@@ -50,6 +50,11 @@ def begin() -> None:
     _State.begun = True
 
 
+def over() -> None:
+    """The command has ended, well or badly: nothing is left to end in order, so a signal ends the program at once."""
+    _State.begun = False
+
+
 def end() -> None:
     """The outcome is certain, and the program about to leave with it."""
     _State.ending = True
