@@ -18,6 +18,7 @@ from parties.commands.options import FILE, json_option
 from parties.jobs.programs import load_program
 from parties.jobs.release.kind import LEAST_EPSILON, MOST_EPSILON
 from parties.jobs.release.noise import exact, laplace
+from parties.jobs.spending import YOURS
 from parties.sensitivity import ways
 from parties.sensitivity.blocks import FUNCTIONS, block_table
 from parties.sensitivity.draws import private
@@ -35,7 +36,6 @@ WAYS = {  # what each needs besides epsilon
     "blocks": ("delta", "blocks", "function"),
 }
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-_REMARK = "no budget is kept by this command: what it spends is yours to add up"
 
 
 @click.command(
@@ -100,7 +100,7 @@ def alone(
     }
     if out is not None:
         files.write_text(out, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-    console.err.print(_REMARK)
+    console.err.print(YOURS)
     if as_json:
         console.print_json(document)
     else:

@@ -23,6 +23,7 @@ from parties.jobs.joint_table_result import noisy_cells, sealed_head, text
 from parties.jobs.joint_table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.kind import Document, KindSettings, Means, Opened, Spending, State, Step, Told
 from parties.jobs.release import reading
+from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.settings import required
 from parties.tables.schema import Schema
@@ -69,7 +70,7 @@ class JointTable(BySchema):
         if task.layout.noise is None and task.settings.out is None:
             raise InputError("--out is missing: the sealed table is a file, to be given to who can open it")
         counts, _ = task.rows_in_file(task.schema, task.layout.target)
-        remarks = ["no budget is kept by this command: what it spends is yours to add up; a node keeps a budget"]
+        remarks = [KEPT_BY_NODES]
         return task, task.layout.own_numbers(counts), remarks if task.layout.noise is not None else []
 
     @classmethod

@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 Adjacency: TypeAlias = Literal["add-remove", "replace"]
 
+YOURS = "no budget is kept by this command: what it spends is yours to add up"  # of a command that needs no node
+KEPT_BY_NODES = f"{YOURS}; a node keeps a budget"
 EXACT = "this tells each party the other's number"  # what a joint number without noise does: each subtracts its own
 
 

@@ -16,6 +16,7 @@ from parties.jobs.regress.methods import METHODS, Method, total
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import RegressSettings, completed
 from parties.jobs.release import reading
+from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.regression.features import Features
 from parties.tables.schema import Schema
@@ -73,7 +74,7 @@ class RegressJoint(BySchema):
         task = cls.planned(settings)
         source, _ = task.rows_in_file(task.schema, task.target)
         data = task.method.own(task.own_rows(source))
-        remark = "no budget is kept by this command: what it spends is yours to add up; a node keeps a budget"
+        remark = KEPT_BY_NODES
         return task, data, [f"by public numbers: {task.chosen}", remark]
 
     @property

@@ -22,7 +22,7 @@ from parties.jobs.release import presenting, reading
 from parties.jobs.release.noise import exact
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
 from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
-from parties.jobs.spending import EXACT, Adjacency
+from parties.jobs.spending import EXACT, KEPT_BY_NODES, Adjacency
 from parties.jobs.tabular import BySchema
 from parties.settings import LocalPath
 from parties.tables.schema import Schema
@@ -114,7 +114,7 @@ class Release(BySchema):
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
         counts, _ = task.rows_in_file(task.schema, task.target)
-        remark = "no budget is kept by this command: what it spends is yours to add up; a node keeps a budget"
+        remark = KEPT_BY_NODES
         if task.exact:
             remark = f"exact, without noise: {EXACT}"
         return task, task.own_numbers(counts), [remark]
