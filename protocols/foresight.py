@@ -27,9 +27,25 @@ def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
 def at_most(engine: CountingEngine, problem: Problem, splits: int | None = None) -> None:
     """Count a run that no run of this problem exceeds; with `splits`, one with at most so many splits a level."""
     widest = replace(problem, domains=(max(problem.domains, default=1),) * len(problem.domains))
-    least = max(2, problem.min_rows + 1, problem.rules.k)  # rows of a node that splits: those of two classes
-    possible = 2 * problem.max_rows // least
+    possible = _possible(problem)
     _count(engine, widest, _full_answers(widest, possible if splits is None else min(possible, splits)))
+
+
+def cells(problem: Problem) -> int:
+    """How many counts the entropies of the largest tree are made of: what `at_most` takes long for."""
+    widest, most = max(problem.domains, default=1), _possible(problem)
+    found, nodes = 0, 1
+    deepest = len(problem.domains)
+    for depth in range(deepest if problem.max_depth is None else min(deepest, problem.max_depth)):
+        splits = min(nodes, most)
+        found += splits * (len(problem.domains) - depth) * widest * (problem.classes + 1)
+        nodes = splits * widest
+    return found
+
+
+def _possible(problem: Problem) -> int:
+    """How many nodes of a level can have the rows to split: those of two classes at least."""
+    return 2 * problem.max_rows // max(2, problem.min_rows + 1, problem.rules.k)
 
 
 def _count(engine: CountingEngine, problem: Problem, answers: Answers) -> None:

@@ -9,7 +9,7 @@ from parties.jobs import id3_rules
 from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import State, Told
-from parties.jobs.learner import Learner, step
+from parties.jobs.learner import LARGEST_COUNTED, Learner, step
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +38,13 @@ class Exact(Learner):
             max_depth=self.settings.max_depth,
             rules=id3_rules.rules_of(self.settings),
         )
+
+    @property
+    def bounded(self) -> bool:
+        """See `Learner.bounded`."""
+        from protocols import foresight
+
+        return foresight.cells(self.problem) <= LARGEST_COUNTED
 
     @property
     def scored(self) -> int:

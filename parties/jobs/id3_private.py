@@ -30,7 +30,11 @@ class Private(Learner):
     """`protocols.release.tree`; a state is a tuple of trees so far."""
 
     told = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
-    bounded = False  # a node without rows may be split too
+
+    @property
+    def bounded(self) -> bool:
+        """See `Learner.bounded`: a node without rows may be split too."""
+        return False
 
     @cached_property
     def problem(self) -> Problem:

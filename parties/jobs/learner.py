@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine
 
+LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
 TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
 
 
@@ -28,7 +29,6 @@ class Learner(ABC):
     """A protocol for a tree that predicts `target`, with the settings that it has."""
 
     told: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
-    bounded: ClassVar[bool] = True  # whether the rows bound how many nodes are split
 
     def __init__(self, settings: Id3Settings, schema: Schema, target: str) -> None:
         self.settings, self.schema, self.target = settings, schema, target
@@ -48,6 +48,11 @@ class Learner(ABC):
         """The most questions that the tree can ask one after the other."""
         depth = self.settings.max_depth
         return len(self.domains) if depth is None else min(depth, len(self.domains))
+
+    @property
+    @abstractmethod
+    def bounded(self) -> bool:
+        """Whether the rows bound how many nodes are split, to so few that the largest tree can be counted."""
 
     @property
     def scored(self) -> int:

@@ -112,3 +112,19 @@ def test_a_tree_of_another_schema_is_refused(capsys: pytest.CaptureFixture[str],
     code, _, err = run(capsys, "estimate", "id3", "--schema", DEMO.schema, "--tree", tmp_path / "tree.json")
     assert code == 2
     assert "another schema" in err
+
+
+def test_a_tree_that_may_be_too_large_to_count_is_a_typical_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 20)
+    assert "at most, whatever the tree" in run(capsys, *arguments)[1]
+    monkeypatch.setattr("parties.jobs.id3_exact.LARGEST_COUNTED", 100)
+    assert "for a tree of at most 16 splits a level" in run(capsys, *arguments)[1]
+
+
+def test_a_column_of_many_values_makes_it_too_large() -> None:
+    values = [str(number) for number in range(51)]
+    wide = schema.Schema({**{f"a{i}": values for i in range(7)}, "class": ["no", "yes"]})
+    assert not Exact(Id3Settings(max_rows=2000), wide, "class").bounded
+    assert Exact(Id3Settings(max_rows=2000, max_depth=2), wide, "class").bounded
