@@ -74,8 +74,10 @@ def report_command(
     else:
         made = _many(plan, mechanism, data, table, column, person, key)
     if out is None:
+        first = next(made)  # what cannot be answered is told before anything is printed
+        click.echo((reports.header(plan) + reports.lines(first)).decode(), nl=False)
         for part in made:
-            click.echo((reports.header(plan) + reports.lines(part)).decode(), nl=False)
+            click.echo(reports.lines(part).decode(), nl=False)
         return
     written = 0
     with files.replacing(out) as stream, console.progress("answering") as line:

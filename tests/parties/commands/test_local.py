@@ -57,6 +57,15 @@ def test_one_answer_is_the_same_each_time(place: Path, capsys: pytest.CaptureFix
     assert len(first[1].splitlines()) == 2
 
 
+def test_printed_reports_are_a_file_however_many(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pd.DataFrame({"town": np.repeat(TOWNS, 2000)}).to_csv("rows.csv", index=False)  # more than are made at once
+    words = ("report", "--plan", "direct.toml", "--key", "device.key", "--data", "rows.csv", "--column", "town")
+    code, printed, _ = smc(capsys, *words)
+    assert code == 0
+    assert smc(capsys, *words, "--out", "reports.txt")[0] == 0
+    assert printed == Path("reports.txt").read_text()
+
+
 def test_two_collectors_decode_together(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report(capsys, "direct.toml", "town", "a.txt", "--person", "who")
     report(capsys, "direct.toml", "town", "b.txt", "--person", "who")
