@@ -65,11 +65,11 @@ def distributions_text(found: list[dict[str, Any]]) -> str:
 def attack(rows: Rows, plan: BlurPlan, truth: Rows | None) -> dict[str, Any]:
     """Errors by column before and after filtering, in units of the column; entropy-based privacy beside the interval's.
 
-    `InputError` if the plan has no two columns with noise, or the true rows are not as many.
+    `InputError` if the plan has no column with such noise, or the true rows are not as many.
     """
     names = [name for name, column in plan.columns.items() if column.noise in ("uniform", "gaussian")]
-    if len(names) < 2:
-        raise InputError("spectral filtering needs two columns or more with uniform or gaussian noise")
+    if not names:
+        raise InputError("the plan has no column with uniform or gaussian noise: there is none to remove")
     published = read(rows, plan, names)
     matrix = np.stack([published[name] for name in names])
     variances = np.array([_variance(plan, name) for name in names])

@@ -96,6 +96,20 @@ def test_the_attack_shows_what_dependent_columns_give_away(place: Path, capsys: 
     assert "of the noise removed" in shown
 
 
+def test_one_column_can_be_attacked_and_none_cannot(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("blur", "attack", "--plan", "blur.toml", "--data", "blurred.csv")
+    (place / "blur.toml").write_text("\n".join(line for line in PLAN.splitlines() if not line.startswith("bonus")))
+    blurred_rows = ("blur", "--plan", "blur.toml", "--data", "rows.csv", "--out", "blurred.csv")
+    assert smc(capsys, *blurred_rows)[0] == 0
+    code, shown, _ = smc(capsys, *words, "--truth", "rows.csv")
+    assert code == 0
+    assert "1 of 1 directions" in shown
+    assert "salary: interval" in shown
+    (place / "blur.toml").write_text('[columns]\nill = { noise = "none" }\n')
+    code, _, error = smc(capsys, *words)
+    assert (code, "no column with uniform or gaussian noise" in error) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
