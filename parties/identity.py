@@ -254,4 +254,4 @@ def _check_validity(path: Path, certificate: x509.Certificate) -> None:
         raise InputError(f"{path}: the certificate is not valid before {start}; is the clock right?")
     if now > certificate.not_valid_after_utc:
         end = certificate.not_valid_after_utc.isoformat(" ", "seconds")
-        raise InputError(f"{path}: the certificate expired on {end}; make a new one with `smc identity create`")
+        raise InputError(f"{path}: the certificate expired on {end}; its owner makes a new one: smc identity create")

@@ -277,7 +277,7 @@ def made_elsewhere(path, key=None, name="old", hosts=("h",), start=-1, end=1):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"start": -9, "end": -1}, "expired on"),
+        ({"start": -9, "end": -1}, "expired on .*; its owner makes a new one"),
         ({"start": 1, "end": 9}, "not valid before"),
         ({"hosts": ()}, "names no party or no host"),
         ({"name": ""}, "names no party or no host"),
