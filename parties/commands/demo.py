@@ -83,12 +83,14 @@ def _start(directory: Path, own: str, peer: str, data: Path, more: list[str]) ->
 
 
 def _address(listener: subprocess.Popen[str]) -> str:
-    """The address in the line that the listening party writes once its port is open."""
+    """The address in the line that the listening party writes once its port is open, after what it remarks."""
     assert listener.stderr is not None
-    line = listener.stderr.readline().strip()
-    if not line.startswith(ANNOUNCEMENT):
-        raise LinkError(f"clinic-a did not start: {line or 'no output'}")
-    return line.removeprefix(ANNOUNCEMENT)
+    last = "no output"
+    while line := listener.stderr.readline():
+        last = line.strip()
+        if last.startswith(ANNOUNCEMENT):
+            return last.removeprefix(ANNOUNCEMENT)
+    raise LinkError(f"clinic-a did not start: {last}")
 
 
 def _finish(process: subprocess.Popen[str], name: str) -> None:

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from parties.jobs import id3_result
+from parties.jobs import id3_result, id3_rules
 from parties.jobs.id3_exact import Exact
 from parties.jobs.id3_private import Private
 from parties.jobs.id3_settings import Id3Extra, Id3Settings
 from parties.jobs.kind import Document, File, Means, Opened, Spending, State, Told
 from parties.jobs.learner import TYPICAL_SPLITS, Learner
 from parties.jobs.settings import ENGINE, KindSettings
+from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import Tabular
 from parties.settings import merge, required
 from parties.tables import schema as schemas
@@ -90,6 +91,10 @@ class Id3(Tabular):
         remarks = [f"not in the schema, ignored: {listed(ignored)}"] if ignored else []
         if task.settings.max_depth != settings.max_depth:
             remarks.append(f"at most {task.settings.max_depth} levels, chosen by public numbers")
+        if settings.epsilon is not None:
+            remarks.append(KEPT_BY_NODES)
+        elif id3_rules.may_speak_of_one(task.settings):
+            remarks.append("leaves may speak of one person: --min-rows, --k or --max-depth keeps the tree coarser")
         return task, task.learner.own(counts, Means().secret), remarks
 
     def _checked(self) -> Id3:

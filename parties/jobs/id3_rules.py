@@ -28,6 +28,11 @@ def refuse(settings: Id3Settings) -> None:
             raise InputError(f"{name} is a rule of the exact tree's leaves: leave it out, or leave out epsilon")
 
 
+def may_speak_of_one(settings: Id3Settings) -> bool:
+    """Whether nothing keeps the leaves of an exact tree from having the rows of one person alone."""
+    return settings.min_rows == 0 and settings.max_depth is None and settings.k <= 1 and settings.l <= 1
+
+
 def promises(settings: Id3Settings, peer: str) -> list[str]:
     """What the rules keep from whom, a sentence each."""
     rules = rules_of(settings)

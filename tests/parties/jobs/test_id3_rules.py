@@ -9,11 +9,14 @@ import pytest
 from parties.canonical import job_digest
 from parties.jobs.id3 import Id3
 from parties.jobs.id3_settings import Id3Settings
+from parties.jobs.spending import KEPT_BY_NODES
 from parties.settings import merge
+from parties.tables.example import demo
 from parties.tables.schema import Schema
 from protocols.rules import NO_RULES, Rules
 from smc.errors import InputError
 
+DEMO = demo()
 SCHEMA = Schema({"a": ("x", "y"), "class": ("no", "maybe", "yes"), "b": ("u", "v", "w")}, "class")
 ALL = {"k": 5, "l": 1.5, "diversity": "entropy", "t": 0.25, "distance": "ordered", "against": "public"}
 
@@ -110,3 +113,18 @@ def test_what_would_take_long_to_count_is_not_counted() -> None:
     wide = Schema({"class": ("no", "yes"), **{f"a{i}": tuple(map(str, range(40))) for i in range(10)}}, "class")
     for given, countable in (({}, True), ({"t": 0.5}, True), ({"t": 0.5, "against": "public"}, False)):
         assert Id3(merge(Id3Settings(max_depth=4), given), wide, "class").is_countable == countable
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, ["leaves may speak of one person: --min-rows, --k or --max-depth keeps the tree coarser"]),
+        ({"max_depth": 2}, []),
+        ({"min_rows": 9}, []),
+        ({"k": 2}, []),
+        ({"epsilon": 1.0, "max_depth": 2}, [KEPT_BY_NODES]),
+    ],
+)
+def test_a_command_says_what_its_tree_tells_of_people(given: dict[str, Any], told: list[str]) -> None:
+    own = Id3Settings(data=DEMO.clinic_a, schema=DEMO.schema, target="play")
+    assert Id3.alone(merge(own, given), 0)[2] == told
