@@ -24,8 +24,10 @@ from parties.jobs.settings import BooleanEngine, private, public
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Netlist, total
 from smc.counting import Program
-from smc.engines import Engine
+from smc.engines import Engine, make_engine
 from smc.errors import InputError
+from smc.local import run_local
+from smc.session import Session
 
 # The protocol.
 
@@ -147,3 +149,14 @@ class Overlap(Kind):
     def text(cls, document: Document, party: int) -> str:
         """See `Kind.text`."""
         return f"{document['common']} in common\n"
+
+
+if __name__ == "__main__":  # both parties on this machine
+    subsets = {3, 14, 15}, {1, 3, 15, 31}
+
+    def program(session: Session) -> int:
+        """What each party runs."""
+        own = np.isin(np.arange(64), list(subsets[session.party])).astype(np.uint8)
+        return overlap(make_engine(session, "yao"), own)
+
+    print(run_local(program))  # (2, 2)
