@@ -102,6 +102,7 @@ $(CORE): pyproject.toml
 		then apt-get -qq update && apt-get -qq install -y python3-venv; \
 		else echo "run first: sudo apt-get install python3-venv"; exit 2; fi; }
 	$(PYTHON) -m venv $(VENV)
+	@echo "installing the core into $(VENV), once; a minute or so, most of it for the download"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 

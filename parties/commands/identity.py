@@ -52,4 +52,4 @@ def show_command(certificate: Path, as_json: bool) -> None:
         return
     for key, value in fields.items():
         shown = ", ".join(value) if isinstance(value, list) else value
-        console.out.print(f"{key:12}  {shown}")
+        console.out.print(f"{key.replace('_', ' '):12}  {shown}")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from smc.kernels.native import Kernel, is_compiled, prepare
 
-NOTICE = "compiling the inner loops for this processor, once; this takes some ten seconds"
+NOTICE = "compiling inner loops that were never used on this machine before; this takes up to half a minute"
 
 _seen: set[str] = set()  # what is there need not be looked for again
 
