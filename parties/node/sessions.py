@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from parties.budget.account import BudgetError
@@ -32,52 +32,15 @@ from parties.node.peers import Who
 from parties.node.prediction import predicted
 from parties.node.register import ClosedError
 from parties.node.store import Record
+from parties.node.under_way import Running
 from parties.operator.interface import ENDED, Progress
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
-from smc.meter import Cost
 
 LABEL = "job "
 DIAL_SECONDS = 10.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0  # before a session is tried again
 SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE = 2.0, 60.0  # before a table that was away is opened again
 LOOK_SECONDS = 1.0
-
-
-@dataclass
-class Running:
-    """A session under way, as its worker's events tell; `why` is the reason if it was cut."""
-
-    started: float = field(default_factory=time.monotonic)
-    worker: Worker | None = None
-    why: str = ""
-    begun: bool = False
-    doing: str = "beginning"
-    first: int = 0
-    step: Reached | None = None
-    cost: Cost = field(default_factory=Cost)
-    costs_of_steps: tuple[int, ...] = ()  # of a typical run: none if it could not be counted
-
-    def abort(self, why: str) -> None:
-        """Cut it, if there is anything to cut yet; of several reasons the first counts."""
-        if self.worker is not None and self.worker.can_be_cut:
-            self.why = self.why or why
-            self.worker.abort(why)
-
-    def progress(self) -> Progress:
-        """Where it is."""
-        seconds = time.monotonic() - self.started
-        step = self.step.step if self.step is not None else self.first
-        done, ahead = sum(self.costs_of_steps[self.first : step]), sum(self.costs_of_steps[step:])
-        return Progress(
-            depth=step,
-            nodes=self.step.size if self.step is not None else 0,
-            doing=self.step.words if self.step is not None else self.doing,
-            bytes_sent=self.cost.bytes_sent,
-            bytes_received=self.cost.bytes_received,
-            rounds=self.cost.rounds,
-            seconds=round(seconds, 1),
-            seconds_left=round(seconds * ahead / done, 1) if done else None,
-        )
 
 
 class Sessions:
