@@ -89,9 +89,7 @@ def report_command(
 
 @group.command("tally", epilog="Example:  smc local tally --plan local.toml --reports monday.txt --out monday.json")
 @PLAN
-@click.option(
-    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
-)
+@SOURCES
 @click.option("--out", type=FILE, required=True, help="The tally, JSON; tallies of several collectors add up.")
 def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None:
     """Count reports, for another collector to add to its own: as private as the reports are."""
@@ -108,9 +106,7 @@ def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None
 
 @group.command("decode", epilog="Example:  smc local decode --plan local.toml --reports monday.txt --page found.html")
 @PLAN
-@click.option(
-    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
-)
+@SOURCES
 @click.option("--candidates", "candidate_file", type=FILE, help="Texts to look for, one a line (rappor, sketch).")
 @click.option("--page", type=FILE, help="The estimates as an HTML page with a picture of the intervals.")
 @json_option
