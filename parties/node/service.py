@@ -39,7 +39,6 @@ from parties.settings import at_key
 from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
 
-LARGEST_GROUP = 1000  # rows of one person or family
 STREAMS = 40  # threads of the port for each peer: the control link, sessions, health checks
 
 

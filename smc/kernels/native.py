@@ -42,7 +42,6 @@ DIGEST_BYTES = 32
 LOCK_SECONDS = 600.0  # for another process that compiles; after that this one does without the lock
 LOCK_POLL_SECONDS = 0.1
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
-SCALARS = {"i64": np.int64, "u64": np.uint64}
 ITEMS = {"u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
 
 
