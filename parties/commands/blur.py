@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,13 +112,8 @@ def _paths(source: str) -> list[Path]:
     return [] if "://" in source else [Path(source)]
 
 
-@contextmanager
-def _opened(source: str, table: str | None) -> Iterator[Rows]:
+def _opened(source: str, table: str | None) -> Rows:
     from parties.settings import validated
     from parties.sources import PlaceSettings, open_rows
 
-    rows = open_rows(validated(PlaceSettings, {"source": source, "table": table}))
-    try:
-        yield rows
-    finally:
-        rows.engine.close()
+    return open_rows(validated(PlaceSettings, {"source": source, "table": table}))

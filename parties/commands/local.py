@@ -167,8 +167,7 @@ def _many(
     from parties.settings import validated
     from parties.sources import PlaceSettings, open_rows
 
-    rows = open_rows(validated(PlaceSettings, {"source": data, "table": table}))
-    try:
+    with open_rows(validated(PlaceSettings, {"source": data, "table": table})) as rows:
         seen = 0
         for batch in rows.engine.batches(rows.select([column, *([] if person is None else [person])])):
             for part in (batch.slice(start, AT_ONCE) for start in range(0, len(batch), AT_ONCE)):
@@ -182,5 +181,3 @@ def _many(
                 seen += len(part)
         if not seen:
             raise InputError(f"{rows.engine.place}: there are no rows")
-    finally:
-        rows.engine.close()

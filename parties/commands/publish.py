@@ -53,11 +53,8 @@ def plan_command(source: str, table: str | None, out: Path) -> None:
 
     files.check_outputs({"--out": out}, _paths(source))
     settings = validated(PlaceSettings, {"source": source, "table": table})
-    rows = open_rows(settings)
-    try:
+    with open_rows(settings) as rows:
         proposal = propose(rows, _from(out, source), table)
-    finally:
-        rows.engine.close()
     files.write_text(out, proposal.text)
     for line in proposal.notes:
         console.out.print(line)

@@ -32,11 +32,8 @@ def mask(plan_file: Path, out: Path, config_file: Path | None, purpose: str | No
     plan = read(plan_file)
     files.check_outputs({"--out": out}, [plan_file, *([] if "://" in plan.source else [Path(plan.source)])])
     with recording(config_file, "mask", purpose) as log:
-        rows = open_rows(plan)
-        try:
+        with open_rows(plan) as rows:
             written = write(rows, plan, None, out)
-        finally:
-            rows.engine.close()
         masks = [f"{name}: {one.mask.kind} mask" for name, one in plan.columns.items() if one.mask is not None]
         log.published(plan, [name for name, one in plan.columns.items() if one.shown], masks, out)
     console.err.print(f"written: {out} ({written.rows} rows)")
@@ -55,11 +52,8 @@ def view(plan_file: Path, name: str, role: str | None, out: Path | None) -> None
 
     plan = read(plan_file)
     files.check_outputs({"--out": out}, [plan_file, *([] if "://" in plan.source else [Path(plan.source)])])
-    rows = open_rows(plan)
-    try:
+    with open_rows(plan) as rows:
         text = statement(rows, plan, name, role)
-    finally:
-        rows.engine.close()
     if out is None:
         console.out.print(text, end="")
     else:

@@ -59,17 +59,17 @@ def pseudonyms(
     files.check_outputs({"--out": out}, [plan_file, master, keys, *_paths(plan.source)])
     if not any(column.pseudonym for column in plan.columns.values()):
         raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
-    with recording(config_file, "pseudonyms", purpose) as log, opened(keys, read_master(master)) as ring:
-        rows = open_rows(plan)
-        try:
-            for warning in Pseudonyms(plan, ring).guessable(rows):
-                console.err.print(f"warning: {warning}")
-            written = write(rows, plan, ring, out)
-            made = [f"{name}: {one.pseudonym} pseudonyms" for name, one in plan.columns.items() if one.pseudonym]
-            told = [name for name, one in plan.columns.items() if one.shown or one.pseudonym]
-            log.published(plan, told, made, out)
-        finally:
-            rows.engine.close()
+    with (
+        recording(config_file, "pseudonyms", purpose) as log,
+        opened(keys, read_master(master)) as ring,
+        open_rows(plan) as rows,
+    ):
+        for warning in Pseudonyms(plan, ring).guessable(rows):
+            console.err.print(f"warning: {warning}")
+        written = write(rows, plan, ring, out)
+        made = [f"{name}: {one.pseudonym} pseudonyms" for name, one in plan.columns.items() if one.pseudonym]
+        told = [name for name, one in plan.columns.items() if one.shown or one.pseudonym]
+        log.published(plan, told, made, out)
     console.err.print(f"written: {out} ({written.rows} rows); they are still about people: whom, the keys tell")
 
 
@@ -100,12 +100,9 @@ def restore(
     if not purpose.strip():
         raise InputError("--purpose: say why; it is put on record")
     wanted = {name: key or name for name, _, key in (column.partition("=") for column in columns)}
-    with opened(keys, read_master(master)) as ring:
-        rows = open_rows(validated(PlaceSettings, {"source": data, "table": table}))
-        try:
-            written = made.restore(rows, wanted, ring, out, purpose, user())
-        finally:
-            rows.engine.close()
+    place = validated(PlaceSettings, {"source": data, "table": table})
+    with opened(keys, read_master(master)) as ring, open_rows(place) as rows:
+        written = made.restore(rows, wanted, ring, out, purpose, user())
     lost = f"; {written.forgotten} cells of forgotten subjects are empty" if written.forgotten else ""
     console.err.print(f"written: {out} ({written.rows} rows){lost}; this is on record")
 

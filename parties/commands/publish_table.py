@@ -75,11 +75,8 @@ def table_command(
     rules.check(summed is not None)
     where = validated(PlaceSettings, {"source": source, "table": table})
     with recording(config_file, "table", purpose) as log:
-        rows = open_rows(where)
-        try:
+        with open_rows(where) as rows:
             made = tabulate(rows, by, across, summed, rules.largest)
-        finally:
-            rows.engine.close()
         texts, report = _told(made, rules, base, rounding, summed is not None)
         files.write_text(out, as_csv(by, made.column_names, made.row_names, texts))
         columns = [name for name in (by, across, summed) if name is not None]
