@@ -19,9 +19,10 @@ from parties.analysis.relaxed_projection import RelaxedProjection
 from parties.jobs.kind import Document, File, Spending, State, Step, Told
 from parties.jobs.release import presenting
 from parties.jobs.release.columns import Ways, check_cells, ordered
-from parties.jobs.release.kind import Columns, Delta, NoisySettings, Numbers, Release
+from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import exact, gauss
 from parties.jobs.release.reading import Question, marginals
+from parties.jobs.release.settings import Columns, Delta, NoisySettings
 from parties.jobs.settings import BooleanEngine, output, public
 from parties.jobs.synthesis_state import GraphicalModel, Synthesis, measurements
 from parties.settings import LocalPath

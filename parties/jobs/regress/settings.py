@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from parties.jobs.kind import KindSettings
-from parties.jobs.release.kind import Columns, Delta, Epsilon, Name
+from parties.jobs.release.settings import Columns, Delta, Epsilon, Name
 from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
 from parties.jobs.spending import Adjacency
 from parties.regression.features import Features

@@ -13,10 +13,11 @@ from pydantic import Field
 
 from parties.jobs.kind import Document, Spending, State, Step, Told
 from parties.jobs.release import clusters
-from parties.jobs.release.kind import COUNTABLE, Columns, DrawnSettings, Name, Numbers, Release
+from parties.jobs.release.kind import COUNTABLE, Numbers, Release
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.points import Axis, Grid, points, usual_parts
 from parties.jobs.release.postprocessing import consistent
+from parties.jobs.release.settings import Columns, DrawnSettings, Name
 from parties.jobs.release.sums import Part
 from parties.jobs.settings import public
 from parties.settings import required
