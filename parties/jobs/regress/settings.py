@@ -19,7 +19,6 @@ from smc.errors import InputError
 
 Method: TypeAlias = Literal["gradient", "output", "choice"]
 MOST_STEPS = 1_000
-POINTS = 1_001  # of the grid of weights
 SHARE = 1000  # delta is at most one in so many times the greatest number of rows, if nobody says
 
 
