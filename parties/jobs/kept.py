@@ -24,6 +24,6 @@ class File:
     needs: tuple[str, ...] = ()
 
 
-def as_json(document: Document) -> str:
+def json_text(document: Document) -> str:
     """The JSON object itself, for people."""
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from parties.canonical import canonical
-from parties.jobs.kept import Document, File, as_json
+from parties.jobs.kept import Document, File, json_text
 from parties.jobs.means import Means, Opened
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
 from parties.jobs.spending import Spending
@@ -252,7 +252,7 @@ class Kind(ABC):
     @classmethod
     def files(cls) -> tuple[File, ...]:
         """The forms in which the result can be kept."""
-        return (File(f"{cls.noun}.json", "application/json", as_json, "out"),)
+        return (File(f"{cls.noun}.json", "application/json", json_text, "out"),)
 
     @staticmethod
     def value(settings: KindSettings, one: Parameter) -> Any:
