@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.jobs.kind import Extra, KindSettings
-from parties.jobs.release.kind import Epsilon, Name
+from parties.jobs.release.settings import Epsilon, Name
 from parties.jobs.settings import MAX_ROWS, BooleanEngine, own_file, public
 from parties.jobs.spending import Adjacency
 from parties.settings import LocalPath

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from parties.jobs.kind import KindSettings
-from parties.jobs.release.kind import Columns, Delta, Epsilon, Name
+from parties.jobs.release.settings import Columns, Delta, Epsilon, Name
 from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
 from parties.jobs.spending import Adjacency
 from parties.regression.features import Features
@@ -19,7 +19,6 @@ from smc.errors import InputError
 
 Method: TypeAlias = Literal["gradient", "output", "choice"]
 MOST_STEPS = 1_000
-POINTS = 1_001  # of the grid of weights
 SHARE = 1000  # delta is at most one in so many times the greatest number of rows, if nobody says
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from parties.jobs.kind import Document, Spending, State
 from parties.jobs.release.cells import GroupSettings, OfColumn
-from parties.jobs.release.kind import Name, Numbers
+from parties.jobs.release.kind import Numbers
 from parties.jobs.release.reading import Question, cells
+from parties.jobs.release.settings import Name
 from parties.jobs.settings import public
 
 if TYPE_CHECKING:

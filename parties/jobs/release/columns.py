@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import Field
 
 from parties.jobs.release.count import GaussianSettings
-from parties.jobs.release.kind import Columns
 from parties.jobs.release.predicates import Predicate
+from parties.jobs.release.settings import Columns
 from parties.jobs.settings import public
 from parties.tables.schema import Schema
 from parties.text import did_you_mean, listed, quoted

@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from parties.jobs.kind import Document
-from parties.jobs.release.kind import Delta, DrawnSettings, Numbers, ReleaseSettings
+from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import Noise, exact, gauss, laplace
 from parties.jobs.release.reading import Question, cells
+from parties.jobs.release.settings import Delta, DrawnSettings, ReleaseSettings
 from parties.jobs.release.sums import Part, Sums, number, own_vector
 from parties.jobs.settings import public
 from smc.errors import InputError

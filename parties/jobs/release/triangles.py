@@ -11,9 +11,10 @@ import numpy as np
 
 from parties.jobs.kind import Document, Means, Spending, State
 from parties.jobs.release.count import GaussianSettings, check_delta
-from parties.jobs.release.kind import Columns, Delta, Numbers, Release
+from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import Noise, exact
 from parties.jobs.release.reading import Question, pairs
+from parties.jobs.release.settings import Columns, Delta
 from parties.jobs.release.sums import number
 from parties.jobs.settings import BooleanEngine, public
 from parties.settings import required
