@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from parties.jobs.kind import Extra, Kind, KindSettings, Means, Opened, typed_value
-from parties.jobs.settings import BooleanEngine, private, public
+from parties.jobs.settings import BooleanSettings, private, public
 from parties.settings import Count
 from parties.text import did_you_mean, quoted
 from smc.errors import InputError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROWS = "rows"  # all of a table's rows are counted
 
 
-class AmountSettings(KindSettings):
+class AmountSettings(BooleanSettings):
     """A private number of at most `bits` bits: typed, or a number of rows."""
 
     value: Count | None = private("Number", "Own number, private", metavar="NUMBER")
@@ -32,7 +32,6 @@ class AmountSettings(KindSettings):
         none="a number that each operator types",
         node=True,
     )
-    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
 
 
 class BatchExtra(Extra):

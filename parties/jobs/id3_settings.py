@@ -7,16 +7,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.jobs.kind import Extra
-from parties.jobs.settings import MAX_ROWS, AnyEngine, KindSettings, output, own_file, public
+from parties.jobs.settings import output, own_file, public
 from parties.jobs.spending import Adjacency
+from parties.jobs.tabular_settings import RowBound, TabularSettings, row_bound
 from parties.settings import Count, LocalPath
 
 
-class Id3Settings(KindSettings):
+class Id3Settings(TabularSettings):
     """`smc id3`."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
-    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     target: str | None = public(None, "Target", "The class column", none="target in the schema")
     columns: tuple[str, ...] | None = public(
         None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", node=True
@@ -31,9 +30,7 @@ class Id3Settings(KindSettings):
         "Deepest level of the tree; with epsilon it is chosen if left out",
         none="no limit",
     )
-    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
-        MAX_ROWS, "Row bound", "Public bound: no party has more rows"
-    )
+    max_rows: RowBound = row_bound()
     k: Annotated[int, Field(strict=True, ge=1, le=2**32)] = public(
         1, "k", "No leaf speaks of fewer rows, unless of none (k-anonymity)"
     )
@@ -68,7 +65,6 @@ class Id3Settings(KindSettings):
     trees: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
         1, "Trees", "With epsilon: so many trees, each of rows of its own, that vote"
     )
-    engine: AnyEngine = public("mixed", "Engine", "How it is computed; auto measures the link and chooses")
     out: LocalPath | None = output("Write the tree as JSON.")
     dot: LocalPath | None = output("Write the tree in Graphviz's DOT.")
     svg: LocalPath | None = output("Draw the tree.")

@@ -25,9 +25,10 @@ from parties.jobs.kind import Document, KindSettings, Means, Opened, Spending, S
 from parties.jobs.release import reading
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
+from parties.jobs.tabular_settings import check_names
 from parties.settings import required
 from parties.tables.schema import Schema
-from parties.text import instead, listed, quoted
+from parties.text import listed, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,9 +80,7 @@ class JointTable(BySchema):
         named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
         given = {key: column for key, column in named.items() if column is not None}
         for key, column in given.items():
-            if column not in schema.attributes:
-                there = instead(column, schema.attributes)
-                raise InputError(f"{key}: {quoted(column)} is not an attribute of the schema{there}")
+            check_names(key, [column], schema.attributes)
             if key != "sum" and len(schema.attributes[column]) < 2:
                 raise InputError(f"{key}: {quoted(column)} has one value only: leave it out")
         if len(set(given.values())) < len(given):

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from parties.jobs.amounts import BatchExtra
 from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
-from parties.jobs.settings import BooleanEngine, private, public
+from parties.jobs.settings import BooleanSettings, private, public
 from parties.settings import merge
 from parties.tables.schema import Schema
 from parties.text import listed, quoted
@@ -26,7 +26,7 @@ Classes = Annotated[
 ]
 
 
-class MajoritySettings(KindSettings):
+class MajoritySettings(BooleanSettings):
     """`smc majority`."""
 
     counts: str | None = private("Counts", "Own count of every class, with commas between them", metavar="N,N,...")
@@ -37,7 +37,6 @@ class MajoritySettings(KindSettings):
         None, "Target", "The column whose values are counted", none="target in the schema", node=True
     )
     bits: Annotated[int, Field(strict=True, ge=1, le=62)] = public(32, "Width", "Public width of all counts, in bits")
-    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
 
 
 class Majority(Kind):

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from pydantic import Field
 
 from parties.jobs.kind import Document, KindSettings, Means, Opened
-from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
+from parties.jobs.settings import ManyGatesSettings, output, public
 from parties.jobs.tabular import BySchema
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
 from parties.settings import LocalPath, required
 from parties.tables.schema import Schema
-from parties.text import instead, listed, quoted
-from smc import recipes
+from parties.text import listed, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,15 +25,10 @@ if TYPE_CHECKING:
 
 Own = TypeVar("Own", bound="Recoded")
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 
-
-class RecodedSettings(KindSettings):
+class RecodedSettings(ManyGatesSettings, TabularSettings):
     """What both ways to recode are told."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
-    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     recode: Columns | None = public(
         None, "Recoded", "The columns by which somebody could be found, with commas between them"
     )
@@ -59,13 +54,7 @@ class RecodedSettings(KindSettings):
     against: Literal["peer", "public"] = public(
         "peer", "Against", "Whether k, l and t hold for each party's own rows in a class or only for those of both"
     )
-    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
-        MAX_ROWS, "Row bound", "Public bound: no party has more rows"
-    )
-    engine: BooleanEngine = public("gmw", "Engine", "How it is computed; auto measures the link and chooses")
-    ot: recipes.Kind = public(
-        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret has the least traffic for many gates"
-    )
+    max_rows: RowBound = row_bound()
     out: LocalPath | None = output("Write the recoding, for smc publish apply.")
 
 
@@ -85,12 +74,7 @@ class Recoded(BySchema):
         recode, keep = required(settings.recode, f"{cls.name}.recode"), settings.keep or ()
         sensitive = () if settings.sensitive is None else (settings.sensitive,)
         for key, names in (("recode", recode), ("keep", keep), ("sensitive", sensitive)):
-            for name in names:
-                if name not in schema.attributes:
-                    there = instead(name, schema.attributes)
-                    raise InputError(f"{key}: {quoted(name)} is not an attribute of the schema{there}")
-            if len(set(names)) < len(names):
-                raise InputError(f"{key}: name each column once, not {listed(names)}")
+            check_names(key, names, schema.attributes)
         for key, names in (("keep", keep), ("sensitive", sensitive)):
             if both := [name for name in names if name in recode]:
                 raise InputError(f"{key}: {quoted(both[0])} is recoded; it cannot be published as it is, too")
