@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from parties.jobs import privacy_models as models
 from parties.jobs.kind import Extra
 from parties.jobs.settings import output, own_file, public
 from parties.jobs.spending import Adjacency
@@ -31,23 +32,13 @@ class Id3Settings(TabularSettings):
         none="no limit",
     )
     max_rows: RowBound = row_bound()
-    k: Annotated[int, Field(strict=True, ge=1, le=2**32)] = public(
-        1, "k", "No leaf speaks of fewer rows, unless of none (k-anonymity)"
-    )
-    l: Annotated[float, Field(strict=True, ge=1, le=2**32, allow_inf_nan=False)] = public(  # noqa: E741
-        1.0, "l", "No leaf speaks of rows with fewer classes (l-diversity)"
-    )
-    diversity: Literal["distinct", "entropy"] = public(
-        "distinct", "Diversity", "With l: how classes are counted; entropy by how often each occurs"
-    )
-    t: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
-        1.0, "t", "No leaf's classes are distributed otherwise than those of all rows by more (t-closeness)"
-    )
-    distance: Literal["variational", "ordered"] = public(
-        "variational", "Distance", "With t: how distributions differ; ordered is for classes in order (earth mover's)"
-    )
-    against: Literal["peer", "public"] = public(
-        "peer", "Against", "Whether k, l and t hold for each party's own rows or only for those of both together"
+    k: models.K = models.fewest_rows(1, "No leaf speaks of fewer rows, unless of none")
+    l: models.L = models.diverse("No leaf speaks of rows with fewer classes")  # noqa: E741
+    diversity: models.Diversity = models.diversity("classes")
+    t: models.T = models.close("No leaf's classes are distributed otherwise than those of all rows by more")
+    distance: models.Distance = models.distance("classes")
+    against: models.Against = models.against(
+        "k, l and t hold for each party's own rows or only for those of both together"
     )
     epsilon: Annotated[float, Field(strict=True, ge=2**-20, le=1000, allow_inf_nan=False)] | None = public(
         None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.jobs.kind import Extra
+from parties.jobs.privacy_models import Against, against
 from parties.jobs.release.settings import Epsilon, neighbours
 from parties.jobs.settings import BooleanSettings, own_file, public
 from parties.jobs.spending import Adjacency
@@ -25,9 +26,7 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     threshold: Annotated[int, Field(strict=True, ge=3, le=2**32)] = public(
         3, "Threshold", "Cells and totals of fewer rows are hidden"
     )
-    against: Literal["peer", "public"] = public(
-        "peer", "Against", "Whether the threshold is for each party's own rows or for those of both together"
-    )
+    against: Against = against("the threshold is for each party's own rows or for those of both together")
     zeros: Literal["hidden", "shown"] = public(
         "hidden",
         "Zeros",

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import Field
-
+from parties.jobs import privacy_models as models
 from parties.jobs.kind import Document, KindSettings, Means, Opened
 from parties.jobs.settings import ManyGatesSettings, output, public
 from parties.jobs.tabular import BySchema
@@ -36,23 +35,13 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     sensitive: Name | None = public(
         None, "Sensitive", "The column that l and t are about; published as it is", none="none"
     )
-    k: Annotated[int, Field(strict=True, ge=1, le=2**32)] | None = public(
-        None, "k", "No class of rows that look alike has fewer rows (k-anonymity)"
-    )
-    l: Annotated[float, Field(strict=True, ge=1, le=2**32, allow_inf_nan=False)] = public(  # noqa: E741
-        1.0, "l", "No class has fewer values of the sensitive column (l-diversity)"
-    )
-    diversity: Literal["distinct", "entropy"] = public(
-        "distinct", "Diversity", "With l: how values are counted; entropy by how often each occurs"
-    )
-    t: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
-        1.0, "t", "In no class the sensitive values differ from those of all rows by more (t-closeness)"
-    )
-    distance: Literal["variational", "ordered"] = public(
-        "variational", "Distance", "With t: how distributions differ; ordered is for values in order (earth mover's)"
-    )
-    against: Literal["peer", "public"] = public(
-        "peer", "Against", "Whether k, l and t hold for each party's own rows in a class or only for those of both"
+    k: models.K | None = models.fewest_rows(None, "No class of rows that look alike has fewer rows")
+    l: models.L = models.diverse("No class has fewer values of the sensitive column")  # noqa: E741
+    diversity: models.Diversity = models.diversity("values")
+    t: models.T = models.close("In no class the sensitive values differ from those of all rows by more")
+    distance: models.Distance = models.distance("values")
+    against: models.Against = models.against(
+        "k, l and t hold for each party's own rows in a class or only for those of both"
     )
     max_rows: RowBound = row_bound()
     out: LocalPath | None = output("Write the recoding, for smc publish apply.")
