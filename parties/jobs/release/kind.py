@@ -10,7 +10,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from parties.jobs.kind import Document, File, KindSettings, Means, Opened, State, Step, Told
 from parties.jobs.release import presenting, reading
-from parties.jobs.release.noise import exact
+from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy
 from parties.jobs.spending import EXACT, KEPT_BY_NODES
@@ -36,7 +35,7 @@ Numbers = NDArray[np.int64]
 COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
 
 
-class Release(BySchema):
+class Release(BoundedLoss, BySchema):
     """A question with a noisy answer."""
 
     Settings = ReleaseSettings
@@ -106,17 +105,6 @@ class Release(BySchema):
     def exact(self) -> bool:
         """See `Kind.exact`."""
         return self.settings.exact
-
-    @property
-    def epsilon(self) -> Fraction:
-        """Epsilon as it was written."""
-        assert self.settings.epsilon is not None
-        return exact(self.settings.epsilon)
-
-    @property
-    def replaced(self) -> bool:
-        """Whether neighbours differ by a row replaced."""
-        return self.settings.adjacency == "replace"
 
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""

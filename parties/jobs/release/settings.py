@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from parties.jobs.release.loss import exact
 from parties.jobs.settings import AnyField, BooleanSettings, output, public
 from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import RowBound, TabularSettings, check_names, row_bound
@@ -60,6 +61,16 @@ def check_privacy(settings: NoisySettings) -> None:
     if not is_exact and settings.epsilon is None:
         other = ", or exact, for no noise at all" if may_be_exact else ""
         raise InputError(f"epsilon: is missing: give the privacy loss, 1 for example{other}")
+
+
+def check_share(delta: float, max_rows: int) -> None:
+    """`InputError` if delta is none that promises anything: for one of n rows it must be far below 1 / n."""
+    rows = 2 * max_rows
+    if exact(delta) * rows >= 1:
+        raise InputError(
+            f"delta: must be less than one over the greatest number of rows, 1 / {rows}, and better far less: "
+            f"{delta:g} would allow to give whole rows away"
+        )
 
 
 def check_columns(settings: NoisySettings, schema: Schema) -> None:
