@@ -126,12 +126,8 @@ class Overlap(Kind):
         if self.settings.column is None:
             yield Opened(self.own(means.typed))
             return
-        from protocols.tree import Open
-
-        table, _ = means.required()
-        with means.counts(self.settings.column, [self.settings.column], table.max_rows) as source:
-            (counts,) = source.level(Open(), attributes=False).classes
-            yield Opened((counts > 0).astype(np.uint8), source.fingerprint)
+        with means.value_counts(self.settings.column) as found:
+            yield Opened((found.data > 0).astype(np.uint8), found.fingerprint)
 
     def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
         """See `Kind.run`."""

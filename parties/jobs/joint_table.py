@@ -23,6 +23,7 @@ from parties.jobs.joint_table_result import noisy_cells, sealed_head, text
 from parties.jobs.joint_table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.kind import Document, KindSettings, Means, Opened, Spending, State, Step, Told
 from parties.jobs.release import reading
+from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import check_names
@@ -144,12 +145,7 @@ class JointTable(BySchema):
             )
         if s.against == "public":
             found.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
-        bound = f"that they are at most {s.max_rows:,}"
-        return [
-            *found,
-            f"{peer} learns nothing else of our rows, only {bound}.",
-            f"We learn nothing else of {peer}'s rows, only {bound}.",
-        ]
+        return [*found, *nothing_else_of_rows(peer, s.max_rows)]
 
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parties.jobs import privacy_models as models
-from parties.jobs.kind import Document, KindSettings, Means, Opened
-from parties.jobs.settings import ManyGatesSettings, output, public
+from parties.jobs.kind import Document, Extra, KindSettings, Means, Opened
+from parties.jobs.settings import ManyGatesSettings, output, own_file, public
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
 from parties.settings import LocalPath, required
@@ -21,6 +23,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from protocols.counts import Indices, Rows
     from protocols.publish.problem import Problem
+    from smc.counting import Program
 
 Own = TypeVar("Own", bound="Recoded")
 
@@ -47,12 +50,19 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     out: LocalPath | None = output("Write the recoding, for smc publish apply.")
 
 
+class RecodedExtra(Extra):
+    """What an estimate of either is told."""
+
+    recoding: LocalPath | None = own_file("Recoding", "The recoding of an earlier run: then the costs are exact.")
+
+
 class Recoded(BySchema):
     """One recoding of both parties' rows. Its columns: those that are recoded, those kept, the sensitive one."""
 
     noun = "recoding"
     afterwards = "Each party recodes its own rows with smc publish apply --recoding."
     phases = True
+    Extra = RecodedExtra
     settings: RecodedSettings
 
     # How a task comes about.
@@ -165,6 +175,18 @@ class Recoded(BySchema):
         if against == "public":
             found.append("Who has rows in a class can subtract them: of the other's rows alone nothing is promised.")
         return found
+
+    # What it costs.
+
+    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+        """See `Kind.counted`: with a recoding exactly."""
+        if extra.recoding is None:
+            return self.program(means), f"for {self.assumed}"
+        return self.with_recoding(extra.recoding), "for this recoding"
+
+    @abstractmethod
+    def with_recoding(self, path: Path) -> Program:
+        """The conversation that finds the recoding in this file. `InputError` if it is none of this task."""
 
     # How it is run.
 

@@ -20,6 +20,7 @@ from parties.jobs.release import presenting, reading
 from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy
+from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.spending import EXACT, KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
@@ -112,12 +113,7 @@ class Release(BoundedLoss, BySchema):
             told = f"We and {peer} both learn {self.learnt}, exactly: {EXACT}."
         else:
             told = f"We and {peer} both learn {self.learnt}, with noise that neither knows: {self.promise()}."
-        bound = f"that they are at most {self.settings.max_rows:,}"
-        return [
-            told,
-            f"{peer} learns nothing else of our rows, only {bound}.",
-            f"We learn nothing else of {peer}'s rows, only {bound}.",
-        ]
+        return [told, *nothing_else_of_rows(peer, self.settings.max_rows)]
 
     @property
     @abstractmethod
