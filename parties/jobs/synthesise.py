@@ -13,8 +13,10 @@ from parties.jobs import synthesise_rows as rows
 from parties.jobs.kind import Document, File, Spending, State, Step, Told
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Numbers, Release
-from parties.jobs.release.noise import exact, gauss
+from parties.jobs.release.loss import exact
+from parties.jobs.release.noise import gauss
 from parties.jobs.release.reading import Question, marginals
+from parties.jobs.release.settings import check_share
 from parties.jobs.synthesise_settings import SynthesiseSettings
 from parties.jobs.synthesise_state import GraphicalModel, Synthesis
 from parties.tables.schema import Schema
@@ -67,11 +69,7 @@ class Synthesise(Release):
         settings = self.settings
         if settings.delta is None:
             raise InputError("delta: is missing: give far less than one over the number of rows, 1e-9 for example")
-        if exact(settings.delta) * 2 * settings.max_rows >= 1:
-            raise InputError(
-                f"delta: must be less than one over the greatest number of rows, 1 / {2 * settings.max_rows}, and "
-                f"better far less: {settings.delta:g} would allow to give whole rows away"
-            )
+        check_share(settings.delta, settings.max_rows)
         if settings.ways > len(self.names):
             raise InputError(f"ways: {len(self.names)} columns cannot be taken {settings.ways} together")
         for name, values in zip(self.names, self.values, strict=True):

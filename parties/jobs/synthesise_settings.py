@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.jobs.release.columns import Ways
-from parties.jobs.release.settings import Columns, Delta, NoisySettings
-from parties.jobs.settings import BooleanEngine, output, public
+from parties.jobs.release.settings import Delta, NoisySettings
+from parties.jobs.settings import ManyGatesSettings, output, public
+from parties.jobs.tabular_settings import Columns
 from parties.settings import LocalPath
-from smc import recipes
 
 MOST_CELLS = 1 << 17
 
@@ -18,7 +18,7 @@ Cells = Annotated[int, Field(strict=True, ge=1 << 10, le=1 << 24)]
 Rows = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 
 
-class SynthesiseSettings(NoisySettings):
+class SynthesiseSettings(ManyGatesSettings, NoisySettings):
     """`smc synthesise`."""
 
     delta: Delta | None = public(None, "Delta", "The chance that epsilon does not hold; far below one over the rows")
@@ -34,8 +34,4 @@ class SynthesiseSettings(NoisySettings):
     )
     model_cells: Cells = public(MOST_CELLS, "Model", "How many cells the model of aim may have")
     rows: Rows | None = public(None, "Rows", "How many rows are made", none="as many as there seem to be")
-    engine: BooleanEngine = public("gmw", "Engine", "How it is computed; auto measures the link and chooses")
-    ot: recipes.Kind = public(
-        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret has the least traffic for many gates"
-    )
     csv: LocalPath | None = output("Write the synthetic rows as CSV.")

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.settings import RegressSettings
-from parties.jobs.release.noise import Noise, exact, gauss
+from parties.jobs.release.loss import BoundedLoss, exact
+from parties.jobs.release.noise import Noise, gauss
 from parties.regression.features import Features
 from parties.regression.rows import Rows
 
@@ -26,7 +27,7 @@ Told: TypeAlias = Callable[[int, Opened], object]
 
 
 @dataclass(frozen=True)
-class Method(ABC):
+class Method(BoundedLoss, ABC):
     """A method for these settings, all of them given, and features. What is opened is a tuple of integers a step."""
 
     settings: RegressSettings
@@ -41,17 +42,6 @@ class Method(ABC):
         """Lambda."""
         assert self.settings.regularisation is not None
         return self.settings.regularisation
-
-    @property
-    def epsilon(self) -> Fraction:
-        """As it was written."""
-        assert self.settings.epsilon is not None
-        return exact(self.settings.epsilon)
-
-    @property
-    def replaced(self) -> bool:
-        """Whether neighbours differ by a row replaced."""
-        return self.settings.adjacency == "replace"
 
     @property
     def numbers(self) -> int:

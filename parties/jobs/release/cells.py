@@ -7,8 +7,9 @@ from typing import Any
 
 from parties.jobs.release.kind import Release
 from parties.jobs.release.reading import Question
-from parties.jobs.release.settings import Columns, ReleaseSettings
+from parties.jobs.release.settings import ReleaseSettings
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Columns
 from parties.settings import required
 from parties.tables.schema import Schema
 

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from parties.jobs.release.settings import Columns, DrawnSettings, Name
+from parties.jobs.release.settings import DrawnSettings
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Columns, Name
 
 ROUNDS = 4  # in process, if nobody says how many
 

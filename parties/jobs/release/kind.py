@@ -10,7 +10,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -18,9 +17,10 @@ from numpy.typing import NDArray
 
 from parties.jobs.kind import Document, File, KindSettings, Means, Opened, State, Step, Told
 from parties.jobs.release import presenting, reading
-from parties.jobs.release.noise import exact
+from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy
+from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.spending import EXACT, KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
@@ -36,7 +36,7 @@ Numbers = NDArray[np.int64]
 COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
 
 
-class Release(BySchema):
+class Release(BoundedLoss, BySchema):
     """A question with a noisy answer."""
 
     Settings = ReleaseSettings
@@ -107,29 +107,13 @@ class Release(BySchema):
         """See `Kind.exact`."""
         return self.settings.exact
 
-    @property
-    def epsilon(self) -> Fraction:
-        """Epsilon as it was written."""
-        assert self.settings.epsilon is not None
-        return exact(self.settings.epsilon)
-
-    @property
-    def replaced(self) -> bool:
-        """Whether neighbours differ by a row replaced."""
-        return self.settings.adjacency == "replace"
-
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""
         if self.exact:
             told = f"We and {peer} both learn {self.learnt}, exactly: {EXACT}."
         else:
             told = f"We and {peer} both learn {self.learnt}, with noise that neither knows: {self.promise()}."
-        bound = f"that they are at most {self.settings.max_rows:,}"
-        return [
-            told,
-            f"{peer} learns nothing else of our rows, only {bound}.",
-            f"We learn nothing else of {peer}'s rows, only {bound}.",
-        ]
+        return [told, *nothing_else_of_rows(peer, self.settings.max_rows)]
 
     @property
     @abstractmethod

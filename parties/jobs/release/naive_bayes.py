@@ -12,9 +12,9 @@ from parties.jobs.release.count import GaussianSettings, check_delta, vector_noi
 from parties.jobs.release.kind import Numbers
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.reading import Question, pairs
-from parties.jobs.release.settings import Columns, Name
 from parties.jobs.release.sums import Part, Sums, own_vector
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Columns, Name
 from parties.settings import required
 from parties.tables.schema import Schema
 from smc.errors import InputError

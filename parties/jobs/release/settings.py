@@ -6,40 +6,36 @@ from typing import Annotated
 
 from pydantic import Field
 
-from parties.jobs.kind import KindSettings
-from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
+from parties.jobs.release.loss import exact
+from parties.jobs.settings import AnyField, BooleanSettings, output, public
 from parties.jobs.spending import Adjacency
+from parties.jobs.tabular_settings import RowBound, TabularSettings, check_names, row_bound
 from parties.settings import LocalPath
 from parties.tables.schema import Schema
-from parties.text import instead, listed, quoted
 from smc.errors import InputError
 
 LEAST_EPSILON, MOST_EPSILON = 2.0**-20, 16.0
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=MOST_EPSILON, allow_inf_nan=False)]
 Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 
 
-class NoisySettings(KindSettings):
+def neighbours(hidden: str = "What is hidden", besides: str = "") -> AnyField:
+    """The field `adjacency`."""
+    return public("add-remove", "Neighbours", f"{hidden}: that a row is there at all, or what one row says{besides}")
+
+
+class NoisySettings(BooleanSettings, TabularSettings):
     """What questions with noise have in common."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
-    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     where: Annotated[str, Field(max_length=20_000)] | None = public(
         None, "Where", "Only rows such as 'age in [young, middle] and sex = male'", none="all rows", joined="; "
     )
     epsilon: Epsilon | None = public(
         None, "Epsilon", "Privacy loss: one row changes the chance of any answer by a factor of at most e^epsilon"
     )
-    adjacency: Adjacency = public(
-        "add-remove", "Neighbours", "What is hidden: that a row is there at all, or what one row says (twice the noise)"
-    )
-    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
-        MAX_ROWS, "Row bound", "Public bound: no party has more rows than that"
-    )
-    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
+    adjacency: Adjacency = neighbours(besides=" (twice the noise)")
+    max_rows: RowBound = row_bound()
 
 
 class ReleaseSettings(NoisySettings):
@@ -67,16 +63,21 @@ def check_privacy(settings: NoisySettings) -> None:
         raise InputError(f"epsilon: is missing: give the privacy loss, 1 for example{other}")
 
 
+def check_share(delta: float, max_rows: int) -> None:
+    """`InputError` if delta is none that promises anything: for one of n rows it must be far below 1 / n."""
+    rows = 2 * max_rows
+    if exact(delta) * rows >= 1:
+        raise InputError(
+            f"delta: must be less than one over the greatest number of rows, 1 / {rows}, and better far less: "
+            f"{delta:g} would allow to give whole rows away"
+        )
+
+
 def check_columns(settings: NoisySettings, schema: Schema) -> None:
     """`InputError` for a column that the schema does not have, or that one setting names twice."""
     named = {key: getattr(settings, key, None) or () for key in ("by", "of", "columns", "target")}
     named = {key: (given,) if isinstance(given, str) else given for key, given in named.items()}
     for key, columns in named.items():
-        for column in columns:
-            if column not in schema.attributes:
-                there = instead(column, schema.attributes)
-                raise InputError(f"{key}: {quoted(column)} is not an attribute of the schema{there}")
-        if len(set(columns)) < len(columns):
-            raise InputError(f"{key}: name each column once, not {listed(columns)}")
+        check_names(key, columns, schema.attributes)
     if set(named["of"]) & set(named["by"]):
         raise InputError("of: name another column than those of by")
