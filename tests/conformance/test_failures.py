@@ -185,8 +185,7 @@ def test_a_peer_killed_at_any_step_is_exit_3_and_leaves_no_tree(processes, messa
         dying = processes.start_python(*victim_program, *processes.link("b", "a"), "--connect", address)
     else:
         dying = processes.start_python(*victim_program, *processes.link("a", "b"), "--listen", "127.0.0.1:0")
-        assert dying.stderr is not None
-        address = dying.stderr.readline().strip().removeprefix("listening on ")
+        address = processes.address_of(dying)
         survivor = processes.start(*survivor_arguments, *processes.link("b", "a"), "--connect", address)
     done = processes.wait(survivor, deadline=30)
     dying.communicate(timeout=30)

@@ -76,14 +76,17 @@ class Processes:
     def listen(self, *arguments: object, peer: str = "b") -> tuple[subprocess.Popen[str], str]:
         """Start party 0; the process and the address it listens on, which stands behind its remarks."""
         process = self.start(*arguments, *self.link("a", peer), "--listen", "127.0.0.1:0")
+        return process, self.address_of(process)
+
+    def address_of(self, process: subprocess.Popen[str]) -> str:
+        """The address in the line that a listening party writes behind its remarks."""
         assert process.stderr is not None
         said = []
         while not (said and said[-1].startswith("listening on ")) and (line := process.stderr.readline()):
             said.append(line.strip())
         assert said, "it says nothing"
-        line = said[-1]
-        assert line.startswith("listening on "), said
-        return process, line.removeprefix("listening on ")
+        assert said[-1].startswith("listening on "), said
+        return said[-1].removeprefix("listening on ")
 
     def pair(self, first: list[object], second: list[object]) -> tuple[Done, Done]:
         """Party 0 and party 1 with these arguments, to their ends."""
