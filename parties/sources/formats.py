@@ -6,6 +6,7 @@ import glob
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from parties.files import refuse_archive
 from smc.errors import InputError
 
 Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]
@@ -18,6 +19,7 @@ def format_of(path: Path, table: str | None) -> Format:
     if path.is_dir():
         return "folder"
     start = _beginning(path)
+    refuse_archive(path, start)
     if start[8:] == b"DUCK":
         return "duckdb"
     if table is not None:

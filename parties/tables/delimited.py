@@ -110,6 +110,7 @@ class _Cleaner(dict[str, str]):
 def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The non-blank records of a CSV file, each with the number of the line it starts on."""
     data = files.read_bytes(path)
+    files.refuse_archive(path, data)
     files.decode(path, data)  # refuse bad text here, where its line is known
     reader = csv.reader(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline=""), strict=True)
     start = 1

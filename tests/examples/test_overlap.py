@@ -23,6 +23,7 @@ from smc.errors import InputError
 from smc.local import run_local
 from tests.support.chromium import chromium
 from tests.support.nodes import Nodes, job, verified
+from tests.support.places import ROOT
 from tests.support.registry import installed as install
 
 SUBSETS = st.integers(1, 40).flatmap(
@@ -32,6 +33,13 @@ SUBSETS = st.integers(1, 40).flatmap(
 
 def bits(size: int, elements: set[int]) -> Any:
     return np.isin(np.arange(size), list(elements)).astype(np.uint8)
+
+
+def test_the_file_shows_itself() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.overlap"], cwd=ROOT, capture_output=True, text=True, timeout=100, check=True
+    )
+    assert done.stdout == "(2, 2)\n"
 
 
 @settings(deadline=None, max_examples=20)

@@ -10,6 +10,7 @@ import subprocess
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from click.testing import CliRunner
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
@@ -21,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from parties.cli import cli
 from parties.identity import (
     create,
     describe,
@@ -127,6 +129,12 @@ def test_fingerprint_and_description(alice):
     assert shown["fingerprint"] == fingerprint(alice.certificate)
     assert datetime.fromisoformat(shown["valid_from"]) == alice.certificate.not_valid_before_utc
     assert datetime.fromisoformat(shown["valid_until"]) == alice.certificate.not_valid_after_utc
+
+
+def test_it_is_shown_in_words(alice):
+    shown = CliRunner().invoke(cli, ["identity", "show", str(alice.certificate_path)]).output
+    assert "valid until" in shown
+    assert "_" not in shown
 
 
 def test_no_hosts_means_localhost_and_twins_are_dropped(tmp_path):
