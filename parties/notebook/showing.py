@@ -23,7 +23,7 @@ class Showing(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         from parties.notebook.plotting import plot  # matplotlib takes its time to load
 
-        return plot(self.tree_, ax)
+        return plot(self.tree_file_.tree, ax)
 
     def _html_repr(self) -> str:
         """What a notebook shows: scikit-learn's box, and once there is one the tree.
