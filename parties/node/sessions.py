@@ -34,6 +34,7 @@ from parties.node.register import ClosedError
 from parties.node.store import Record
 from parties.operator.interface import ENDED, Progress
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
+from smc.kernels.warm import is_warm
 from smc.meter import Cost
 
 LABEL = "job "
@@ -145,6 +146,8 @@ class Sessions:
 
     def admit(self, identifier: str) -> tuple[Outbox, Take]:
         """For the port: the peer's node wants a session of this job. `RefusedError` if it cannot be now."""
+        if not is_warm():
+            raise RefusedError("the inner loops are being compiled")  # the service does, and asks nobody to wait
         with self._lock:
             older = self._running.get(identifier)
         if older is not None:
