@@ -56,8 +56,9 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
 
     After `fit`: `tree_`; `tree_file_`, the same with target, delta and the schema's digest, whose `dump(path)` writes
     `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_` unless X
-    was an array; `attributes_`, the tree's names of the columns; `schema_` (None at a node unless given); `cost_`, what
-    the conversation cost (None alone); `job_`, the node's job (None otherwise).
+    was an array; `attributes_`, the tree's names of the columns; `edges_`, of the columns that are binned; `schema_`
+    (None at a node unless given); `cost_`, what the conversation cost (None alone); `job_`, the node's job (None
+    otherwise).
     """
 
     classes_: NDArray[Any]
@@ -155,7 +156,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     def _fit_rows(self, X: Any, y: Any, settings: Id3Settings) -> JointID3Classifier:
         """Alone or with the peer."""
         link, given = self._link(), self._agreed()
-        self._edges = binning.checked(self.bins, shared=link is not None or given is not None)
+        self.edges_ = binning.checked(self.bins, shared=link is not None or given is not None)
         if link is not None and given is None:
             raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
         own: Counts
@@ -186,7 +187,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         self, node: Operator, fields: dict[str, Any], job: str | None, deadline: float | None
     ) -> JointID3Classifier:
         """Submit a job, or take up one, and wait for it. The node checks the fields."""
-        self._edges = binning.checked(self.bins, shared=True)
+        self.edges_ = binning.checked(self.bins, shared=True)
         if (job is None) == ("table" not in fields):
             raise InputError("at a node give either table=NAME, or job=ID of a job that was submitted before")
         if self.target is not None:

@@ -32,7 +32,7 @@ class Reading(BaseEstimator):  # type: ignore[misc]
     bins: Bins
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    _edges: Mapping[str, Edges]  # of the columns that are binned
+    edges_: Mapping[str, Edges]  # of the columns that are binned
     _by_name: bool  # whether columns of a frame are found by their names
 
     def _read(self, X: Any, y: Any, given: Schema | None) -> tuple[Schema, str, list[Column], NDArray[Any]]:
@@ -51,7 +51,7 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         columns, rows = self._columns(X, None if given is None else given.features(target), reset=True)
         check_consistent_length(labels, range(rows))
         if self.bins is not None and not isinstance(self.bins, Mapping):
-            self._edges = binning.own_edges(columns, int(self.bins))
+            self.edges_ = binning.own_edges(columns, int(self.bins))
         columns = self._binned(columns)
         binning.refuse_measurements(columns, {} if given is None else given.attributes)
         if given is not None:
@@ -67,14 +67,14 @@ class Reading(BaseEstimator):  # type: ignore[misc]
 
     def _binned(self, columns: list[Column]) -> list[Column]:
         """The columns with numbers as bins where edges are given."""
-        return [binning.binned(one, self._edges[one.name]) if one.name in self._edges else one for one in columns]
+        return [binning.binned(one, self.edges_[one.name]) if one.name in self.edges_ else one for one in columns]
 
     def _domain(self, one: Column) -> tuple[str, ...]:
         """The categories of a column of one's own: all bins, whether a row is in them or not."""
-        if one.name not in self._edges:
+        if one.name not in self.edges_:
             return one.domain()
         missing = tuple(text for text in one.domain() if text == MISSING)
-        return (*binning.bin_labels(self._edges[one.name]), *missing)
+        return (*binning.bin_labels(self.edges_[one.name]), *missing)
 
     def _target_name(self, y: Any) -> str:
         """What to call the classes if there is no schema that says it: as the user or the column says."""
