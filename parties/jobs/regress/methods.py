@@ -90,6 +90,10 @@ class Method(ABC):
     def fields(self, opened: Opened) -> Document:
         """What a result says of its noise, and of what was opened besides weights."""
 
+    def spread(self, opened: Opened) -> float | None:
+        """The standard deviation of the noise in a weight, or a bound of it; None if it has no such law."""
+        return None
+
     def _gauss(self, uses: int, squared: int) -> tuple[Noise, Spending]:
         """Noise for so many uses that one row changes by this, squared; and what all of them spend."""
         assert self.settings.delta is not None
@@ -181,6 +185,10 @@ class Gradient(Method):
         rows = round(self.problem.rows(opened))
         return {**about, **self.noise[0].fields(Fraction(1, 1 << COARSE)), "rows": rows}
 
+    def spread(self, opened: Opened) -> float:
+        """See `Method.spread`: a bound."""
+        return self.problem.spread(opened)
+
 
 class Output(Method):
     """Each party's own minimiser; the mean of the two is opened with noise (output perturbation).
@@ -258,6 +266,10 @@ class Output(Method):
         """See `Method.fields`; sigma is of the weight of a category."""
         noise = self.noise[0].fields(Fraction(self.unit) / 2 * Fraction(self.features.unit, ONE))
         return {"delta": self.settings.delta, "least_rows": self.settings.least_rows, **noise}
+
+    def spread(self, opened: Opened) -> float:
+        """See `Method.spread`."""
+        return float(self.noise[0].scale) * self.unit / 2
 
 
 class Choice(Method):
