@@ -51,7 +51,12 @@ class NoisySettings(KindSettings):
     data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     where: Annotated[str, Field(max_length=20_000)] | None = public(
-        None, "Where", "Only rows such as 'age in [young, middle] and sex = male'", none="all rows", joined="; "
+        None,
+        "Where",
+        "Only rows such as 'age in [young, middle] and sex = male'",
+        none="all rows",
+        joined="; ",
+        examples=["age in [young, middle] and sex = male"],
     )
     epsilon: Epsilon | None = public(
         None, "Epsilon", "Privacy loss: one row changes the chance of any answer by a factor of at most e^epsilon"
