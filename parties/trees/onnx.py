@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parties.extras import needing
 from parties.trees.compiled import Compiled, compiled
 
@@ -95,18 +97,18 @@ def _bin(
     The bin is how many edges are not above the number, in double precision. A missing one is read as 0 and then set
     right: no runtime can be asked to read it.
     """
-    from onnx import TensorProto, helper
+    from onnx import TensorProto, helper, numpy_helper
 
     categories = [*labels, MISSING[0]]
     numbers = [float(values.index(one)) if one in values else float(UNKNOWN) for one in categories]
     constants = [
-        helper.make_tensor(f"zero{i}", TensorProto.STRING, [1], [b"0"]),
+        numpy_helper.from_array(np.array(["0"], dtype=object), f"zero{i}"),
         helper.make_tensor(f"edges{i}", TensorProto.DOUBLE, [1, len(edges)], list(edges)),
         helper.make_tensor(f"across{i}", TensorProto.INT64, [1], [1]),
         helper.make_tensor(f"last{i}", TensorProto.INT64, [1], [len(labels)]),
         helper.make_tensor(f"numbers{i}", TensorProto.FLOAT, [len(numbers)], numbers),
     ]
-    known = {"keys_strings": MISSING, "values_int64s": [1] * len(MISSING), "default_int64": 0}
+    known: dict[str, Any] = {"keys_strings": MISSING, "values_int64s": [1] * len(MISSING), "default_int64": 0}
     nodes = [
         helper.make_node("LabelEncoder", [f"text{i}"], [f"flag{i}"], domain="ai.onnx.ml", **known),
         helper.make_node("Cast", [f"flag{i}"], [f"missing{i}"], to=TensorProto.BOOL),

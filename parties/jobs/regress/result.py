@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -47,11 +46,6 @@ def noise(features: Features, weights: NDArray[np.float64], spread: float) -> di
     size = math.sqrt(float(np.mean(weights**2)))
     scale = features.unit / ONE
     return {"noise": float(f"{spread * scale:.4g}"), "mostly_noise": size <= HALF * spread}
-
-
-def json_text(document: Document) -> str:
-    """The content of a model file."""
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def text(document: Document) -> str:
