@@ -91,6 +91,8 @@ class Kind(ABC):
     def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
         """The task and this party's data from the files and values in a command's settings, and remarks on them."""
         task = cls.planned(settings)
+        if task.reads_table and not private_parameters(cls.Settings):
+            raise InputError(f"{cls.name} reads the table of a node: propose it with smc submit")
         return task, task.own({one.key: cls.value(settings, one) for one in private_parameters(cls.Settings)}), []
 
     @classmethod

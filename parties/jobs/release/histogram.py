@@ -75,7 +75,7 @@ class Histogram(Sums):
 
     @property
     def target(self) -> str:
-        """See `Release.target`."""
+        """See `BySchema.target`."""
         return self.asked_for.by[-1]
 
     @property

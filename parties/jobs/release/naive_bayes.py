@@ -79,7 +79,7 @@ class NaiveBayes(Sums):
 
     @property
     def target(self) -> str:
-        """See `Release.target`."""
+        """See `BySchema.target`."""
         assert self.settings.target is not None
         return self.settings.target
 
