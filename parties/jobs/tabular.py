@@ -77,7 +77,7 @@ class BySchema(Tabular):
         return self.columns[0]
 
     def own_rows(self, source: Rows) -> Any:
-        """What `run` takes of this party's rows: of `columns` in their order, but for the target, which is the last."""
+        """What `run` takes of this party's rows, whose columns are `columns`: the target is the class, the last one."""
         raise NotImplementedError
 
     @classmethod
