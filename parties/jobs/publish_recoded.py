@@ -32,7 +32,7 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     )
     keep: Columns | None = public(None, "Kept", "The columns that are published as they are", none="none")
     sensitive: Name | None = public(
-        None, "Sensitive", "The column that l and t are about; published as it is", none="none"
+        None, "Sensitive", "The column that l and t are about; published as it is", none="none", column=True
     )
     k: models.K | None = models.fewest_rows(None, "No class of rows that look alike has fewer rows")
     l: models.L = models.diverse("No class has fewer values of the sensitive column")  # noqa: E741
