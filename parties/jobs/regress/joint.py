@@ -109,11 +109,6 @@ class RegressJoint(BySchema):
         return self.target
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
-        return tuple(self.schema.attributes)
-
-    @property
     def question(self) -> str:
         """See `Kind.question`."""
         return (

@@ -104,7 +104,7 @@ class Cluster(Release):
 
     @property
     def target(self) -> str:
-        """See `Release.target`: the last column, so that rows are read in the schema's order."""
+        """See `BySchema.target`: the last column, so that rows are read in the schema's order."""
         return list(self.schema.attributes)[-1]
 
     @cached_property

@@ -16,6 +16,7 @@ from parties.trees.tree import Noise, TreeFile, size
 from parties.web import listing, results, words
 from tests.support.fake_node import ORIGIN, Browser, FakeNode, tree, wide_tree
 from tests.support.hostile import HOSTILE
+from tests.support.registry import registered
 
 APPROVED = Verdict(verdict="approved", by="proposer", at="2026-03-01T12:00:00+00:00")
 WAITING = Verdict(verdict="waiting")
@@ -428,6 +429,20 @@ def test_columns_of_the_schema_are_picked_and_others_typed(node: FakeNode, brows
     assert 'name="column:sex" checked' in again
     assert 'name="column:age" checked' not in again, "it is the target"
     assert 'name="columns" value="x"' in again
+
+
+def test_columns_are_proposed_wherever_a_setting_names_one(browser: Browser) -> None:
+    """Of kinds of other packages, too: by what the field says, not by its name."""
+    with registered(("overlap", "examples.overlap:Overlap")):
+        for kind, named in (
+            ("overlap", {"column"}),
+            ("publish-joint-table", {"by", "across", "sum"}),
+            ("circuit", set()),
+        ):
+            fields = [
+                fields for tag, fields in Elements(browser.get(f"/propose?kind={kind}").text).tags if tag == "input"
+            ]
+            assert {one["id"] for one in fields if one.get("list") == "all-columns"} == named
 
 
 def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
