@@ -12,6 +12,7 @@ from parties.regression.losses import Huber, Logistic, Loss
 from parties.regression.minimiser import minimise
 from parties.regression.perturbation import (
     GRID,
+    Way,
     least_lambda,
     left_epsilon,
     noise,
@@ -111,6 +112,17 @@ def test_the_noise_has_the_law_of_the_paper() -> None:
     assert norms.mean() == pytest.approx(2.5, abs=6 * 0.5 * math.sqrt(5 / 4000))
     assert norms.var() == pytest.approx(1.25, rel=0.2)
     assert np.abs(drawn.mean(axis=0)).max() < 6 * math.sqrt((norms**2).mean() / 5 / 4000)
+
+
+@pytest.mark.parametrize("way", ["objective", "output"])
+def test_no_weight_moves_more_than_its_spread(way: Way) -> None:
+    """That of noise on the minimiser is its own; in the objective, a bound. Fixed seed."""
+    some, rng = random_rows(4), np.random.default_rng(6)
+    found = [perturbed(some, Logistic(), 0.05, 2.0, way, rng) for _ in range(300)]
+    moved = np.sqrt(np.mean((np.array([one.weights for one in found]) - minimise(some, Logistic(), 0.05).weights) ** 2))
+    (spread,) = {one.spread for one in found}
+    assert moved < (1.1 if way == "output" else 0.8) * spread
+    assert moved > (0.9 if way == "output" else 0.2) * spread
 
 
 def test_what_is_published_is_the_minimiser_with_its_noise() -> None:
