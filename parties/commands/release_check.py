@@ -10,7 +10,8 @@ import click
 from parties import console
 from parties.analysis.losses import Finding
 from parties.checking.mechanism import ERROR, Mechanism, check
-from parties.checking.mechanisms import BROKEN, MECHANISMS, Promise
+from parties.checking.mechanisms import BROKEN, MECHANISMS
+from parties.checking.promise import Promise
 
 SAMPLES = 200_000
 MOST_SAMPLES = 10_000_000  # of each table: all outcomes are kept in memory

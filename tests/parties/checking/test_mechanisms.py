@@ -15,7 +15,8 @@ import pytest
 from parties.analysis.losses import Finding, Outcomes
 from parties.checking import sensitivity, trees
 from parties.checking.mechanism import Mechanism, check, sample
-from parties.checking.mechanisms import BROKEN, MECHANISMS, Promise, choose, sums
+from parties.checking.mechanisms import BROKEN, MECHANISMS, choose, sums
+from parties.checking.promise import Promise
 from parties.sensitivity.draws import drawn
 from parties.sensitivity.median import Table
 from protocols.release.choice import choice_law

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from parties.checking import mechanisms
-from parties.checking.mechanisms import MECHANISMS, Promise
+from parties.checking.mechanisms import MECHANISMS
+from parties.checking.promise import Promise
 from parties.commands.release_check import check_command
 from smc.errors import InputError
 
