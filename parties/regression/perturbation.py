@@ -77,12 +77,12 @@ def perturbed(
         raise InputError("there are no rows to learn from")
     if way == "objective":
         left = left_epsilon(epsilon, loss, total, regularisation)
-        found = minimise(rows, loss, regularisation, noise(number, 2 / left, rng) / total)
+        found = minimise(rows, loss, regularisation, noises(1, number, 2 / left, rng)[0] / total)
         weights = found.weights
     else:
         left = epsilon
         found = minimise(rows, loss, regularisation)
-        weights = found.weights + noise(number, sensitivity(total, regularisation) / epsilon, rng)
+        weights = found.weights + noises(1, number, sensitivity(total, regularisation) / epsilon, rng)[0]
     return Perturbed(np.round(weights / GRID) * GRID, total, found.gradient, left)
 
 
@@ -91,7 +91,9 @@ def sensitivity(rows: int, regularisation: float) -> float:
     return (2 / rows + 2 * TOLERANCE) / regularisation
 
 
-def noise(number: int, scale: float, rng: np.random.Generator) -> Floats:
-    """A vector of density proportional to e^(-|b| / scale), float64[number]."""
-    direction = rng.normal(size=number)
-    return direction / np.linalg.norm(direction) * rng.gamma(number, scale)
+def noises(copies: int, number: int, scale: float, rng: np.random.Generator) -> Floats:
+    """Independent vectors of density proportional to e^(-|b| / scale), float64[copies, number]."""
+    direction = rng.normal(size=(copies, number))
+    lengths = rng.gamma(number, scale, size=copies)
+    found: Floats = direction * (lengths / np.linalg.norm(direction, axis=1))[:, None]
+    return found
