@@ -21,8 +21,9 @@ from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import Promise, concentrated
 from parties.checking.samples import Numbers, Simulated, samples, simulated
+from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
-from parties.jobs.regress.methods import Gradient, Output
+from parties.jobs.regress.output import Output
 from parties.regression.features import Features
 from parties.regression.losses import Huber
 from parties.regression.minimiser import minimise
