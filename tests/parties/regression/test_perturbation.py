@@ -15,7 +15,7 @@ from parties.regression.perturbation import (
     Way,
     least_lambda,
     left_epsilon,
-    noise,
+    noises,
     perturbed,
     sensitivity,
 )
@@ -107,7 +107,7 @@ def test_a_lambda_that_is_too_small_is_refused_with_the_least_one() -> None:
 def test_the_noise_has_the_law_of_the_paper() -> None:
     """Of density e^(-|b| / scale) in d dimensions: the norm is Gamma(d, scale), the direction even. Fixed seed."""
     rng = np.random.default_rng(3)
-    drawn = np.array([noise(5, 0.5, rng) for _ in range(4000)])
+    drawn = np.array([noises(1, 5, 0.5, rng)[0] for _ in range(4000)])
     norms = np.linalg.norm(drawn, axis=1)
     assert norms.mean() == pytest.approx(2.5, abs=6 * 0.5 * math.sqrt(5 / 4000))
     assert norms.var() == pytest.approx(1.25, rel=0.2)
@@ -130,12 +130,12 @@ def test_what_is_published_is_the_minimiser_with_its_noise() -> None:
     some, n = random_rows(4), random_rows(4).total
     found = perturbed(some, Logistic(), 0.02, 2.0, "objective", np.random.default_rng(9))
     left = left_epsilon(2.0, Logistic(), n, 0.02)
-    tilt = noise(5, 2 / left, np.random.default_rng(9)) / n
+    tilt = noises(1, 5, 2 / left, np.random.default_rng(9))[0] / n
     assert (found.rows, found.epsilon) == (n, left)
     assert found.weights == pytest.approx(minimise(some, Logistic(), 0.02, tilt).weights, abs=GRID)
     assert np.linalg.norm(some.gradient(Logistic(), 0.02, found.weights) + tilt) < 1e-4
     found = perturbed(some, Huber(0.5), 0.02, 2.0, "output", np.random.default_rng(9))
-    added = noise(5, sensitivity(n, 0.02) / 2.0, np.random.default_rng(9))
+    added = noises(1, 5, sensitivity(n, 0.02) / 2.0, np.random.default_rng(9))[0]
     assert found.weights == pytest.approx(minimise(some, Huber(0.5), 0.02).weights + added, abs=GRID)
     with pytest.raises(InputError, match="no rows"):
         perturbed(rows([]), Logistic(), 0.1, 1.0, "output", np.random.default_rng())
