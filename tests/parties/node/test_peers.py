@@ -260,7 +260,7 @@ def test_nobody_can_connect_before_the_inner_loops_are_compiled(
     """Else a first session waits for the compiler, and counts that among what the protocol takes."""
 
     def compiling(told: object) -> None:
-        with pytest.raises(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), timeout=1):
             pass
         raise InputError("compiled")
 
