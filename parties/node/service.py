@@ -124,8 +124,6 @@ class Node:
 
     def start(self) -> dict[str, str]:
         """Open the ports and begin to work; where everything is, for the operator."""
-        # Before anybody can connect: a session would wait for the compiler, and its meter count that.
-        warm(told=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:
             listening = [one for one in self._contacts.values() if one.connect is None]
             with at_key("node.listen" if self._file.node.listen is not None else "link.listen"):
@@ -222,6 +220,8 @@ class Node:
             self._file.policy, {name: offer.schema.attributes for name, offer in self._offers.tables.items()}
         ):
             self._events.log("policy", remark=remark)
+        # Or the first job would wait for the compiler.
+        warm(told=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         for name, offer in self._offers.tables.items():
             columns = list(offer.schema.attributes)
             try:
