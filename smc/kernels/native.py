@@ -38,13 +38,13 @@ import llvmlite.binding as llvm
 import numpy as np
 
 PACKAGE = __name__.rpartition(".")[0]
-SHARED_SOURCES = ("aes", "block", "hash_keys", "limits", "native")  # what every module of kernels is made with
+# What modules of kernels are made with.
+SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "native")
 DIGEST_BYTES = 32
 LOCK_SECONDS = 600.0  # for another process that compiles; after that this one does without the lock
 LOCK_POLL_SECONDS = 0.1
 ROOT = 0  # the user who installs for all
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
-SCALARS = {"i64": np.int64, "u64": np.uint64}
 ITEMS = {"u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
 
 
