@@ -36,7 +36,6 @@ from parties.node.store import Record
 from parties.node.under_way import Running
 from parties.operator.interface import ENDED, Progress
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
-from smc.kernels.warm import is_warm
 
 LABEL = "job "
 DIAL_SECONDS = 10.0
@@ -110,8 +109,6 @@ class Sessions:
 
     def admit(self, identifier: str) -> tuple[Outbox, Take]:
         """For the port: the peer's node wants a session of this job. `RefusedError` if it cannot be now."""
-        if not is_warm():
-            raise RefusedError("the inner loops are being compiled")  # the service does, and asks nobody to wait
         with self._lock:
             older = self._running.get(identifier)
         if older is not None:

@@ -47,11 +47,6 @@ def warm(modules: Iterable[str] | None = None, told: Told = on_standard_error) -
             told(len(absent), len(absent))
 
 
-def is_warm() -> bool:
-    """Whether all kernels are there, and nothing would have to be compiled now."""
-    return not _absent(Kernel.registry)
-
-
 def _absent(modules: Iterable[str]) -> list[str]:
     return [module for module in dict.fromkeys(modules) if module not in _seen and not is_compiled(module)]
 
