@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import json
+import math
 import os
 import re
 import secrets
@@ -15,6 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from smc.errors import InputError
+
+MOST_DIGITS = 300  # of a whole number in JSON: any is a finite float, too
 
 
 def read_bytes(path: Path) -> bytes:
@@ -77,6 +81,39 @@ def read_toml(path: Path) -> dict[str, Any]:
     return table
 
 
+def read_json(path: Path, **hooks: Any) -> Any:
+    """What a JSON file says; `hooks` as for `json.loads`. `InputError` names the line of a syntax error.
+
+    Words that JSON does not have, such as NaN, are refused, and so are numbers beyond all use.
+    """
+    text = read_text(path)
+    try:
+        return json.loads(text, **{"parse_constant": _no_number, "parse_int": _whole, "parse_float": _real, **hooks})
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: nested too deeply") from None
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"not valid JSON: {word} is no number there")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError("not valid JSON: a number is too long")
+    return int(digits)
+
+
+def _real(digits: str) -> float:
+    found = float(digits)
+    if math.isinf(found):
+        raise ValueError(f"not valid JSON: the number {digits[:20]} is too large")
+    return found
+
+
 def write_text(path: Path, text: str, private: bool = False) -> None:
     """Write UTF-8 text, see `write_bytes`."""
     write_bytes(path, text.encode(), private)
@@ -93,6 +130,8 @@ def create_private(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".smc-{secrets.token_hex(8)}.tmp")
     try:
         try:
+            if not path.parent.is_dir():
+                raise NotADirectoryError(0, f"there is no directory {path.parent}")
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with open(handle, "wb") as stream:
                 stream.write(data)
@@ -102,7 +141,7 @@ def create_private(path: Path, data: bytes) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or 'the system refused'}") from None
+        raise InputError(f"cannot write {path}: {_reason(error)}") from None
 
 
 @contextmanager

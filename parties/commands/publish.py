@@ -13,8 +13,8 @@ import click
 
 from parties import console, files
 from parties.commands import publish_masks, publish_pseudonyms
-from parties.commands.options import FILE, json_option
-from parties.commands.publish_log import log_options, recording
+from parties.commands.options import FILE, Between, json_option
+from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_table import table_command
 from parties.text import listed
@@ -123,7 +123,7 @@ def anonymise_command(
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
     outputs = {"--out": out, "--recoding": recoding_file, "--report": report_file, "--page": page_file}
-    files.check_outputs(outputs, [plan_file, *_inputs(plan)])
+    check_outputs(outputs, [plan_file, *_inputs(plan)], config_file)
     with ExitStack() as opened:
         log = opened.enter_context(recording(config_file, "anonymise", purpose))
         rows, cells = cells_of(plan, opened)
@@ -151,7 +151,7 @@ def anonymise_command(
 @click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
 @OUT
 @INTO
-@click.option("--max-suppressed", type=click.FloatRange(0, 1), help="The share that may be left out  [as recoded]")
+@click.option("--max-suppressed", type=Between(0, 1), help="The share that may be left out  [as recoded]")
 @click.option("--public", metavar="SOURCE", help="For presence: a table of all who could be among these rows.")
 @click.option("--public-table", metavar="NAME", help="Which table of it, if it is a database.")
 @log_options
@@ -181,7 +181,8 @@ def apply_command(
 
     target = _target(out, into)
     outputs = {"--out": out, "--report": report_file, "--page": page_file}
-    files.check_outputs(outputs, [recoding_file, *_paths(data), *(_paths(public) if public else [])])
+    inputs = [recoding_file, *_paths(data), *(_paths(public) if public else [])]
+    check_outputs(outputs, inputs, config_file)
     recoding = load(recoding_file)
     place = validated(PlaceSettings, {"source": data, "table": table})
     register = validated(PlaceSettings, {"source": public, "table": public_table}) if public else None

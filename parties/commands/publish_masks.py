@@ -8,7 +8,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import check_outputs, log_options, recording
 
 PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
 
@@ -30,7 +30,7 @@ def mask(plan_file: Path, out: Path, config_file: Path | None, purpose: str | No
     from parties.sources import open_rows
 
     plan = read(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, *([] if "://" in plan.source else [Path(plan.source)])])
+    check_outputs({"--out": out}, [plan_file, *([] if "://" in plan.source else [Path(plan.source)])], config_file)
     with recording(config_file, "mask", purpose) as log:
         rows = open_rows(plan)
         try:

@@ -10,7 +10,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE, json_option
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import check_outputs, log_options, recording
 from smc.errors import InputError
 
 MASTER = click.option("--master", type=FILE, required=True, help="The master key, that none but you can read.")
@@ -56,7 +56,7 @@ def pseudonyms(
     from parties.sources import open_rows
 
     plan = read(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, master, keys, *_paths(plan.source)])
+    check_outputs({"--out": out}, [plan_file, master, keys, *_paths(plan.source)], config_file)
     if not any(column.pseudonym for column in plan.columns.values()):
         raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
     with recording(config_file, "pseudonyms", purpose) as log, opened(keys, read_master(master)) as ring:

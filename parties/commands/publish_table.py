@@ -10,7 +10,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE, json_option
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import check_outputs, log_options, recording
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def table_command(
     from parties.settings import validated
     from parties.sources import PlaceSettings, open_rows
 
-    files.check_outputs({"--out": out, "--report": report_file}, [] if "://" in source else [Path(source)])
+    check_outputs({"--out": out, "--report": report_file}, [] if "://" in source else [Path(source)], config_file)
     if base is not None:
         if any(value is not None for value in (threshold, dominance, p_percent, margin)):
             raise InputError("--base rounds every cell: give it, or rules by which cells are hidden")

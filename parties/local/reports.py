@@ -7,7 +7,6 @@ is as private as they are.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -97,10 +96,10 @@ def _tallied(stream: IO[bytes], path: Path, mechanism: Mechanism) -> Iterator[ND
 
 
 def _tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int64]:
+    content = files.read_json(path)
     try:
-        content = json.loads(files.read_text(path))
         digest, numbers = content["plan"], content["tally"]
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         raise InputError(f"{path}: is no tally") from None
     if digest != plan.digest():
         raise InputError(f"{path}: its reports were made by another plan")

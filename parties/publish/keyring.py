@@ -211,7 +211,7 @@ class Keyring:
     def _unwrap(self, wrapped: bytes) -> bytes:
         try:
             return aes_key_unwrap(self._master, wrapped)
-        except (InvalidUnwrap, ValueError):
+        except (InvalidUnwrap, ValueError, TypeError):  # in a file that was changed anything can stand
             raise InputError(f"{self.path}: its keys were not wrapped by this master key") from None
 
     def _all(self, query: str, values: Sequence[Any] = ()) -> list[Any]:

@@ -64,8 +64,8 @@ class Rule(Settings):
     """How the values of a column are generalised: one of these, or none."""
 
     tree: LocalPath | None = None
-    ranges: Annotated[tuple[Width, ...], AfterValidator(_dividing)] | None = None
-    prefixes: Annotated[tuple[Length, ...], AfterValidator(_falling)] | None = None
+    ranges: Annotated[tuple[Width, ...], Field(min_length=1), AfterValidator(_dividing)] | None = None
+    prefixes: Annotated[tuple[Length, ...], Field(min_length=1), AfterValidator(_falling)] | None = None
     dates: Dates | None = None
 
 
