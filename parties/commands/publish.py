@@ -45,7 +45,8 @@ group.add_command(open_command)
 @click.argument("source")
 @click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
 @click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
-def plan_command(source: str, table: str | None, out: Path) -> None:
+@json_option
+def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> None:
     """Propose a plan for a table, to be completed by who knows it; name the columns that single people out."""
     from parties.publish.planning import propose
     from parties.settings import validated
@@ -55,12 +56,15 @@ def plan_command(source: str, table: str | None, out: Path) -> None:
     settings = validated(PlaceSettings, {"source": source, "table": table})
     rows = open_rows(settings)
     try:
-        proposal = propose(rows, _from(out, source), table)
+        with console.progress("reading"):
+            proposal = propose(rows, _from(out, source), table)
     finally:
         rows.engine.close()
     files.write_text(out, proposal.text)
-    for line in proposal.notes:
-        console.out.print(line)
+    if as_json:
+        console.print_json({"notes": proposal.notes})
+    else:
+        console.out.print("\n".join(proposal.notes))
     console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
 
 
@@ -79,7 +83,8 @@ def check_command(
 
     plan = load(plan_file)
     files.check_outputs({"--report": report_file, "--page": page_file}, [plan_file, *_paths(data or plan.source)])
-    report = check(plan, data)
+    with console.progress("checking"):
+        report = check(plan, data)
     _tell(report, _name(data or plan.source), report_file, page_file, as_json)
     failed = [model["model"] for model in report["models"] if not model["holds"]]
     if failed:
@@ -126,11 +131,14 @@ def anonymise_command(
     check_outputs(outputs, [plan_file, *_inputs(plan)], config_file)
     with ExitStack() as opened:
         log = opened.enter_context(recording(config_file, "anonymise", purpose))
+        status = opened.enter_context(console.progress("reading"))
         rows, cells = cells_of(plan, opened)
         models = plan.check()
+        status.doing("looking for the recoding that loses least")
         outcome = anonymised(cells, plan, models)
         if page_file is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"])
+        status.doing("writing")
         order = order_of(plan.columns, rows)
         put(rows, target, order, cells, outcome.partition, masks_of(plan.columns))
         log.published(plan, order, [model.words for model in models], target)
@@ -186,7 +194,7 @@ def apply_command(
     recoding = load(recoding_file)
     place = validated(PlaceSettings, {"source": data, "table": table})
     register = validated(PlaceSettings, {"source": public, "table": public_table}) if public else None
-    with recording(config_file, "apply", purpose) as log:
+    with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
         report = apply(recoding, place, target, max_suppressed, register)
         log.published(place, recoding.published(), [model["model"] for model in report["models"]], target)
     _tell(report, out.name if out else str(into), report_file, page_file, as_json)

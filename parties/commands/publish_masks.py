@@ -31,7 +31,7 @@ def mask(plan_file: Path, out: Path, config_file: Path | None, purpose: str | No
 
     plan = read(plan_file)
     check_outputs({"--out": out}, [plan_file, *([] if "://" in plan.source else [Path(plan.source)])], config_file)
-    with recording(config_file, "mask", purpose) as log:
+    with recording(config_file, "mask", purpose) as log, console.progress("masking"):
         rows = open_rows(plan)
         try:
             written = write(rows, plan, None, out)

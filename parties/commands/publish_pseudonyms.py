@@ -59,7 +59,11 @@ def pseudonyms(
     check_outputs({"--out": out}, [plan_file, master, keys, *_paths(plan.source)], config_file)
     if not any(column.pseudonym for column in plan.columns.values()):
         raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
-    with recording(config_file, "pseudonyms", purpose) as log, opened(keys, read_master(master)) as ring:
+    with (
+        recording(config_file, "pseudonyms", purpose) as log,
+        opened(keys, read_master(master)) as ring,
+        console.progress("making pseudonyms"),
+    ):
         rows = open_rows(plan)
         try:
             for warning in Pseudonyms(plan, ring).guessable(rows):
@@ -100,7 +104,7 @@ def restore(
     if not purpose.strip():
         raise InputError("--purpose: say why; it is put on record")
     wanted = {name: key or name for name, _, key in (column.partition("=") for column in columns)}
-    with opened(keys, read_master(master)) as ring:
+    with opened(keys, read_master(master)) as ring, console.progress("restoring"):
         rows = open_rows(validated(PlaceSettings, {"source": data, "table": table}))
         try:
             written = made.restore(rows, wanted, ring, out, purpose, user())

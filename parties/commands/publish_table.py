@@ -74,12 +74,13 @@ def table_command(
     rules = CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
     rules.check(summed is not None)
     where = validated(PlaceSettings, {"source": source, "table": table})
-    with recording(config_file, "table", purpose) as log:
+    with recording(config_file, "table", purpose) as log, console.progress("counting") as status:
         rows = open_rows(where)
         try:
             made = tabulate(rows, by, across, summed, rules.largest)
         finally:
             rows.engine.close()
+        status.doing("hiding cells" if base is None else "rounding cells")
         texts, report = _told(made, rules, base, rounding, summed is not None)
         files.write_text(out, as_csv(by, made.column_names, made.row_names, texts))
         columns = [name for name in (by, across, summed) if name is not None]

@@ -8,13 +8,16 @@ import random
 import re
 import textwrap
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet
 import pytest
 
-from parties import cli
+from parties import cli, console
 from tests.support.places import ROOT
 
 PLAN = """
@@ -438,3 +441,23 @@ def test_masked_columns_stay_masked_in_later_rows() -> None:
     for path in ("out.csv", "later-out.csv"):
         rows = written(Path(path))
         assert {(row["name"], row["visit"]) for row in rows} == {("xxxx", "v-")}
+
+
+def test_what_takes_long_says_what_it_does(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    said: list[str] = []
+
+    @contextmanager
+    def progress(what: str) -> Iterator[Any]:
+        said.append(what)
+        yield SimpleNamespace(doing=said.append)
+
+    monkeypatch.setattr(console, "progress", progress)
+    assert smc("plan", "patients.csv", "--out", "proposal.toml", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["notes"][0] == "300 rows, 6 columns"
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--recoding", "recoding.json") == 0
+    again = ["apply", "--recoding", "recoding.json", "--data", "patients.csv", "--out", "again.csv"]
+    assert smc(*again) == 0
+    assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
+    assert smc("table", "patients.csv", "--by", "sex", "--base", "3", "--out", "table.csv") == 0
+    reading = ["reading", "reading", "looking for the recoding that loses least", "writing"]
+    assert said == [*reading, "recoding", "checking", "counting", "rounding cells"]
