@@ -164,8 +164,9 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
                 yield stream
             return
         target = Path(os.path.realpath(path))
-        handle, temporary = _create_beside(target)
+        temporary = _name_beside(target)
         try:
+            handle = _create(temporary)  # in here: a signal may come as soon as the file is there
             with open(handle, "wb") as stream:
                 if private:
                     os.fchmod(handle, 0o600)
@@ -224,23 +225,28 @@ def ensure_writable(path: Path) -> None:
     try:
         if _descriptor(path) is not None or _is_stream(path):
             return
-        handle, temporary = _create_beside(Path(os.path.realpath(path)))
-        os.close(handle)
-        temporary.unlink()
+        temporary = _name_beside(Path(os.path.realpath(path)))
+        try:
+            os.close(_create(temporary))
+        finally:
+            temporary.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot write {path}: {_reason(error)}") from None
 
 
-def _create_beside(target: Path) -> tuple[int, Path]:
-    """A new, empty file in the directory of `target`: (descriptor, path)."""
+def _name_beside(target: Path) -> Path:
+    """The name of a new file in the directory of `target`, which may be replaced by it."""
     if target.is_dir():
         raise IsADirectoryError
     if not target.parent.is_dir():
         raise NotADirectoryError(0, f"there is no directory {target.parent}")
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError  # a rename would get past the write protection of the file itself
-    temporary = target.parent / f".smc-{secrets.token_hex(8)}.tmp"
-    return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
+    return target.parent / f".smc-{secrets.token_hex(8)}.tmp"
+
+
+def _create(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
 
 
 def _descriptor(path: Path) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -74,6 +75,14 @@ def program_arguments(command: Command) -> Command:
     """Add MODULE:FUNCTION and its arguments."""
     rest = click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
     return click.argument("program", metavar="MODULE:FUNCTION")(rest(command))
+
+
+def typed_line(what: str) -> str:
+    """The first line of standard input, for '-'. `InputError` if there is none."""
+    text = sys.stdin.readline().strip() if sys.stdin is not None else ""
+    if not text:
+        raise InputError(f"standard input is empty or closed, but '-' says to read {what} there")
+    return text
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import click
 
 from parties import console, files
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, json_option, typed_line
 from parties.commands.publish_log import check_outputs, log_options, recording
 from smc.errors import InputError
 
@@ -33,7 +32,14 @@ def keys(master: Path, keys: Path) -> None:
 
     files.check_outputs({"--keys": keys}, [master])
     refuse_existing(keys)
-    make_keyring(keys, read_master(master) if master.exists() else make_master(master))
+    made = not master.exists()
+    key = make_master(master) if made else read_master(master)
+    try:
+        make_keyring(keys, key)
+    except BaseException:
+        if made:
+            master.unlink(missing_ok=True)
+        raise
     console.err.print(f"written: {keys}; who has {master} too can restore all pseudonyms")
 
 
@@ -150,7 +156,7 @@ def forget(
     from parties.publish.keyring import opened, read_master
 
     if subject == "-":
-        subject = sys.stdin.readline()
+        subject = typed_line("the subject")
     if (table is None) != (config_file is None):
         raise InputError("--config and --table go together: of which table's subject the log shall tell")
     with recording(config_file, "forget", purpose, table or "") as log, opened(keys, read_master(master)) as ring:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -109,3 +110,16 @@ def test_a_message_stays_a_line_that_can_be_read(capsys: pytest.CaptureFixture[s
     assert told.startswith("smc: Invalid value for '--wait': 'yyy")
     assert told.endswith("(see smc check --help)\n")
     assert len(told) < 2100
+
+
+def test_a_reader_that_leaves_is_no_failure() -> None:
+    script = (
+        "import os\nfrom parties import cli, console\n"
+        "def tell(*_, **__):\n    for _ in range(100_000):\n        console.out.print('x' * 50)\n"
+        "cli.cli.main = tell\ncli.main([])"
+    )
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-c", script], env=ENVIRONMENT, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -7,7 +7,9 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -237,3 +239,18 @@ def test_json_is_read(tmp_path: Path) -> None:
 def test_a_key_names_the_directory_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"there is no directory {tmp_path}/none"):
         files.create_private(tmp_path / "none" / "a.key", b"")
+
+
+@pytest.mark.parametrize("what", [files.ensure_writable, lambda path: files.write_text(path, "x")])
+def test_a_signal_just_when_the_file_is_there_leaves_none(
+    what: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any) -> int:
+        os.close(real(*arguments))
+        raise KeyboardInterrupt
+
+    real = os.open
+    monkeypatch.setattr(os, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        what(tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == []
