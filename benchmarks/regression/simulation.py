@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.private_trees.tables import Table, folds
+from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
-from parties.jobs.regress.methods import Gradient, Output
+from parties.jobs.regress.output import Output
 from parties.jobs.regress.settings import RegressSettings
 from parties.regression.losses import Logistic
 from parties.regression.minimiser import minimise

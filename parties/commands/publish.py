@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,18 +15,17 @@ from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, json_option
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
+from parties.commands.publish_options import PLAN, Telling, report_options
 from parties.commands.publish_table import table_command
+from parties.commands.rows import TABLE, opened, paths
 from parties.text import listed
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.publish.settings import PublishPlan
 
-PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
 OUT = click.option("--out", type=FILE, help="The published rows: CSV, or Parquet if named so.")
 INTO = click.option("--into", metavar="TABLE", help="Instead of --out: a new table of the source's database.")
-REPORT = click.option("--report", "report_file", type=FILE, help="Write the report as JSON.")
-PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
 
 
 @click.group("publish")
@@ -43,23 +41,16 @@ group.add_command(open_command)
 
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
 @click.argument("source")
-@click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+@TABLE
 @click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
 @json_option
 def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> None:
     """Propose a plan for a table, to be completed by who knows it; name the columns that single people out."""
     from parties.publish.planning import propose
-    from parties.settings import validated
-    from parties.sources import PlaceSettings, open_rows
 
-    files.check_outputs({"--out": out}, _paths(source))
-    settings = validated(PlaceSettings, {"source": source, "table": table})
-    rows = open_rows(settings)
-    try:
-        with console.progress("reading"):
-            proposal = propose(rows, _from(out, source), table)
-    finally:
-        rows.engine.close()
+    files.check_outputs({"--out": out}, paths(source))
+    with opened(source, table) as rows, console.progress("reading"):
+        proposal = propose(rows, _from(out, source), table)
     files.write_text(out, proposal.text)
     if as_json:
         console.print_json({"notes": proposal.notes})
@@ -71,21 +62,17 @@ def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> No
 @group.command("check", epilog="Example:  smc publish check --plan publish.toml --data published.csv")
 @PLAN
 @click.option("--data", metavar="SOURCE", help="A published table  [the plan's own source]")
-@REPORT
-@PAGE
-@json_option
-def check_command(
-    plan_file: Path, data: str | None, report_file: Path | None, page_file: Path | None, as_json: bool
-) -> None:
+@report_options
+def check_command(plan_file: Path, data: str | None, telling: Telling) -> None:
     """Does a table satisfy the plan's models, and what could be done with it? Exit code 2 if a model fails."""
     from parties.publish.checking import check
     from parties.publish.settings import load
 
     plan = load(plan_file)
-    files.check_outputs({"--report": report_file, "--page": page_file}, [plan_file, *_paths(data or plan.source)])
+    files.check_outputs(telling.outputs, [plan_file, *paths(data or plan.source)])
     with console.progress("checking"):
         report = check(plan, data)
-    _tell(report, _name(data or plan.source), report_file, page_file, as_json)
+    telling.tell(report, _name(data or plan.source))
     failed = [model["model"] for model in report["models"] if not model["holds"]]
     if failed:
         raise InputError(f"the table does not satisfy {', '.join(failed)}")
@@ -100,9 +87,7 @@ def check_command(
 @click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
 @click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
 @log_options
-@REPORT
-@PAGE
-@json_option
+@report_options
 def anonymise_command(
     plan_file: Path,
     out: Path | None,
@@ -113,9 +98,7 @@ def anonymise_command(
     max_suppressed: float | None,
     config_file: Path | None,
     purpose: str | None,
-    report_file: Path | None,
-    page_file: Path | None,
-    as_json: bool,
+    telling: Telling,
 ) -> None:
     """Recode a table so that every class satisfies the plan's models, and write it."""
     from parties.publish.anonymising import anonymised, cells_of, masks_of, order_of
@@ -127,16 +110,16 @@ def anonymise_command(
     target = _target(out, into)
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
-    outputs = {"--out": out, "--recoding": recoding_file, "--report": report_file, "--page": page_file}
+    outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
     check_outputs(outputs, [plan_file, *_inputs(plan)], config_file)
-    with ExitStack() as opened:
-        log = opened.enter_context(recording(config_file, "anonymise", purpose))
-        status = opened.enter_context(console.progress("reading"))
-        rows, cells = cells_of(plan, opened)
+    with ExitStack() as stack:
+        log = stack.enter_context(recording(config_file, "anonymise", purpose))
+        status = stack.enter_context(console.progress("reading"))
+        rows, cells = cells_of(plan, stack)
         models = plan.check()
         status.doing("looking for the recoding that loses least")
         outcome = anonymised(cells, plan, models)
-        if page_file is not None:
+        if telling.page is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"])
         status.doing("writing")
         order = order_of(plan.columns, rows)
@@ -144,7 +127,7 @@ def anonymise_command(
         log.published(plan, order, [model.words for model in models], target)
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
-    _tell(outcome.report, out.name if out else str(into), report_file, page_file, as_json)
+    telling.tell(outcome.report, out.name if out else str(into))
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
         why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
         console.err.print(f"dropped: {listed(dropped)}: {why}")
@@ -156,16 +139,14 @@ def anonymise_command(
 )
 @click.option("--recoding", "recoding_file", type=FILE, required=True, help="What smc publish anonymise wrote.")
 @click.option("--data", metavar="SOURCE", required=True, help="Later rows, with the same columns.")
-@click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+@TABLE
 @OUT
 @INTO
 @click.option("--max-suppressed", type=Between(0, 1), help="The share that may be left out  [as recoded]")
 @click.option("--public", metavar="SOURCE", help="For presence: a table of all who could be among these rows.")
 @click.option("--public-table", metavar="NAME", help="Which table of it, if it is a database.")
 @log_options
-@REPORT
-@PAGE
-@json_option
+@report_options
 def apply_command(
     recoding_file: Path,
     data: str,
@@ -177,9 +158,7 @@ def apply_command(
     public_table: str | None,
     config_file: Path | None,
     purpose: str | None,
-    report_file: Path | None,
-    page_file: Path | None,
-    as_json: bool,
+    telling: Telling,
 ) -> None:
     """Recode later rows as earlier ones, and check them again: what does not fit is left out, up to the bound."""
     from parties.publish.applying import apply
@@ -188,16 +167,15 @@ def apply_command(
     from parties.sources import PlaceSettings
 
     target = _target(out, into)
-    outputs = {"--out": out, "--report": report_file, "--page": page_file}
-    inputs = [recoding_file, *_paths(data), *(_paths(public) if public else [])]
-    check_outputs(outputs, inputs, config_file)
+    outputs = {"--out": out, **telling.outputs}
+    check_outputs(outputs, [recoding_file, *paths(data), *(paths(public) if public else [])], config_file)
     recoding = load(recoding_file)
     place = validated(PlaceSettings, {"source": data, "table": table})
     register = validated(PlaceSettings, {"source": public, "table": public_table}) if public else None
     with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
         report = apply(recoding, place, target, max_suppressed, register)
         log.published(place, recoding.published(), [model["model"] for model in report["models"]], target)
-    _tell(report, out.name if out else str(into), report_file, page_file, as_json)
+    telling.tell(report, out.name if out else str(into))
     if "unchecked" in report:
         why = "a party alone cannot count both parties' rows"
         console.err.print(f"recoded, but not checked: {', '.join(report['unchecked'])} ({why})")
@@ -229,30 +207,10 @@ def _name(source: str) -> str:
     return public_place(source) if "://" in source else Path(source).name
 
 
-def _paths(source: str) -> list[Path]:
-    return [] if "://" in source else [Path(source)]
-
-
 def _inputs(plan: PublishPlan) -> Iterable[Path]:
-    yield from _paths(plan.source)
+    yield from paths(plan.source)
     if plan.public is not None:
-        yield from _paths(plan.public.source)
+        yield from paths(plan.public.source)
     for column in plan.columns.values():
         if column.tree is not None:
             yield column.tree
-
-
-def _tell(report: dict[str, Any], name: str, report_file: Path | None, page_file: Path | None, as_json: bool) -> None:
-    """The report on the rows of this name, on standard output and in its files."""
-    from parties.publish.report import to_text
-
-    if report_file is not None:
-        files.write_text(report_file, json.dumps(report, ensure_ascii=False, indent=2) + "\n")
-    if page_file is not None:
-        from parties.publish.page import to_html
-
-        files.write_text(page_file, to_html(report, name))
-    if as_json:
-        console.print_json(report)
-    else:
-        console.out.print(to_text(report), end="")

@@ -17,21 +17,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pydantic import ValidationError
-
 from parties.canonical import canonical
+from parties.jobs.kept import Document, File, json_text
 from parties.jobs.means import Means, Opened
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
 from parties.jobs.spending import Spending
-from parties.settings import Settings, merge, required
-from smc.errors import InputError
+from parties.jobs.typed import typed_value
+from parties.settings import Settings, merge
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
     from smc.counting import Program
     from smc.engines import Engine
 
 State = Any
-Document = dict[str, Any]
 Own = TypeVar("Own", bound="Kind")
 
 
@@ -46,20 +44,6 @@ class Step:
 
 
 Told = Callable[[Step], object]
-
-
-@dataclass(frozen=True)
-class File:
-    """A form of the result: a file to download and, with `option`, the setting that says where a command writes it.
-
-    `needs` names packages that the core does not bring, by `parties.extras`.
-    """
-
-    name: str
-    media_type: str
-    content: Callable[[Document], str]
-    option: str | None = None
-    needs: tuple[str, ...] = ()
 
 
 class Extra(Settings):
@@ -268,31 +252,13 @@ class Kind(ABC):
     @classmethod
     def files(cls) -> tuple[File, ...]:
         """The forms in which the result can be kept."""
-        return (File(f"{cls.noun}.json", "application/json", _json, "out"),)
+        return (File(f"{cls.noun}.json", "application/json", json_text, "out"),)
 
     @staticmethod
     def value(settings: KindSettings, one: Parameter) -> Any:
         """A setting by the key of its parameter."""
         names = {info.alias or name: name for name, info in type(settings).model_fields.items()}
         return getattr(settings, names[one.key])
-
-
-def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
-    """What was typed under this name, as its field wants it. `InputError` says how to give it; it never quotes it."""
-    value = required(typed.get(key), f"{kind.name}.{key}")
-    try:
-        kind.Settings.model_validate({key: value})
-    except ValidationError:
-        one = next(one for one in private_parameters(kind.Settings) if one.key == key)
-        wanted = "a whole number from 0 up" if one.type is int else "text"
-        raise InputError(f"{one.flag}: must be {wanted}") from None
-    return value
-
-
-def _json(document: Document) -> str:
-    import json
-
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 __all__ = [

@@ -60,10 +60,14 @@ def output(help_: str) -> AnyField:
     return _field("output", None, "", help_, {}, {})
 
 
+def _engine(default: str) -> AnyField:
+    return public(default, "Engine", "How it is computed; auto measures the link and chooses")
+
+
 class EngineSettings(Settings):
     """How circuits and integers are computed; `auto` measures the link and chooses all of it."""
 
-    engine: AnyEngine = public("mixed", "Engine", "How it is computed; auto measures the link and chooses")
+    engine: AnyEngine = _engine("mixed")
     ot: Kind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
     garbling: Garbling = public("half", "Garbling", "Garbled AND gates")
     form: Form | None = public(
@@ -86,6 +90,21 @@ class KindSettings(EngineSettings):
 
     out: LocalPath | None = output("Write the result as JSON.")
     report: LocalPath | None = output("Write the cost report as JSON.")
+
+
+class BooleanSettings(KindSettings):
+    """Those of a kind that computes with circuits only, on whatever engine."""
+
+    engine: BooleanEngine = _engine("yao")
+
+
+class ManyGatesSettings(BooleanSettings):
+    """Those of a kind with many gates in few levels, of which traffic is what counts."""
+
+    engine: BooleanEngine = _engine("gmw")
+    ot: Kind = public(
+        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret has the least traffic for many gates"
+    )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ import numpy as np
 
 from parties.jobs.kind import Document, File, KindSettings, Means, Opened, Spending, State, Step, Told
 from parties.jobs.regress import result
-from parties.jobs.regress.methods import METHODS, Method, total
+from parties.jobs.regress.method import Method
+from parties.jobs.regress.methods import METHODS
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import RegressSettings, completed
 from parties.jobs.release import reading
@@ -142,7 +143,7 @@ class RegressJoint(BySchema):
 
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`."""
-        return {self.method.what: total(state if step is None else state[step : step + 1])}
+        return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
 
     @property
     def spends(self) -> tuple[Spending, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,11 +33,6 @@ def model(target: str, classes: tuple[str, str], features: Features, weights: ND
             columns[column.name] = {"weight": round(slope, DIGITS), "middle": float(column.middle), **bounds}
     intercept = round(float(weights[-1]) * scale, DIGITS)
     return {"target": target, "classes": list(classes), "intercept": intercept, "columns": columns}
-
-
-def json_text(document: Document) -> str:
-    """The content of a model file."""
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def text(document: Document) -> str:

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field
 
 from parties.jobs.kind import Document, Spending, State, Step, Told
 from parties.jobs.release import clusters
-from parties.jobs.release.kind import COUNTABLE, Columns, DrawnSettings, Name, Numbers, Release
+from parties.jobs.release.cluster_settings import ROUNDS, ClusterSettings
+from parties.jobs.release.kind import COUNTABLE, Numbers, Release
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.points import Axis, Grid, points, usual_parts
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.sums import Part
-from parties.jobs.settings import public
 from parties.settings import required
 from parties.text import listed
 from protocols.release.centroids import UNIT
@@ -29,37 +28,8 @@ if TYPE_CHECKING:
     from protocols.release.clusters import Rounds
     from smc.engines import Engine
 
-ROUNDS, GROWTH = 4, Fraction(3, 2)
+GROWTH = Fraction(3, 2)  # of epsilon, from round to round
 FEW = 2  # a cluster with a noisy count of less than so many scales of its noise has no mean
-
-Bounds = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
-
-
-class ClusterSettings(DrawnSettings):
-    """`smc cluster`."""
-
-    columns: Columns | None = public(None, "Columns", "The columns of numbers, with commas between them")
-    bounds: Bounds | None = public(
-        None,
-        "Bounds",
-        "LOW:HIGH for each column; never taken from the rows. What is outside is moved to the nearer bound",
-    )
-    k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(None, "Clusters", "So many clusters")
-    method: Literal["grid", "in-process"] = public(
-        "grid", "Method", "One noisy count for each cell of a grid, or rounds of noisy sums of the clusters"
-    )
-    parts: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] | None = public(
-        None, "Parts", "Of the grid: parts of each column", none="by epsilon and the row bound"
-    )
-    iterations: Annotated[int, Field(strict=True, ge=1, le=20)] | None = public(
-        None, "Iterations", "In-process: so many rounds", none=f"{ROUNDS}"
-    )
-    shares: Literal["growing", "even"] | None = public(
-        None,
-        "Shares",
-        "In-process: each round's epsilon is 1.5 times that of the one before, or the same",
-        none="growing",
-    )
 
 
 class Cluster(Release):

@@ -10,11 +10,13 @@ import numpy as np
 
 from parties.jobs.kind import Document
 from parties.jobs.release.cells import labels, words
-from parties.jobs.release.kind import DrawnSettings, Name, Numbers
+from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.reading import Question, cells
+from parties.jobs.release.settings import DrawnSettings
 from parties.jobs.release.sums import Part, Sums, number, own_vector
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Name
 from parties.settings import required
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ import numpy as np
 
 from parties.jobs.kind import Document
 from parties.jobs.release.count import GaussianSettings, check_delta, vector_noise
-from parties.jobs.release.kind import Columns, Name, Numbers
+from parties.jobs.release.kind import Numbers
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.reading import Question, pairs
 from parties.jobs.release.sums import Part, Sums, own_vector
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Columns, Name
 from parties.settings import required
 from parties.tables.schema import Schema
 from smc.errors import InputError

@@ -13,8 +13,10 @@ import pytest
 from parties.budget.composition import composed, epsilon_at
 from parties.jobs import kinds
 from parties.jobs.means import Means
+from parties.jobs.regress.choice import Choice
+from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
-from parties.jobs.regress.methods import Choice, Gradient, Output
+from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import rows_of
 from parties.jobs.regress.settings import RegressSettings, default_delta
 from parties.jobs.release.noise import Noise
