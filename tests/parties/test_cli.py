@@ -91,6 +91,7 @@ def test_missing_streams_are_no_reason_to_fail() -> None:
         (["check", "--config", ""], "'--config': the name of the file is empty"),
         (["check", "--wait", "nan"], "--wait: must be a number, not nan"),
         (["check", "--wait", "1e30"], "1e+30 is not in the range"),
+        (["audit", "show", "--last", str(10**30)], "is not in the range"),
         (
             ["publish", "apply", "--recoding", "r", "--data", "d", "--max-suppressed", "nan"],
             "--max-suppressed: must be",
