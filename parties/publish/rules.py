@@ -57,7 +57,7 @@ def _falling(lengths: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Width = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
-Length = Annotated[int, Field(strict=True, ge=1)]
+Length = Annotated[int, Field(strict=True, ge=1, le=1 << 16)]
 
 
 class Rule(Settings):

@@ -400,6 +400,7 @@ def test_pseudonyms_are_not_for_anonymised_rows(capsys: Any) -> None:
         ("l = 2", "l = nan", "models.1.l: must be a finite number, not nan"),
         ("l = 2", "l = inf", "models.1.l: must be a finite number, not inf"),
         ("ranges = [5, 10, 20]", "ranges = []", "columns.age.ranges: must not be empty"),
+        ("prefixes = [4, 3, 2]", "prefixes = [70000]", "columns.zip.prefixes.0: must be <= 65536, not 70000"),
         ("prefixes = [4, 3, 2]", "prefixes = []", "columns.zip.prefixes: must not be empty"),
     ],
 )

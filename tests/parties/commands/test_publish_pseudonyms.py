@@ -238,6 +238,7 @@ def test_rows_of_nobody(capsys: Any) -> None:
     ("change", "expected"),
     [
         ("UPDATE records SET fields = replace(fields, 'recall', 'x') WHERE number = 2", "record 2 was changed"),
+        ("UPDATE records SET mac = 'é' WHERE number = 2", "record 2 was changed or removed"),
         ("DELETE FROM records WHERE number = 2", "record 2 was changed or removed"),
         ("DELETE FROM records WHERE number = 3", "records at the end were removed or added"),
         ("DELETE FROM records", "records at the end were removed or added"),
