@@ -56,7 +56,12 @@ class OverlapSettings(BooleanSettings):
     elements: str | None = private("Elements", "Own elements, with commas between them", metavar="N,N,...")
     size: Annotated[int, Field(strict=True, ge=1, le=1 << 16)] = public(64, "Domain", "Elements are below this number")
     column: str | None = public(
-        None, "Column", "Whose values that occur are the elements", none="each operator types them", node=True
+        None,
+        "Column",
+        "Whose values that occur are the elements",
+        none="each operator types them",
+        node=True,
+        column=True,
     )
 
 

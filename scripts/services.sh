@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Install what some tests need beside Python packages: PostgreSQL, Java (for Spark), Chromium. For Debian, as root.
+# Install what some tests need beside Python packages: PostgreSQL, Java (for Spark), Chromium with a font, openssl, and ip
+# and tc (two machines with a slow link between them). For Debian, as root.
 # Tests that miss a service are skipped, so this does what it can, says what there is, and never fails.
 
 declare -A proof=(  # what is there once the package is
     [postgresql]='/usr/lib/postgresql/*/bin/initdb'
-    [openjdk-17-jre-headless]='java'
+    [default-jre-headless]='java'
     [chromium]='chromium'
-    [chromium-driver]='chromedriver'
+    [fonts-dejavu-core]='/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'
+    [openssl]='openssl'
+    [iproute2]='tc'
 )
 
 is_there() {  # package
@@ -29,7 +32,7 @@ apt() {  # as apt-get, but waits for the lock of the package manager; prints wha
 }
 
 updated=
-for package in postgresql openjdk-17-jre-headless chromium chromium-driver; do
+for package in postgresql default-jre-headless chromium fonts-dejavu-core openssl iproute2; do
     if is_there "$package"; then
         echo "$package: there"
         continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -12,12 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from parties.cli import COMMANDS
+from parties.cli import COMMANDS, run
+from parties.identity import load_identity
+from parties.node import settings
 from tests.support.places import ROOT
 
 DEPLOY = ROOT / "deploy"
 UNIT = DEPLOY / "smc-node.service"
-EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PYPROJECT["project"]["optional-dependencies"]
+README = (DEPLOY / "README.md").read_text()
 
 
 def instructions(name: str) -> list[list[str]]:
@@ -26,10 +31,16 @@ def instructions(name: str) -> list[list[str]]:
     return [line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#")]
 
 
-def test_the_image_copies_what_there_is_and_starts_a_command_that_there_is() -> None:
+def test_the_image_copies_what_is_installed_and_starts_a_command_that_there_is() -> None:
     found = instructions("Dockerfile")
-    for _, rest in (line for line in found if line[0] == "COPY" and "--from" not in line[1]):
-        assert all((ROOT / source).exists() for source in rest.split()[:-1]), rest
+    copied = [rest.split()[:-1] for name, rest in found if name == "COPY" and "--from" not in rest]
+    sources = {source for line in copied for source in line}
+    assert all((ROOT / source).exists() for source in sources), sources
+    packages = {pattern.rstrip("*") for pattern in PYPROJECT["tool"]["setuptools"]["packages"]["find"]["include"]}
+    assert sources == packages | {"pyproject.toml", PYPROJECT["project"]["readme"]}
+    sent = (ROOT / ".dockerignore").read_text().splitlines()
+    assert "*" in sent  # neither rows nor keys, wherever they lie
+    assert {line.removeprefix("!") for line in sent if line.startswith("!")} == sources
     (install,) = (rest for name, rest in found if name == "RUN" and "pip install" in rest)
     assert set(re.findall(r"\.\[(\w+)\]", install)) <= EXTRAS.keys()
     assert ["ENTRYPOINT", '["smc"]'] in found
@@ -37,18 +48,62 @@ def test_the_image_copies_what_there_is_and_starts_a_command_that_there_is() -> 
     assert command[0] in COMMANDS
     user = next(rest for name, rest in found if name == "USER")
     assert user != "root"
-    assert any(name == "RUN" and "useradd --system" in rest and rest.endswith(user) for name, rest in found)
+    assert any(name == "RUN" and rest.startswith("useradd ") and rest.endswith(user) for name, rest in found)
+
+
+def steps(number: int) -> list[list[str]]:
+    """The commands of a block of deploy/README.md as words, without remarks."""
+    text = README.split("```sh\n")[number + 1].split("```")[0].replace("\\\n", " ")
+    return [words for line in text.splitlines() if (words := shlex.split(line, comments=True))]
 
 
 def test_the_two_nodes_are_built_alike_and_locked_up() -> None:
     text = (DEPLOY / "compose.yaml").read_text()
     assert (DEPLOY / re.search(r"context: (\S+)", text)[1] / re.search(r"dockerfile: (\S+)", text)[1]).exists()  # type: ignore[index]
     for service in ("anna", "bert"):
-        assert re.search(
-            rf"^  {service}:\n    <<: \*node\n    volumes: .*:/party:ro.*:/var/lib/smc", text, re.MULTILINE
-        )
+        folders = rf'\["./{service}:/party:ro", "./{service}/state:/party/state"\]'
+        assert re.search(rf"^  {service}:\n    <<: \*node\n    volumes: {folders}$", text, re.MULTILINE)
     for bound in ("read_only: true", "cap_drop: [ALL]", "no-new-privileges:true"):
         assert bound in text
+
+
+def test_the_steps_make_the_folders_that_the_nodes_are_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps of deploy/README.md but those that need Docker; `smc` runs here instead of in the image."""
+    compose = (DEPLOY / "compose.yaml").read_text()
+    shutil.copytree(ROOT / "examples" / "node", tmp_path / "examples" / "node")
+    (tmp_path / "deploy").mkdir()
+    monkeypatch.chdir(tmp_path / "deploy")
+    for words in steps(0):
+        if words[0] in ("cp", "mkdir"):
+            subprocess.run(words, check=True, timeout=10)
+        elif words[0] == "smc":
+            assert run(words[1:]) == 0
+    for service in ("anna", "bert"):
+        for folder in re.findall(rf'"\./({service}[^:]*):', compose):
+            assert Path(folder).is_dir()
+        file = settings.load(Path(service, "party.toml"))
+        assert file.node.state == Path("state")  # what the compose file lets a node write
+        assert load_identity(file.link.identity, file.link.certificate).name == service  # type: ignore[arg-type]
+        assert file.link.peer is not None
+        assert file.link.peer.exists()
+    (variable,) = re.findall(r"user: \$\{(\w+):", compose)
+    assert any(words[0] == "echo" and words[1].startswith(f"{variable}=") for words in steps(0))
+    inside = [words[4:] for words in steps(0) if words[:3] == ["docker", "compose", "exec"]]
+    assert inside
+    for program, command, *files in inside:
+        assert program == "smc"
+        assert command in COMMANDS
+        assert all(Path("anna", name).exists() for name in files if name.endswith(".toml"))
+
+
+def test_the_steps_write_what_the_unit_expects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (words,) = (words for words in steps(1) if words[1:2] == ["init"])
+    assert words[0] == shlex.split(unit()["ExecStart"])[0]
+    place = words.index("--out") + 1
+    assert unit()["ExecStart"].endswith(f" {words[place]}/party.toml")
+    assert run([*words[1:place], str(tmp_path / "party"), *words[place + 1 :]]) == 0
+    assert str(settings.load(tmp_path / "party" / "party.toml").node.state) == unit()["WorkingDirectory"]
+    assert ["chown", "-R", f"{unit()['User']}:", words[place]] in steps(1)
 
 
 @pytest.mark.skipif(shutil.which("docker") is None, reason="docker is not installed")
@@ -56,7 +111,8 @@ def test_compose_reads_its_file() -> None:
     if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
         pytest.skip("docker has no compose")
     command = ["docker", "compose", "--file", DEPLOY / "compose.yaml", "config", "--quiet"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    environment = {**os.environ, "PARTY_USER": "1000:1000"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
     assert done.returncode == 0, done.stderr
 
 

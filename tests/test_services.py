@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -16,7 +17,7 @@ if [ "$1" = install ] && [ "$(grep -c install "$HERE/asked")" -le "$LOCKED_FOR" 
     echo "{LOCKED}" >&2
     exit 100
 fi
-[ "$1" = update ] || touch "$HERE/bin/java" "$HERE/bin/chromium" "$HERE/bin/chromedriver"
+[ "$1" = update ] || touch "$HERE/bin/java"
 chmod +x "$HERE/bin/"*
 """
 
@@ -24,10 +25,10 @@ chmod +x "$HERE/bin/"*
 @pytest.mark.parametrize(("locked_for", "slept", "installed"), [(0, 0, True), (3, 3, True), (1000, 60, False)])
 def test_it_waits_for_the_lock_but_not_for_ever(tmp_path: Path, locked_for: int, slept: int, installed: bool) -> None:
     programs = {"apt-get": APT, "id": "#!/bin/bash\necho 0\n", "sleep": '#!/bin/bash\necho >>"$HERE/slept"\n'}
-    several = "for package in postgresql openjdk-17-jre-headless chromium chromium-driver"
+    several = "for package in postgresql default-jre-headless chromium fonts-dejavu-core openssl iproute2"
     script = SCRIPT.read_text()
     assert several in script
-    script = script.replace(several, "for package in openjdk-17-jre-headless")
+    script = script.replace(several, "for package in default-jre-headless")
     (tmp_path / "services.sh").write_text(script)
     (tmp_path / "bin").mkdir()
     for name, text in programs.items():
@@ -46,6 +47,17 @@ def test_it_waits_for_the_lock_but_not_for_ever(tmp_path: Path, locked_for: int,
     )
     assert done.returncode == 0
     expected = "installed" if installed else f"not installable: {LOCKED}"
-    assert done.stdout == f"openjdk-17-jre-headless: {expected}\n"
+    assert done.stdout == f"default-jre-headless: {expected}\n"
     assert ((tmp_path / "slept").read_text().count("\n") if slept else 0) == slept
     assert ("waiting for it" in done.stderr) == (slept > 0)
+
+
+def test_it_installs_whatever_program_a_test_looks_for() -> None:
+    """But for what belongs to a machine as a whole."""
+    proofs = dict(re.findall(r"^    \[([\w-]+)\]='([^']+)'$", SCRIPT.read_text(), re.MULTILINE))
+    (loop,) = re.findall(r"for package in ([^;]+); do", SCRIPT.read_text())
+    assert loop.split() == list(proofs)
+    texts = [path.read_text() for path in SCRIPT.parents[1].glob("tests/**/*.py")]
+    sought = {name for text in texts for name in re.findall(r"which\(\"([\w-]+)\"\)", text)}
+    assert "chromium" in sought
+    assert sought - {"docker", "systemd-analyze"} <= {*proofs.values(), "ip"}  # ip comes with tc

@@ -38,6 +38,7 @@ class Plan:
     link: Mapping[str, str]  # listen or connect
     page_port: int
     tables: Mapping[str, str]
+    state: Path | None = None
 
     @property
     def path(self) -> Path:
@@ -48,7 +49,8 @@ class Plan:
         """The party's file as tables. Paths in it are relative to it."""
         names = {"identity": f"{self.name}.key", "certificate": f"{self.name}.crt", "peer": f"{self.peer}.crt"}
         ports = {"web": self.page_port, "metrics": self.page_port + METRICS, "health": self.page_port + HEALTH}
-        node = {key: str(Address("127.0.0.1", port)) for key, port in ports.items()}
+        state = {} if self.state is None else {"state": str(self.state.absolute())}
+        node = {**state, **{key: str(Address("127.0.0.1", port)) for key, port in ports.items()}}
         tables = {name: {"source": source, "schema": SCHEMA} for name, source in self.tables.items()}
         return {"link": {**names, **self.link}, "node": node, **({"tables": tables} if tables else {})}
 
@@ -75,6 +77,7 @@ class Plan:
 )
 @click.option("--port", type=click.IntRange(1, 65535 - HEALTH), help=f"Of the operator's page  [{PAGE_PORT}]")
 @click.option("--table", "tables", metavar="NAME=SOURCE", multiple=True, help="Own rows: a file, or a database's URL.")
+@click.option("--state", type=FOLDER, help="Where the node keeps its records  [state, beside party.toml]")
 @click.option("--out", type=FOLDER, default=Path(), help="Directory for the files  [.]")
 @click.option("--peer-out", type=FOLDER, help="Write the peer's party.toml, too, to this directory.")
 def init(
@@ -85,6 +88,7 @@ def init(
     host: str | None,
     port: int | None,
     tables: tuple[str, ...],
+    state: Path | None,
     out: Path,
     peer_out: Path | None,
 ) -> None:
@@ -107,7 +111,8 @@ def init(
         tables = (f"rows={source}",)
     port = port or PAGE_PORT
     named = dict(_table(text) for text in tables)
-    plans = [Plan(out, name, peer_name, {"listen": listen} if listen else {"connect": connect or ""}, port, named)]
+    link = {"listen": listen} if listen else {"connect": connect or ""}
+    plans = [Plan(out, name, peer_name, link, port, named, state)]
     if peer_out is not None:
         way = {"connect": str(_reached(listen, host))} if listen else {"listen": _opened(connect or "")}
         theirs = {name: f"{name}.csv" for name in named}

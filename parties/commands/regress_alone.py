@@ -96,6 +96,7 @@ def alone(
         "adjacency": "replace",
         "rows": found.rows,
         "gradient": found.gradient,
+        **result.noise(features, found.weights, found.spread),
         "schema_digest": used.digest(),
         **result.model(label, classes_of(used, label), features, found.weights),
     }

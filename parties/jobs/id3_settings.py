@@ -17,7 +17,7 @@ from parties.settings import Count, LocalPath
 class Id3Settings(TabularSettings):
     """`smc id3`."""
 
-    target: str | None = public(None, "Target", "The class column", none="target in the schema")
+    target: str | None = public(None, "Target", "The class column", none="target in the schema", column=True)
     columns: tuple[str, ...] | None = public(
         None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", node=True
     )

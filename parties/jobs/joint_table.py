@@ -110,11 +110,6 @@ class JointTable(BySchema):
         return self.layout.axes[-1]
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
-        return tuple(self.schema.attributes)
-
-    @property
     def question(self) -> str:
         """See `Kind.question`."""
         what = "rows" if self.settings.summed is None else f"the sum of {self.settings.summed}"

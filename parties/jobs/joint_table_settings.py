@@ -18,10 +18,12 @@ from parties.settings import LocalPath
 class JointTableSettings(BooleanSettings, TabularSettings):
     """`smc publish joint-table`."""
 
-    by: Name | None = public(None, "By", "A row of the table for each value of this column")
-    across: Name | None = public(None, "Across", "A column of the table for each value of this column", none="none")
+    by: Name | None = public(None, "By", "A row of the table for each value of this column", column=True)
+    across: Name | None = public(
+        None, "Across", "A column of the table for each value of this column", none="none", column=True
+    )
     summed: Name | None = public(
-        None, "Sum", "Add up the numbers of this column", none="the rows are counted", alias="sum"
+        None, "Sum", "Add up the numbers of this column", none="the rows are counted", alias="sum", column=True
     )
     threshold: Annotated[int, Field(strict=True, ge=3, le=2**32)] = public(
         3, "Threshold", "Cells and totals of fewer rows are hidden"

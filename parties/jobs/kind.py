@@ -17,13 +17,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from pydantic import ValidationError
+
 from parties.canonical import canonical
 from parties.jobs.kept import Document, File, json_text
 from parties.jobs.means import Means, Opened
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
 from parties.jobs.spending import Spending
-from parties.jobs.typed import typed_value
-from parties.settings import Settings, merge
+from parties.settings import Settings, merge, required
+from smc.errors import InputError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
     from smc.counting import Program
@@ -89,6 +91,8 @@ class Kind(ABC):
     def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
         """The task and this party's data from the files and values in a command's settings, and remarks on them."""
         task = cls.planned(settings)
+        if task.reads_table and not private_parameters(cls.Settings):
+            raise InputError(f"{cls.name} reads the table of a node: propose it with smc submit")
         return task, task.own({one.key: cls.value(settings, one) for one in private_parameters(cls.Settings)}), []
 
     @classmethod
@@ -259,6 +263,18 @@ class Kind(ABC):
         """A setting by the key of its parameter."""
         names = {info.alias or name: name for name, info in type(settings).model_fields.items()}
         return getattr(settings, names[one.key])
+
+
+def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
+    """What was typed under this name, as its field wants it. `InputError` says how to give it; it never quotes it."""
+    value = required(typed.get(key), f"{kind.name}.{key}")
+    try:
+        kind.Settings.model_validate({key: value})
+    except ValidationError:
+        one = next(one for one in private_parameters(kind.Settings) if one.key == key)
+        wanted = "a whole number from 0 up" if one.type is int else "text"
+        raise InputError(f"{one.flag}: must be {wanted}") from None
+    return value
 
 
 __all__ = [

@@ -36,7 +36,7 @@ class MajoritySettings(BooleanSettings):
         None, "Classes", "The classes in their order, with commas between them", none="those of a table's target"
     )
     target: str | None = public(
-        None, "Target", "The column whose values are counted", none="target in the schema", node=True
+        None, "Target", "The column whose values are counted", none="target in the schema", node=True, column=True
     )
     bits: Annotated[int, Field(strict=True, ge=1, le=62)] = public(32, "Width", "Public width of all counts, in bits")
 

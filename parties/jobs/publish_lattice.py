@@ -38,6 +38,7 @@ class LatticeSettings(RecodedSettings):
         "How columns are recoded, such as: age ranges 5 10 20; zip prefixes 4 3; sex tree m < *, f < *",
         none="a value becomes *",
         joined="; ",
+        examples=["age ranges 5 10 20; zip prefixes 4 3"],
     )
     max_suppressed_rows: Count = public(
         0,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from parties.jobs import privacy_models as models
-from parties.jobs.kind import Document, Extra, KindSettings, Means, Opened
+from parties.jobs.kind import Document, Extra, Means
 from parties.jobs.settings import ManyGatesSettings, output, own_file, public
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from protocols.publish.problem import Problem
     from smc.counting import Program
 
-Own = TypeVar("Own", bound="Recoded")
-
 
 class RecodedSettings(ManyGatesSettings, TabularSettings):
     """What both ways to recode are told."""
@@ -36,7 +32,7 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     )
     keep: Columns | None = public(None, "Kept", "The columns that are published as they are", none="none")
     sensitive: Name | None = public(
-        None, "Sensitive", "The column that l and t are about; published as it is", none="none"
+        None, "Sensitive", "The column that l and t are about; published as it is", none="none", column=True
     )
     k: models.K | None = models.fewest_rows(None, "No class of rows that look alike has fewer rows")
     l: models.L = models.diverse("No class has fewer values of the sensitive column")  # noqa: E741
@@ -60,6 +56,7 @@ class Recoded(BySchema):
     """One recoding of both parties' rows. Its columns: those that are recoded, those kept, the sensitive one."""
 
     noun = "recoding"
+    unread = "not published"
     afterwards = "Each party recodes its own rows with smc publish apply --recoding."
     phases = True
     Extra = RecodedExtra
@@ -95,15 +92,6 @@ class Recoded(BySchema):
             "keep": tuple(name for name in used.attributes if name in keep) or None,
         }
         return settings.model_copy(update=columns), used
-
-    @classmethod
-    def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
-        """See `Kind.alone`: the rows are a file too."""
-        task = cls.planned(settings)
-        ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
-        counts, ignored = task.rows_in_file(ordered, task.columns[-1])
-        remarks = [f"not published: {listed(ignored)}"] if ignored else []
-        return task, task.own_rows(counts), remarks
 
     @cached_property
     def problem(self) -> Problem:
@@ -142,6 +130,11 @@ class Recoded(BySchema):
         """See `Kind.columns`: those that are recoded, those that are kept, the sensitive one."""
         sensitive = () if self.settings.sensitive is None else (self.settings.sensitive,)
         return (*(self.settings.recode or ()), *(self.settings.keep or ()), *sensitive)
+
+    @property
+    def target(self) -> str:
+        """See `BySchema.target`: the last, so that rows are read in the order of the columns."""
+        return self.columns[-1]
 
     @property
     def models(self) -> list[Document]:
@@ -191,11 +184,5 @@ class Recoded(BySchema):
     # How it is run.
 
     def own_rows(self, source: Rows) -> Indices:
-        """What the protocol takes of this party: the distinct rows, and how often each occurs."""
+        """See `BySchema.own_rows`: the distinct rows, and how often each occurs."""
         return source.distinct()
-
-    @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
-        """See `Kind.open`."""
-        with means.counts(self.columns[-1], self.columns, self.settings.max_rows) as source:
-            yield Opened(self.own_rows(source), source.fingerprint)

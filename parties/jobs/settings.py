@@ -35,14 +35,24 @@ def _field(role: Role, default: object, title: str, help_: str, about: dict[str,
 
 
 def public(
-    default: object, title: str, help_: str, *, none: str = "", node: bool = False, joined: str = "", **options: Any
+    default: object,
+    title: str,
+    help_: str,
+    *,
+    none: str = "",
+    node: bool = False,
+    joined: str = "",
+    column: bool = False,
+    **options: Any,
 ) -> AnyField:
     """A parameter that both parties must have the same.
 
     `none` says what leaving it out means, "no limit" stands for an infinite number; `node`: only a node's job has it;
-    `joined`: its flag may be given several times, and this stands between the texts then.
+    `joined`: its flag may be given several times, and this stands between the texts then; `column`: it names one.
     """
-    return _field("public", default, title, help_, {"none": none, "node": node, "joined": joined}, options)
+    return _field(
+        "public", default, title, help_, {"none": none, "node": node, "joined": joined, "column": column}, options
+    )
 
 
 def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -> AnyField:
@@ -127,6 +137,7 @@ class Parameter:
     data: bool
     metavar: str | None
     joined: str
+    column: bool
 
     @property
     def flag(self) -> str:
@@ -200,6 +211,7 @@ def _parameter(name: str, info: FieldInfo) -> Parameter:
         data=about.get("data", False),
         metavar=about.get("metavar"),
         joined=about.get("joined", ""),
+        column=about.get("column", False),
     )
 
 

@@ -122,11 +122,6 @@ class Synthesise(Release):
     # What is said of it.
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
-        return tuple(self.schema.attributes)
-
-    @property
     def exact(self) -> bool:
         """See `Kind.exact`: never."""
         return False

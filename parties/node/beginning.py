@@ -15,7 +15,6 @@ from parties.records import marker
 from parties.records.database import signed_head
 from parties.sources.opening import open_table
 from smc.errors import InputError
-from smc.kernels.warm import warm
 
 
 def refuse_changed_records(ledger: Ledger, connection: sqlite3.Connection, identity: Identity, state: Path) -> None:
@@ -43,8 +42,6 @@ def try_tables(policy: Sequence[Rule], offers: Offers, events: Events) -> None:
     """Tell at once, not at the first job, which tables cannot be opened. No value of theirs is looked at."""
     for remark in remarks(policy, {name: offer.schema.attributes for name, offer in offers.tables.items()}):
         events.log("policy", remark=remark)
-    # Or the first job would wait for the compiler.
-    warm(told=lambda done, total: events.log("compiling the inner loops", done=done, of=total))
     for name, offer in offers.tables.items():
         columns = list(offer.schema.attributes)
         try:

@@ -38,6 +38,7 @@ from parties.records.database import FILE_NAME
 from parties.settings import at_key
 from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
+from smc.kernels.warm import warm
 
 STREAMS = 40  # threads of the port for each peer: the control link, sessions, health checks
 
@@ -118,6 +119,8 @@ class Node:
 
     def start(self) -> dict[str, str]:
         """Open the ports and begin to work; where everything is, for the operator."""
+        # Before anybody can connect: a session would wait for the compiler, and its meter count that.
+        warm(told=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:
             listening = [one for one in self._contacts.values() if one.connect is None]
             with at_key("node.listen" if self._file.node.listen is not None else "link.listen"):

@@ -38,7 +38,8 @@ import llvmlite.binding as llvm
 import numpy as np
 
 PACKAGE = __name__.rpartition(".")[0]
-SHARED_SOURCES = ("aes", "block", "hash_keys", "limits", "native")  # what every module of kernels is made with
+# What modules of kernels are made with.
+SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "native")
 DIGEST_BYTES = 32
 LOCK_SECONDS = 600.0  # for another process that compiles; after that this one does without the lock
 LOCK_POLL_SECONDS = 0.1

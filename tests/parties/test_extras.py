@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from pyarrow.csv import read_csv
+from pyarrow.parquet import write_table
 
 from parties import extras
 from parties.extras import EXTRA_OF, importing, needing, remedy
@@ -93,6 +96,7 @@ for line in sys.argv[1].splitlines():
 def test_what_the_core_can_and_what_it_says_of_the_rest(core: Path) -> None:
     """In one process, for it is quicker: every command's help, estimates, and commands that lack their extra."""
     data = example.demo()
+    write_table(read_csv(data.clinic_a), core / "mine.parquet")
     (core / "party.toml").write_text(f'[tables.t]\nsource = "{data.clinic_a}"\nschema = "{data.schema}"\n')
     able = [
         "--help", "id3 --help", "millionaires --help", "run --help", "release count --help", "node --help",
@@ -106,6 +110,9 @@ def test_what_the_core_can_and_what_it_says_of_the_rest(core: Path) -> None:
     unable = {
         f"id3 --data {data.clinic_a} --schema {data.schema} --dot x.dot --listen 127.0.0.1:0 "
         "--identity anna.key --certificate anna.crt --peer anna.crt": "plots",
+        f"id3 --data mine.parquet --schema {data.schema} --listen 127.0.0.1:0 "
+        "--identity anna.key --certificate anna.crt --peer anna.crt": "node",
+        "schema --data mine.parquet --target play --out other.toml": "node",
         "node --config party.toml": "node",
         "jobs": "node",
         "web": "node",
@@ -116,6 +123,7 @@ def test_what_the_core_can_and_what_it_says_of_the_rest(core: Path) -> None:
     assert {line for line in able if codes.get(line) != 0} == set(), done.stderr
     assert {line for line in unable if codes.get(line) != 2} == set(), done.stderr
     lines = [line for line in done.stderr.splitlines() if "pip install" in line]
+    assert sum(line.startswith("smc: mine.parquet: Parquet: needs more packages") for line in lines) == 2
     assert [re.search(r"\[(\w+)\]'$", line)[1] for line in lines] == list(unable.values())  # type: ignore[index]
 
 
@@ -141,3 +149,53 @@ def test_the_core_counts_csv_files_and_says_what_counts_others(core: Path) -> No
     counted, rest = done.stdout.splitlines()
     assert counted == "7 PlainSource", done.stderr
     assert rest.endswith("pip install 'smc-two-party[node]'")
+
+
+WALK = """
+import json
+import click
+from parties import cli
+
+
+def leaves(group, context, *path):
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from leaves(command, click.Context(command, parent=context), *path, name)
+        else:
+            yield [*path, name], command
+
+
+def needed(command):
+    for parameter in command.params:
+        if parameter.required:
+            if isinstance(parameter, click.Option):
+                yield parameter.opts[0]
+            for _ in range(max(1, parameter.nargs)):
+                kind = parameter.type
+                number = isinstance(kind, click.types.IntParamType | click.types.FloatParamType)
+                choices = isinstance(kind, click.Choice)
+                yield kind.choices[0] if choices else "1" if number else "rows.csv"
+
+
+whole = next(value for value in vars(cli).values() if isinstance(value, click.Group))
+for path, command in leaves(whole, click.Context(whole)):
+    print(json.dumps([cli.run([*path, "--help"]), *path, "--help"]), flush=True)
+    if path not in (["bench"], ["demo"]):  # which need nothing and take long
+        print(json.dumps([cli.run([*path, *needed(command)]), *path]), flush=True)
+"""
+
+
+def test_every_command_of_the_core_does_its_work_or_ends_with_a_line(core: Path) -> None:
+    """Each is called with what it cannot do without: it works, or a file or an extra is missing; it never breaks."""
+    (core / "rows.csv").write_text("age,play\n1,yes\n2,no\n")
+    done = subprocess.run([sys.executable, "-c", WALK], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    called = [json.loads(line) for line in done.stdout.splitlines() if re.match(r'\[\d+, "', line)]
+    assert len(called) > 150
+    assert [words for code, *words in called if code != 0 and (code != 2 or "--help" in words)] == [], done.stderr
+    assert "Traceback" not in done.stderr
+    lines = [line for line in done.stderr.splitlines() if "needs more packages" in line]
+    assert lines
+    for line in lines:
+        assert re.search(r"\(\w+ is not installed\): pip install 'smc-two-party\[\w+\]'$", line), line

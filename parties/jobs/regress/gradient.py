@@ -102,3 +102,7 @@ class Gradient(Method):
         about = {"steps": self.steps, "rate": settings.rate, "clip": settings.clip, "delta": settings.delta}
         rows = round(self.problem.rows(opened))
         return {**about, **self.noise[0].fields(Fraction(1, 1 << COARSE)), "rows": rows}
+
+    def spread(self, opened: Opened) -> float:
+        """See `Method.spread`: a bound."""
+        return self.problem.spread(opened)

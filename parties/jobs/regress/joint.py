@@ -109,11 +109,6 @@ class RegressJoint(BySchema):
         return self.target
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
-        return tuple(self.schema.attributes)
-
-    @property
     def question(self) -> str:
         """See `Kind.question`."""
         return (
@@ -225,8 +220,13 @@ class RegressJoint(BySchema):
             about["huber"] = settings.huber
         about |= {"lambda": settings.regularisation, "epsilon": settings.epsilon, "adjacency": settings.adjacency}
         about |= self.method.fields(state)
-        classes = classes_of(self.schema, self.target)
-        model = result.model(self.target, classes, self.features, self.method.weights(state))
+        classes, weights, spread = (
+            classes_of(self.schema, self.target),
+            self.method.weights(state),
+            self.method.spread(state),
+        )
+        about |= {} if spread is None else result.noise(self.features, weights, spread)
+        model = result.model(self.target, classes, self.features, weights)
         return {**about, "schema_digest": self.schema.digest(), **model}
 
     @classmethod

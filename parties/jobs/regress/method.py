@@ -73,6 +73,10 @@ class Method(BoundedLoss, ABC):
     def fields(self, opened: Opened) -> Document:
         """What a result says of its noise, and of what was opened besides weights."""
 
+    def spread(self, opened: Opened) -> float | None:
+        """The standard deviation of the noise in a weight, or a bound of it; None if it has no such law."""
+        return None
+
     def _gauss(self, uses: int, squared: int) -> tuple[Noise, Spending]:
         """Noise for so many uses that one row changes by this, squared; and what all of them spend."""
         assert self.settings.delta is not None

@@ -98,3 +98,7 @@ class Output(Method):
         """See `Method.fields`; sigma is of the weight of a category."""
         noise = self.noise[0].fields(Fraction(self.unit) / 2 * Fraction(self.features.unit, ONE))
         return {"delta": self.settings.delta, "least_rows": self.settings.least_rows, **noise}
+
+    def spread(self, opened: Opened) -> float:
+        """See `Method.spread`."""
+        return float(self.noise[0].scale) * self.unit / 2

@@ -25,7 +25,9 @@ SHARE = 1000  # delta is at most one in so many times the greatest number of row
 class RegressSettings(BooleanSettings, TabularSettings):
     """`smc regress joint`."""
 
-    target: Name | None = public(None, "Target", "The class column, of two classes", none="target in the schema")
+    target: Name | None = public(
+        None, "Target", "The class column, of two classes", none="target in the schema", column=True
+    )
     columns: Columns | None = public(
         None, "Columns", "The columns to predict from, with commas between them", none="all of the schema"
     )

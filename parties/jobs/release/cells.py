@@ -38,7 +38,7 @@ class OfColumn(Release):
 
     @property
     def target(self) -> str:
-        """See `Release.target`."""
+        """See `BySchema.target`."""
         return self.subject
 
     @property

@@ -10,8 +10,6 @@ from parties.jobs.release.settings import DrawnSettings
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns, Name
 
-ROUNDS = 4  # in process, if nobody says how many
-
 Bounds = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 
 
@@ -32,11 +30,11 @@ class ClusterSettings(DrawnSettings):
         None, "Parts", "Of the grid: parts of each column", none="by epsilon and the row bound"
     )
     iterations: Annotated[int, Field(strict=True, ge=1, le=20)] | None = public(
-        None, "Iterations", "In-process: so many rounds", none=f"{ROUNDS}"
+        None, "Iterations", "In-process: so many rounds", none="by epsilon and the row bound"
     )
     shares: Literal["growing", "even"] | None = public(
         None,
         "Shares",
-        "In-process: each round's epsilon is 1.5 times that of the one before, or the same",
+        "In-process: from the second each round's epsilon is 1.5 times that of the one before, or the same",
         none="growing",
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class HistogramSettings(DrawnSettings):
     """`smc release histogram`."""
 
-    by: Name | None = public(None, "By", "The column whose values are counted")
+    by: Name | None = public(None, "By", "The column whose values are counted", column=True)
 
 
 class Histogram(Sums):
@@ -75,7 +75,7 @@ class Histogram(Sums):
 
     @property
     def target(self) -> str:
-        """See `Release.target`."""
+        """See `BySchema.target`."""
         return self.asked_for.by[-1]
 
     @property

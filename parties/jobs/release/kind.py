@@ -93,16 +93,6 @@ class Release(BoundedLoss, BySchema):
         return self.predicates[0]
 
     @property
-    def target(self) -> str:
-        """The column by whose values a source counts."""
-        return next(iter(self.schema.attributes))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
-        return tuple(self.schema.attributes)
-
-    @property
     def exact(self) -> bool:
         """See `Kind.exact`."""
         return self.settings.exact

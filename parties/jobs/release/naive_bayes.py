@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class NaiveBayesSettings(GaussianSettings):
     """`smc release naive-bayes`."""
 
-    target: Name | None = public(None, "Target", "The class column", none="target in the schema")
+    target: Name | None = public(None, "Target", "The class column", none="target in the schema", column=True)
     columns: Columns | None = public(
         None, "Columns", "The columns to predict from, with commas between them", none="all of the schema"
     )
@@ -79,7 +79,7 @@ class NaiveBayes(Sums):
 
     @property
     def target(self) -> str:
-        """See `Release.target`."""
+        """See `BySchema.target`."""
         assert self.settings.target is not None
         return self.settings.target
 

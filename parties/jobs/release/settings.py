@@ -29,7 +29,12 @@ class NoisySettings(BooleanSettings, TabularSettings):
     """What questions with noise have in common."""
 
     where: Annotated[str, Field(max_length=20_000)] | None = public(
-        None, "Where", "Only rows such as 'age in [young, middle] and sex = male'", none="all rows", joined="; "
+        None,
+        "Where",
+        "Only rows such as 'age in [young, middle] and sex = male'",
+        none="all rows",
+        joined="; ",
+        examples=["age in [young, middle] and sex = male"],
     )
     epsilon: Epsilon | None = public(
         None, "Epsilon", "Privacy loss: one row changes the chance of any answer by a factor of at most e^epsilon"

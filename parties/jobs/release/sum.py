@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 class SumSettings(GroupSettings, DrawnSettings):
     """`smc release sum`."""
 
-    of: Name | None = public(None, "Of", "The column of numbers; the schema lists its values, so bounds are public")
+    of: Name | None = public(
+        None, "Of", "The column of numbers; the schema lists its values, so bounds are public", column=True
+    )
 
 
 class Numeric(OfColumn, Sums):

@@ -78,7 +78,7 @@ class Triangles(Release):
 
     @property
     def target(self) -> str:
-        """See `Release.target`: the second end."""
+        """See `BySchema.target`: the second end."""
         return self.ends[1]
 
     @property

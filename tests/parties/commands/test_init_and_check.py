@@ -50,6 +50,12 @@ def test_both_parties_files_fit_each_other(capsys: pytest.CaptureFixture[str]) -
     assert not Path("bert/bert.key").exists()  # it is made where it stays
 
 
+def test_a_service_keeps_its_records_elsewhere() -> None:
+    assert smc(*ANNA, "--listen", "127.0.0.1:7001", "--state", "records", "--peer-out", "bert") == 0
+    assert settings.load(Path("anna/party.toml")).node.state == Path("records").absolute()
+    assert "records" not in Path("bert/party.toml").read_text()  # the peer's machine is another
+
+
 def test_nothing_is_written_over() -> None:
     listen = ("--listen", "127.0.0.1:7001")
     assert smc(*ANNA, *listen) == 0

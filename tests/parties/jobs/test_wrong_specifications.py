@@ -27,6 +27,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "release-top": {"table": "days", "of": "rain", "epsilon": 1},
     "release-naive-bayes": {"table": "days", "columns": ["wind", "rain"], "epsilon": 1},
     "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
+    "regress-joint": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
     "release-marginals": {"table": "days", "columns": ["rain", "play"], "epsilon": 1},
     "release-triangles": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
     "synthesise": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
@@ -137,6 +138,18 @@ WRONG = [
     *(("publish-lattice", {"rules": value}, "rules") for value in ("wind tree", "hail ranges 5", "", 1)),
     *(("publish-lattice", {"max_suppressed_rows": value}, "suppressed") for value in (201, *WRONG_NUMBERS)),
     *(("publish-lattice", {"max_classes": value}, "max-classes") for value in (0, 2**24 + 1, *WRONG_NUMBERS)),
+    *(
+        ("regress-joint", {"columns": value}, "columns")
+        for value in ([], ["hail"], ["wind", "play"], ["wind", "wind"], "wind")
+    ),
+    *(("regress-joint", {"numeric": value}, "numeric") for value in ([], ["hail"], ["rain"], ["wind"], "hours")),
+    *(("regress-joint", {"target": value}, "target") for value in ("hail", "", "rain", 1, ["play"])),
+    *(("regress-joint", {"lambda": value}, "lambda") for value in (0, -1, 1.5, float("nan"), "1", True)),
+    *(("regress-joint", {"delta": value}, "delta") for value in (0, 1, -1e-9, float("nan"), "1", 1e-2)),
+    *(("regress-joint", {"epsilon": value}, "epsilon") for value in (0, -1, 17, float("nan"), "1", True, None)),
+    *(("regress-joint", {"steps": value}, "steps") for value in (0, 1001, *WRONG_NUMBERS)),
+    *(("regress-joint", {"method": value}, "method") for value in ("", "newton", 1, None)),
+    *(("regress-joint", {"schema": value}, "schema") for value in ([], {"attributes": []}, SCHEMA.public(), None)),
     *(("cluster", {"columns": value}, "columns") for value in ([], ["rain"], ["hail"], "hours", None)),
     *(("cluster", {"bounds": value}, "bounds") for value in ([], ["5:0"], ["0"], ["0:x"], ["0:1", "0:1"], "0:5", None)),
     *(("cluster", {"k": value}, "k") for value in (0, 4, 101, *WRONG_NUMBERS)),

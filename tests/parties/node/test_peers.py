@@ -252,3 +252,28 @@ def test_a_taken_port_names_its_key(party_file: Path, monkeypatch: pytest.Monkey
                 node.start()
         finally:
             node.stop(seconds=0)
+
+
+def test_nobody_can_connect_before_the_inner_loops_are_compiled(
+    party_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a first session waits for the compiler, and counts that among what the protocol takes."""
+
+    def compiling(told: object) -> None:
+        with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            pass
+        raise InputError("compiled")
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setattr(Events, "watch_process", lambda self: None)
+    monkeypatch.setattr("parties.node.service.warm", compiling)
+    ports = "\n".join(f'{name} = "127.0.0.1:0"' for name in ("web", "metrics", "health"))
+    party_file.write_text(TWO.replace('listen = "127.0.0.1:7001"', f'listen = "127.0.0.1:{port}"\n{ports}'))
+    file = load(party_file)
+    node = Node(file, Page(file.node))
+    try:
+        with pytest.raises(InputError, match="compiled"):
+            node.start()
+    finally:
+        node.stop(seconds=0)

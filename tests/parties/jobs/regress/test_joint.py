@@ -119,6 +119,26 @@ def test_output_is_the_mean_of_both_minimisers(monkeypatch: pytest.MonkeyPatch) 
     assert made.method.squared >= (made.method.moved / made.method.unit + np.sqrt(5)) ** 2
 
 
+def test_weights_that_are_mostly_noise_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In text, picture and JSON; of a choice nothing is said, and nothing where there are rows enough."""
+    monkeypatch.setattr(Noise, "law", known_noise(0))  # the weights are what they are, whatever the noise could be
+    few = {**OUTPUT, "least_rows": 20}
+    for fields, word in (({"steps": 5, "epsilon": 0.05}, "may be"), ({**few, "epsilon": 0.05}, "are")):
+        made = task(**fields)
+        document = made.document(state_of(made))
+        assert document["mostly_noise"] is True
+        said = f"the weights {word} mostly noise: too few rows for this epsilon"
+        assert said in made.text(document, 0).splitlines()
+        assert said in made.picture(document)
+    made = task(**OUTPUT, epsilon=16.0, **{"lambda": 0.5})
+    document = made.document(state_of(made))
+    assert document["noise"] == pytest.approx(document["sigma"], rel=1e-3)
+    assert document["mostly_noise"] is False
+    assert "mostly noise" not in made.text(document, 0)
+    made = task(**CHOICE)
+    assert "noise" not in made.document(state_of(made))
+
+
 def test_a_choice_is_of_the_weight_of_least_objective() -> None:
     """Without noise to speak of; and no row changes a score by more than is promised."""
     made = task(**CHOICE, epsilon=16.0)
