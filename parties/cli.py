@@ -71,6 +71,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 EXIT_CODES: dict[type[SmcError], int] = {InputError: 2, LinkError: 3, JobMismatchError: 4}
 TRACEBACK_VARIABLE = "SMC_TRACEBACK"
+LINE = 2000  # characters of a message: what was given may be of any length
 YOUNG_OBJECTS = 50_000  # before a collection: to load modules makes many objects and no garbage
 
 
@@ -193,6 +194,7 @@ def _leave(code: int) -> NoReturn:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code. Expected errors become one line on standard error."""
     try:
+        _check_text(sys.argv[1:] if arguments is None else arguments)
         result: Any = cli.main(arguments, prog_name="smc", standalone_mode=False)
         signals.end()
         if sys.stdout is not None:
@@ -228,6 +230,17 @@ def run(arguments: list[str] | None = None) -> int:
         return _fail(f"internal error, please report it: {type(error).__name__}; {TRACEBACK_VARIABLE}=1 shows more", 1)
 
 
+def _check_text(arguments: list[str]) -> None:
+    """`InputError` for an argument that is no text: it could stand in no file, report or record."""
+    for one in arguments:
+        try:
+            one.encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"the argument {quoted(one)} is not UTF-8; a file of such a name has to be renamed"
+            ) from None
+
+
 def _show_traceback() -> None:
     if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exc()
@@ -250,7 +263,8 @@ def _fail(message: str, code: int) -> int:
     if (number := signals.raised()) is not None:
         message, code = signals.WORDS[number], signals.CODES[number]
     if sys.stderr is not None:
-        print("smc: " + " ".join(message.split()), file=sys.stderr)
+        line = " ".join(message.split())
+        print("smc: " + (line if len(line) <= LINE else f"{line[: LINE // 2]} … {line[-LINE // 2 :]}"), file=sys.stderr)
     return code
 
 

@@ -24,8 +24,14 @@ def _screen(name: str) -> Console:
     """Standard output or error through rich, loaded on first use: a run without a terminal may never need it."""
     from rich.console import Console
 
+    class Screen(Console):
+        """As rich has it, but a reader that left is an error like any other, not the end with exit code 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     # Text is shown as it is: rich would read [x] as markup and turn the :CD: of a fingerprint into a picture.
-    return Console(stderr=name == "err", highlight=False, soft_wrap=True, markup=False, emoji=False)
+    return Screen(stderr=name == "err", highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def __getattr__(name: str) -> Console:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import json
+import math
 import os
 import re
 import secrets
@@ -15,6 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from smc.errors import InputError
+
+MOST_DIGITS = 300  # of a whole number in JSON: any is a finite float, too
 
 
 def read_bytes(path: Path) -> bytes:
@@ -83,6 +87,39 @@ def read_toml(path: Path) -> dict[str, Any]:
     return table
 
 
+def read_json(path: Path, **hooks: Any) -> Any:
+    """What a JSON file says; `hooks` as for `json.loads`. `InputError` names the line of a syntax error.
+
+    Words that JSON does not have, such as NaN, are refused, and so are numbers beyond all use.
+    """
+    text = read_text(path)
+    try:
+        return json.loads(text, **{"parse_constant": _no_number, "parse_int": _whole, "parse_float": _real, **hooks})
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: nested too deeply") from None
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"not valid JSON: {word} is no number there")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError("not valid JSON: a number is too long")
+    return int(digits)
+
+
+def _real(digits: str) -> float:
+    found = float(digits)
+    if math.isinf(found):
+        raise ValueError(f"not valid JSON: the number {digits[:20]} is too large")
+    return found
+
+
 def write_text(path: Path, text: str, private: bool = False) -> None:
     """Write UTF-8 text, see `write_bytes`."""
     write_bytes(path, text.encode(), private)
@@ -99,6 +136,8 @@ def create_private(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".smc-{secrets.token_hex(8)}.tmp")
     try:
         try:
+            if not path.parent.is_dir():
+                raise NotADirectoryError(0, f"there is no directory {path.parent}")
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with open(handle, "wb") as stream:
                 stream.write(data)
@@ -108,7 +147,7 @@ def create_private(path: Path, data: bytes) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or 'the system refused'}") from None
+        raise InputError(f"cannot write {path}: {_reason(error)}") from None
 
 
 @contextmanager
@@ -131,8 +170,9 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
                 yield stream
             return
         target = Path(os.path.realpath(path))
-        handle, temporary = _create_beside(target)
+        temporary = _name_beside(target)
         try:
+            handle = _create(temporary)  # in here: a signal may come as soon as the file is there
             with open(handle, "wb") as stream:
                 if private:
                     os.fchmod(handle, 0o600)
@@ -191,23 +231,28 @@ def ensure_writable(path: Path) -> None:
     try:
         if _descriptor(path) is not None or _is_stream(path):
             return
-        handle, temporary = _create_beside(Path(os.path.realpath(path)))
-        os.close(handle)
-        temporary.unlink()
+        temporary = _name_beside(Path(os.path.realpath(path)))
+        try:
+            os.close(_create(temporary))
+        finally:
+            temporary.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot write {path}: {_reason(error)}") from None
 
 
-def _create_beside(target: Path) -> tuple[int, Path]:
-    """A new, empty file in the directory of `target`: (descriptor, path)."""
+def _name_beside(target: Path) -> Path:
+    """The name of a new file in the directory of `target`, which may be replaced by it."""
     if target.is_dir():
         raise IsADirectoryError
     if not target.parent.is_dir():
         raise NotADirectoryError(0, f"there is no directory {target.parent}")
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError  # a rename would get past the write protection of the file itself
-    temporary = target.parent / f".smc-{secrets.token_hex(8)}.tmp"
-    return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
+    return target.parent / f".smc-{secrets.token_hex(8)}.tmp"
+
+
+def _create(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
 
 
 def _descriptor(path: Path) -> int | None:

@@ -36,7 +36,9 @@ def _anchor(value: object, info: ValidationInfo) -> object:
 
 LocalPath: TypeAlias = Annotated[Path, BeforeValidator(_anchor)]
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
-Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+Finite: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+MOST_SECONDS = 366 * 24 * 3600.0  # far beyond any wait; more than 292 years no clock of the system can wait
+Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
 
 
 class Settings(BaseModel):
@@ -139,6 +141,8 @@ def _explain(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
     if kind in _SIGNS:
         sign, bound = _SIGNS[kind]
         return key, f"must be {sign} {context[bound]:.10g}, not {got}"
+    if kind in _SIZES:
+        return key, "must not be empty" if context.get("min_length") == 1 else _SIZES[kind].format(**context)
     if kind in _KINDS:
         return key, f"must be {_KINDS[kind]}, not {got}{_example(model, [str(part) for part in place])}"
     return key, first["msg"]
@@ -152,12 +156,21 @@ _SIGNS = {
 }
 
 
+_SIZES = {
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must name at least {min_length}",
+    "too_long": "must name at most {max_length}",
+}
+
+
 _KINDS = {
     "int_type": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
     "finite_number": "a finite number",
     "string_type": "text in quotes",
+    "string_unicode": "text in UTF-8",
     "path_type": "a path in quotes",
     "model_type": "a table",
     "dict_type": "a table",

@@ -19,6 +19,11 @@ from smc.errors import InputError
 Floats: TypeAlias = NDArray[np.float64]
 Kind: TypeAlias = Literal["uniform", "gaussian", "cells"]
 
+LARGEST = 1e100  # of values: their squares are numbers, too
+LEAST, MOST = (
+    1e-6,
+    1e6,
+)  # of noise as a share of the range: beyond, it hides nothing or all, or there are too many cells
 
 _erf = np.frompyfunc(math.erf, 1, 1)
 
@@ -158,11 +163,15 @@ def at_privacy(kind: Kind, privacy: float, low: float, high: float, confidence: 
     """
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"a range must have a low end below its high end, not {low:g} to {high:g}")
+    if max(-low, high) > LARGEST:
+        raise InputError(f"a range must lie between -{LARGEST:g} and {LARGEST:g}, not from {low:g} to {high:g}")
     if not 0 < privacy < math.inf:
         raise InputError(f"privacy must be over 0, not {privacy:g}")
     if not 0 < confidence < 1:
         raise InputError(f"confidence must be over 0 and below 1, not {confidence:g}")
     wanted = privacy * (high - low)
+    if not LEAST < privacy / confidence < MOST:
+        raise InputError(f"privacy {privacy:g} at confidence {confidence:g}: choose numbers nearer to 1")
     if kind == "uniform":
         return Uniform(wanted / confidence / 2)
     if kind == "gaussian":

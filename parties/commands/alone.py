@@ -46,7 +46,8 @@ def schema_command(
         raise InputError("--schema is for --merge, and nothing can be excluded from it")
     files.check_outputs({"--out": out}, [data, own_file, their_file])
     if data is not None:
-        own = schema.propose(data, target, exclude, read=cells)
+        with console.progress("reading"):
+            own = schema.propose(data, target, exclude, read=cells)
     else:
         assert own_file is not None
         own = schema.Proposal(schema.load(own_file), ())
@@ -67,16 +68,17 @@ def schema_command(
 @json_option
 def predict(tree_file: Path | None, model_file: Path | None, data: Path, as_json: bool) -> None:
     """Classify rows on this machine, one class a line; accuracy when the target column is there. Several trees vote."""
-    if tree_file is not None and model_file is None:
-        tree = TreeFile.load(tree_file)
-        target, rows = tree.target, cells(data)
-        labels = prediction.vote(tree.trees, rows)
-    elif model_file is not None and tree_file is None:
-        model = models.load(model_file)
-        target, rows = model.target, cells(data)
-        labels = model.predict(rows)
-    else:
-        raise InputError("give --tree or --model, one of the two")
+    with console.progress("classifying"):
+        if tree_file is not None and model_file is None:
+            tree = TreeFile.load(tree_file)
+            target, rows = tree.target, cells(data)
+            labels = prediction.vote(tree.trees, rows)
+        elif model_file is not None and tree_file is None:
+            model = models.load(model_file)
+            target, rows = model.target, cells(data)
+            labels = model.predict(rows)
+        else:
+            raise InputError("give --tree or --model, one of the two")
     score = prediction.score(labels, rows.values[target]) if target in rows.values else None
     if as_json:
         result: dict[str, Any] = {"predictions": labels}

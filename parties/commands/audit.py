@@ -73,11 +73,12 @@ def verify_command(
     link = load(config_file).link
     owner = read_certificate(required(certificate or link.certificate, "link.certificate"))
     peers = [read_certificate(path) for path in ([peer_certificate] if peer_certificate else peer_files(config_file))]
-    if export_file is not None:
-        found = check(*export.read_lines(export_file), owner, peers)
-    else:
-        with database.reading(_database(config_file, state_directory)) as connection:
-            found = audit.verify(connection, owner, peers)
+    with console.progress("verifying"):
+        if export_file is not None:
+            found = check(*export.read_lines(export_file), owner, peers)
+        else:
+            with database.reading(_database(config_file, state_directory)) as connection:
+                found = audit.verify(connection, owner, peers)
     if against is not None:
         if len(peers) != 1:
             several = (
@@ -93,7 +94,7 @@ def verify_command(
 
 @group.command("show", epilog="Example:  smc audit show --config party.toml --last 50")
 @place_options
-@click.option("--last", type=click.IntRange(min=1), default=20, help="How many entries  [20]")
+@click.option("--last", type=click.IntRange(1, 10**9), default=20, help="How many entries  [20]")
 @json_option
 def show_command(config_file: Path | None, state_directory: Path | None, last: int, as_json: bool) -> None:
     """Show the last entries."""

@@ -85,9 +85,9 @@ def _evidence(path: Path) -> Evidence:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(files.read_text(path))
-    except ValueError:
-        found = None
+        found = files.read_json(path)
+    except InputError as error:
+        raise InputError(f"--report: {path} is no report of smc publish ({error})") from None
     if not isinstance(found, dict):
         raise InputError(f"--report: {path} is no report of smc publish")
     return found

@@ -15,11 +15,11 @@ import click
 from cryptography import x509
 
 from parties import console
-from parties.commands.options import FILE, find_party_file, json_option
+from parties.commands.options import FILE, Between, find_party_file, json_option
 from parties.identity import Identity, common_name, load_certificate, load_identity, read_certificate, short_fingerprint
 from parties.link.address import parse_address
 from parties.link.settings import LinkSettings
-from parties.settings import required
+from parties.settings import MOST_SECONDS, required
 from parties.text import visible
 from smc.errors import InputError, SmcError
 
@@ -42,7 +42,7 @@ class Finding:
 @click.command("check", epilog="Example:  smc check --config party.toml")
 @click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
 @click.option(
-    "--wait", type=click.FloatRange(min=0.1), default=WAIT, help=f"Seconds for the peer to answer  [{WAIT:g}]"
+    "--wait", type=Between(0.1, MOST_SECONDS), default=WAIT, help=f"Seconds for the peer to answer  [{WAIT:g}]"
 )
 @json_option
 def check(config_file: Path | None, wait: float, as_json: bool) -> int:

@@ -18,6 +18,7 @@ from parties.identity import create, load_identity, short_fingerprint
 from parties.link.address import Address, parse_address
 from parties.node.settings import NodeFile
 from parties.settings import validated
+from parties.text import quoted
 from smc.errors import InputError
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -144,7 +145,7 @@ def _is_asked() -> bool:
 def _table(text: str) -> tuple[str, str]:
     name, sign, source = text.partition("=")
     if not sign or not name or not source:
-        raise InputError(f"--table: must be NAME=SOURCE, such as days=days.csv, not {text!r}")
+        raise InputError(f"--table: must be NAME=SOURCE, such as days=days.csv, not {quoted(text)}")
     return name, source if "://" in source else str(Path(source).absolute())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from parties import console
-from parties.commands.options import FILE, json_option, link_options, settings
+from parties.commands.options import FILE, json_option, link_options, settings, typed_line
 from parties.commands.outputs import Outputs
 from parties.jobs import kinds
 from parties.jobs.kind import Kind
@@ -74,9 +73,7 @@ def read_flags(found: list[Parameter], flags: Mapping[str, Any]) -> dict[str, An
 def read_private(one: Parameter, text: str) -> Any:
     """A private value as it was typed; '-' reads it from standard input. `InputError` if it cannot be one."""
     if text == "-":
-        text = sys.stdin.readline().strip() if sys.stdin is not None else ""
-        if not text:
-            raise InputError("standard input is empty or closed, but '-' says to read the private input there")
+        text = typed_line("the private input")
     if one.type is not int:
         return text
     if not re.fullmatch("[0-9]+", text):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,10 +13,34 @@ import click
 from parties.link.settings import LinkSettings
 from parties.party_file import PartyFile, load
 from parties.settings import AnySettings, merge
+from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FILE = click.Path(path_type=Path, dir_okay=False)
+
+class _File(click.Path):
+    """A file's name. An empty one, of a variable that is not set, would be taken for the directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As click does it, but for the empty name."""
+        if value == "":
+            self.fail("the name of the file is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Between(click.FloatRange):
+    """A finite number in a range: click's own takes NaN for one in every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """As click does it, and then once more."""
+        found: float = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            name = "" if param is None else f"{param.opts[0]}: "
+            raise InputError(f"{name}must be a number, not {value}")
+        return found
+
+
+FILE = _File(path_type=Path, dir_okay=False)
 
 PARTY_FILE = Path("party.toml")
 
@@ -49,6 +75,14 @@ def program_arguments(command: Command) -> Command:
     """Add MODULE:FUNCTION and its arguments."""
     rest = click.argument("arguments", nargs=-1, metavar="[ARGUMENT]...")
     return click.argument("program", metavar="MODULE:FUNCTION")(rest(command))
+
+
+def typed_line(what: str) -> str:
+    """The first line of standard input, for '-'. `InputError` if there is none."""
+    text = sys.stdin.readline().strip() if sys.stdin is not None else ""
+    if not text:
+        raise InputError(f"standard input is empty or closed, but '-' says to read {what} there")
+    return text
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

@@ -38,7 +38,7 @@ HOLDS = {True: "yes", False: "no", None: "not known"}
 @click.option("--at", metavar="DATE-TIME", help="When, ISO 8601, such as 2026-01-31T22:15  [now]")
 @click.option("--peer", "peer_name", metavar="NAME", help="With which peer, if the file names several.")
 @click.option("--address", metavar="IP", help="The peer's address  [not known]")
-@click.option("--runs", type=click.IntRange(min=0), default=0, help="How often the table was used that day  [0]")
+@click.option("--runs", type=click.IntRange(0, 10**9), default=0, help="How often the table was used that day  [0]")
 @json_option
 def policy(
     config_file: Path | None,

@@ -12,8 +12,8 @@ import click
 
 from parties import console, files
 from parties.commands import publish_masks, publish_pseudonyms
-from parties.commands.options import FILE
-from parties.commands.publish_log import log_options, recording
+from parties.commands.options import FILE, Between, json_option
+from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import PLAN, Telling, report_options
 from parties.commands.publish_table import table_command
@@ -43,16 +43,19 @@ group.add_command(open_command)
 @click.argument("source")
 @TABLE
 @click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
-def plan_command(source: str, table: str | None, out: Path) -> None:
+@json_option
+def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> None:
     """Propose a plan for a table, to be completed by who knows it; name the columns that single people out."""
     from parties.publish.planning import propose
 
     files.check_outputs({"--out": out}, paths(source))
-    with opened(source, table) as rows:
+    with opened(source, table) as rows, console.progress("reading"):
         proposal = propose(rows, _from(out, source), table)
     files.write_text(out, proposal.text)
-    for line in proposal.notes:
-        console.out.print(line)
+    if as_json:
+        console.print_json({"notes": proposal.notes})
+    else:
+        console.out.print("\n".join(proposal.notes))
     console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
 
 
@@ -67,7 +70,8 @@ def check_command(plan_file: Path, data: str | None, telling: Telling) -> None:
 
     plan = load(plan_file)
     files.check_outputs(telling.outputs, [plan_file, *paths(data or plan.source)])
-    report = check(plan, data)
+    with console.progress("checking"):
+        report = check(plan, data)
     telling.tell(report, _name(data or plan.source))
     failed = [model["model"] for model in report["models"] if not model["holds"]]
     if failed:
@@ -107,14 +111,17 @@ def anonymise_command(
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
     outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
-    files.check_outputs(outputs, [plan_file, *_inputs(plan)])
+    check_outputs(outputs, [plan_file, *_inputs(plan)], config_file)
     with ExitStack() as stack:
         log = stack.enter_context(recording(config_file, "anonymise", purpose))
+        status = stack.enter_context(console.progress("reading"))
         rows, cells = cells_of(plan, stack)
         models = plan.check()
+        status.doing("looking for the recoding that loses least")
         outcome = anonymised(cells, plan, models)
         if telling.page is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"])
+        status.doing("writing")
         order = order_of(plan.columns, rows)
         put(rows, target, order, cells, outcome.partition, masks_of(plan.columns))
         log.published(plan, order, [model.words for model in models], target)
@@ -135,7 +142,7 @@ def anonymise_command(
 @TABLE
 @OUT
 @INTO
-@click.option("--max-suppressed", type=click.FloatRange(0, 1), help="The share that may be left out  [as recoded]")
+@click.option("--max-suppressed", type=Between(0, 1), help="The share that may be left out  [as recoded]")
 @click.option("--public", metavar="SOURCE", help="For presence: a table of all who could be among these rows.")
 @click.option("--public-table", metavar="NAME", help="Which table of it, if it is a database.")
 @log_options
@@ -161,11 +168,11 @@ def apply_command(
 
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}
-    files.check_outputs(outputs, [recoding_file, *paths(data), *(paths(public) if public else [])])
+    check_outputs(outputs, [recoding_file, *paths(data), *(paths(public) if public else [])], config_file)
     recoding = load(recoding_file)
     place = validated(PlaceSettings, {"source": data, "table": table})
     register = validated(PlaceSettings, {"source": public, "table": public_table}) if public else None
-    with recording(config_file, "apply", purpose) as log:
+    with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
         report = apply(recoding, place, target, max_suppressed, register)
         log.published(place, recoding.published(), [model["model"] for model in report["models"]], target)
     telling.tell(report, out.name if out else str(into))

@@ -8,7 +8,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_options import PLAN
 from parties.commands.rows import paths
 
@@ -30,8 +30,8 @@ def mask(plan_file: Path, out: Path, config_file: Path | None, purpose: str | No
     from parties.sources import open_rows
 
     plan = read(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, *paths(plan.source)])
-    with recording(config_file, "mask", purpose) as log:
+    check_outputs({"--out": out}, [plan_file, *paths(plan.source)], config_file)
+    with recording(config_file, "mask", purpose) as log, console.progress("masking"):
         with open_rows(plan) as rows:
             written = write(rows, plan, None, out)
         masks = [f"{name}: {one.mask.kind} mask" for name, one in plan.columns.items() if one.mask is not None]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import click
 
 from parties import console, files
-from parties.commands.options import FILE, json_option
-from parties.commands.publish_log import log_options, recording
+from parties.commands.options import FILE, json_option, typed_line
+from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_options import PLAN
 from parties.commands.rows import TABLE, paths
 from parties.commands.rows import opened as rows_at
@@ -35,7 +34,14 @@ def keys(master: Path, keys: Path) -> None:
 
     files.check_outputs({"--keys": keys}, [master])
     refuse_existing(keys)
-    make_keyring(keys, read_master(master) if master.exists() else make_master(master))
+    made = not master.exists()
+    key = make_master(master) if made else read_master(master)
+    try:
+        make_keyring(keys, key)
+    except BaseException:
+        if made:
+            master.unlink(missing_ok=True)
+        raise
     console.err.print(f"written: {keys}; who has {master} too can restore all pseudonyms")
 
 
@@ -58,13 +64,14 @@ def pseudonyms(
     from parties.sources import open_rows
 
     plan = read(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, master, keys, *paths(plan.source)])
+    check_outputs({"--out": out}, [plan_file, master, keys, *paths(plan.source)], config_file)
     if not any(column.pseudonym for column in plan.columns.values()):
         raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
     with (
         recording(config_file, "pseudonyms", purpose) as log,
         opened(keys, read_master(master)) as ring,
         open_rows(plan) as rows,
+        console.progress("making pseudonyms"),
     ):
         for warning in Pseudonyms(plan, ring).guessable(rows):
             console.err.print(f"warning: {warning}")
@@ -100,7 +107,7 @@ def restore(
     if not purpose.strip():
         raise InputError("--purpose: say why; it is put on record")
     wanted = {name: key or name for name, _, key in (column.partition("=") for column in columns)}
-    with opened(keys, read_master(master)) as ring, rows_at(data, table) as rows:
+    with opened(keys, read_master(master)) as ring, rows_at(data, table) as rows, console.progress("restoring"):
         written = made.restore(rows, wanted, ring, out, purpose, user())
     lost = f"; {written.forgotten} cells of forgotten subjects are empty" if written.forgotten else ""
     console.err.print(f"written: {out} ({written.rows} rows){lost}; this is on record")
@@ -142,7 +149,7 @@ def forget(
     from parties.publish.keyring import opened, read_master
 
     if subject == "-":
-        subject = sys.stdin.readline()
+        subject = typed_line("the subject")
     if (table is None) != (config_file is None):
         raise InputError("--config and --table go together: of which table's subject the log shall tell")
     with recording(config_file, "forget", purpose, table or "") as log, opened(keys, read_master(master)) as ring:

@@ -10,7 +10,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE, json_option
-from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.rows import TABLE, paths
 from smc.errors import InputError
 
@@ -62,7 +62,7 @@ def table_command(
     from parties.settings import validated
     from parties.sources import PlaceSettings, open_rows
 
-    files.check_outputs({"--out": out, "--report": report_file}, paths(source))
+    check_outputs({"--out": out, "--report": report_file}, paths(source), config_file)
     if base is not None:
         if any(value is not None for value in (threshold, dominance, p_percent, margin)):
             raise InputError("--base rounds every cell: give it, or rules by which cells are hidden")
@@ -75,9 +75,10 @@ def table_command(
     rules = CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
     rules.check(summed is not None)
     where = validated(PlaceSettings, {"source": source, "table": table})
-    with recording(config_file, "table", purpose) as log:
+    with recording(config_file, "table", purpose) as log, console.progress("counting") as status:
         with open_rows(where) as rows:
             made = tabulate(rows, by, across, summed, rules.largest)
+        status.doing("hiding cells" if base is None else "rounding cells")
         texts, report = _told(made, rules, base, rounding, summed is not None)
         files.write_text(out, as_csv(by, made.column_names, made.row_names, texts))
         columns = [name for name in (by, across, summed) if name is not None]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import click
 
 from parties import console, files
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, Between, json_option
 from parties.jobs.kept import json_text
 from parties.jobs.regress import result
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
@@ -46,20 +45,18 @@ MOST_EPSILON = 16.0
 @click.option("--loss", "named", type=click.Choice(["logistic", "huber"]), default="logistic", help="[logistic]")
 @click.option(
     "--huber",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Between(0, 1, min_open=True, max_open=True),
     default=0.5,
     help="Half its corner  [0.5]",
 )
 @click.option(
     "--lambda",
     "regularisation",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=Between(0, 1, min_open=True),
     required=True,
     help="Regularisation, chosen without a look at the rows",
 )
-@click.option(
-    "--epsilon", type=click.FloatRange(0, MOST_EPSILON, min_open=True), required=True, help="Privacy loss of a row."
-)
+@click.option("--epsilon", type=Between(0, MOST_EPSILON, min_open=True), required=True, help="Privacy loss of a row.")
 @click.option("--out", type=FILE, help="Write the model as JSON.")
 @click.option("--svg", type=FILE, help="Draw the weights.")
 @json_option
@@ -82,9 +79,6 @@ def alone(
 
     What is promised is of one row replaced by another; the number of rows is told.
     """
-    for name, value in (("epsilon", epsilon), ("lambda", regularisation), ("huber", huber)):
-        if math.isnan(value):
-            raise InputError(f"--{name}: must be a number")
     files.check_outputs({"--out": out, "--svg": svg}, [data, schema_file])
     schema = schemas.load(schema_file)
     label = schema.choose_target(target)

@@ -98,8 +98,8 @@ def joint_in(path: Path, schema: Schema, recode: Sequence[str], command: str) ->
     """What an earlier joint recoding found. `InputError` if the file is none of these columns and this schema, as
     `command` writes them.
     """
+    content = files.read_json(path)
     try:
-        content = json.loads(files.read_text(path))
         joint: dict[str, Any] = content["joint"]
         recoded = [name for name, about in content["columns"].items() if about["role"] == "quasi-identifier"]
         fits = (joint["schema"], recoded) == (schema.digest(), list(recode))

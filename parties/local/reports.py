@@ -7,7 +7,7 @@ is as private as they are.
 
 from __future__ import annotations
 
-import json
+import codecs
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -46,10 +46,14 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
     try:
         with path.open("rb") as stream:
             first = stream.readline(100)
-            if first.startswith(b"{"):
+            if first.removeprefix(codecs.BOM_UTF8).startswith(b"{"):
                 return _tally(path, plan, mechanism)
             if not first.startswith(HEADER):
                 raise InputError(f"{path}: is neither a file of reports nor a tally")
+            if first.endswith(b"\r\n"):
+                raise InputError(
+                    f"{path}: its lines end in CRLF, and were changed on the way; send it as it was written"
+                )
             if first != header(plan):
                 raise InputError(f"{path}: its reports were made by another plan")
             return total(_tallied(stream, path, mechanism), mechanism)
@@ -97,10 +101,10 @@ def _tallied(stream: IO[bytes], path: Path, mechanism: Mechanism) -> Iterator[ND
 
 
 def _tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int64]:
+    content = files.read_json(path)
     try:
-        content = json.loads(files.read_text(path))
         digest, numbers = content["plan"], content["tally"]
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         raise InputError(f"{path}: is no tally") from None
     if digest != plan.digest():
         raise InputError(f"{path}: its reports were made by another plan")

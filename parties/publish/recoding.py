@@ -6,9 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from parties import files
 from parties.publish.cells import Cells, Counts
@@ -18,7 +19,8 @@ from parties.publish.models import Model, fitting
 from parties.publish.partition import SUPPRESSED, Box, Partition, Span
 from parties.publish.rules import hierarchy, read_tree
 from parties.publish.settings import ColumnPlan, ModelPlan, PublishPlan
-from parties.settings import validated
+from parties.settings import Finite, Settings, explained, validated
+from parties.text import quoted
 from smc.errors import InputError
 
 FORMAT = 1
@@ -96,6 +98,8 @@ class Recoding:
         if self.levels is not None:
             boxes, classes = self._by_level(cells.hierarchies, quasi)
         else:
+            for h, span in [pair for box in self.boxes or [] for pair in zip(cells.hierarchies, box, strict=True)]:
+                _check_level(h, span.level)
             boxes, classes = list(self.boxes or []), place_in(self.boxes or [], cells.hierarchies, quasi)
         public = None
         if cells.public is not None:
@@ -113,6 +117,8 @@ class Recoding:
     def _by_level(self, hierarchies: Sequence[Hierarchy], quasi: Codes) -> tuple[list[Box], Counts]:
         assert self.levels is not None
         pairs = list(zip(hierarchies, self.levels, strict=True))
+        for h, level in pairs:
+            _check_level(h, level)
         coded = np.stack([h.groups[n][codes] for (h, n), codes in zip(pairs, quasi, strict=True)])
         groups, classes = np.unique(coded, axis=1, return_inverse=True)
         boxes = [tuple(Span(h.labels[n][g], n) for (h, n), g in zip(pairs, group, strict=True)) for group in groups.T]
@@ -137,7 +143,7 @@ class Recoding:
 def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: Codes, alone: bool = False) -> Counts:
     """The first box that holds each cell, int64[cells], or none. `InputError` if it shall be alone, and is not."""
     holds = [
-        np.array([[box[i].holds(h, value) for value in h.values] for box in boxes]).reshape(len(boxes), -1)
+        np.array([[box[i].holds(h, value) for value in h.values] for box in boxes]).reshape(len(boxes), len(h.values))
         for i, h in enumerate(hierarchies)
     ]
     classes = np.full(quasi.shape[1], SUPPRESSED, dtype=np.int64)
@@ -157,31 +163,74 @@ def broken(cells: Cells, partition: Partition, models: Sequence[Model]) -> list[
     return [model.words for model in models if model.keeps_all and not model.fits(classes).all()]
 
 
+def _check_level(hierarchy: Hierarchy, level: int) -> None:
+    if level > hierarchy.height:
+        raise InputError(f"column {quoted(hierarchy.column)}: there is no level {level}; the top is {hierarchy.height}")
+
+
+class _Column(ColumnPlan):
+    """A column of the file: its tree stands there as paths."""
+
+    tree: None = None
+    paths: tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...] | None = None
+
+
+class _Span(Settings):
+    """A span of the file."""
+
+    label: str
+    level: Annotated[int, Field(strict=True, ge=0)] = 0
+    low: Finite = 0.0
+    high: Finite = 0.0
+    numeric: bool = False
+    values: tuple[str, ...] = ()
+
+
+class _File(BaseModel):
+    """The file; a joint recoding says more, which is not for this."""
+
+    columns: dict[str, _Column]
+    models: list[ModelPlan]
+    max_suppressed: Annotated[float, Field(strict=True, ge=0, le=1)]
+    levels: list[Annotated[int, Field(strict=True, ge=0)]] | None
+    boxes: list[list[_Span]] | None
+    of_both: list[ModelPlan] = []
+
+    @model_validator(mode="after")
+    def _fits(self) -> _File:
+        number = sum(column.role == "quasi-identifier" for column in self.columns.values())
+        if (self.levels is None) == (self.boxes is None):
+            raise ValueError("must have either levels or boxes")
+        if any(len(one) != number for one in ([self.levels] if self.levels is not None else self.boxes or [])):
+            raise ValueError(f"must have a level, and boxes a span, for each of the {number} quasi-identifiers")
+        return self
+
+
 def load(path: Path) -> Recoding:
     """Read a recoding. `InputError` if the file is none."""
+    content = files.read_json(path)
+    what = f"{path}: not a recoding that smc publish anonymise or joint wrote"
+    if not isinstance(content, dict) or "smc_recoding" not in content:
+        raise InputError(what)
+    if content["smc_recoding"] != FORMAT:
+        given = quoted(str(content["smc_recoding"]))
+        raise InputError(f"{path}: format {given} of a recoding, and this program knows {FORMAT}")
     try:
-        content = json.loads(files.read_text(path))
-        if content["smc_recoding"] != FORMAT:
-            raise InputError(f"{path}: format {content['smc_recoding']} of a recoding, and this program knows {FORMAT}")
-        boxes = content["boxes"]
+        file = _File.model_validate(content)
         found = Recoding(
             content["columns"],
             content["models"],
-            float(content["max_suppressed"]),
-            content["levels"],
-            None if boxes is None else [tuple(_span(span) for span in box) for box in boxes],
+            file.max_suppressed,
+            file.levels,
+            None if file.boxes is None else [tuple(Span(**dict(span)) for span in box) for box in file.boxes],
             content.get("of_both", []),
         )
-        number = len(found.named("quasi-identifier"))
-        sizes = [len(found.levels)] if found.levels is not None else [len(box) for box in found.boxes or []]
-        if any(size != number for size in sizes) or (found.levels is None) == (found.boxes is None):
-            raise ValueError
         found.made()
         found.unchecked()
-    except InputError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{path}: not a recoding that smc publish anonymise or joint wrote") from None
+    except ValidationError as error:
+        raise InputError(f"{what}: {explained(error, _File)}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     return found
 
 
@@ -192,7 +241,3 @@ def _plain(span: Span) -> dict[str, Any]:
     if span.values:
         return {"label": span.label, "values": list(span.values)}
     return {"label": span.label, "level": span.level}
-
-
-def _span(plain: dict[str, Any]) -> Span:
-    return Span(**{**plain, "values": tuple(plain.get("values", ()))})

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.publish.cells import Counts
-from parties.publish.tabulation import signs
+from parties.publish.tabulation import LARGEST, signs
 from smc.errors import InputError
 
 Draw = Callable[[int], int]  # a whole number from 0 to one below, each as likely
@@ -80,3 +80,5 @@ def _other(line: NDArray[np.bool_], known: int) -> int:
 def _check(base: int) -> None:
     if base < 2:
         raise InputError(f"the base must be at least 2, not {base}")
+    if base > LARGEST:
+        raise InputError(f"the base must be at most 2^53, not {base}")

@@ -57,15 +57,15 @@ def _falling(lengths: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Width = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
-Length = Annotated[int, Field(strict=True, ge=1)]
+Length = Annotated[int, Field(strict=True, ge=1, le=1 << 16)]
 
 
 class Rule(Settings):
     """How the values of a column are generalised: one of these, or none."""
 
     tree: LocalPath | None = None
-    ranges: Annotated[tuple[Width, ...], AfterValidator(_dividing)] | None = None
-    prefixes: Annotated[tuple[Length, ...], AfterValidator(_falling)] | None = None
+    ranges: Annotated[tuple[Width, ...], Field(min_length=1), AfterValidator(_dividing)] | None = None
+    prefixes: Annotated[tuple[Length, ...], Field(min_length=1), AfterValidator(_falling)] | None = None
     dates: Dates | None = None
 
 

@@ -59,7 +59,7 @@ from parties.publish.masks import Mask
 from parties.publish.models import KAnonymity, Model
 from parties.publish.presence import Presence
 from parties.publish.rules import Rule
-from parties.settings import Settings, explained
+from parties.settings import Finite, Settings, explained
 from parties.sources import PlaceSettings
 from parties.sources.settings import Name
 from parties.text import listed, quoted
@@ -118,12 +118,12 @@ class ModelPlan(Settings):
     model: str
     column: str | None = None
     k: Annotated[int, Field(strict=True)] | None = None
-    l: Annotated[float, Field(strict=True)] | None = None  # noqa: E741 (its name)
-    c: Annotated[float, Field(strict=True)] | None = None
-    t: Annotated[float, Field(strict=True)] | None = None
+    l: Finite | None = None  # noqa: E741 (its name)
+    c: Finite | None = None
+    t: Finite | None = None
     distance: str | None = None
-    least: Annotated[float, Field(strict=True)] | None = None
-    most: Annotated[float, Field(strict=True)] | None = None
+    least: Finite | None = None
+    most: Finite | None = None
 
     def made(self) -> Model:
         """The model. `InputError` if there is none of this name, or if what is given does not fit it."""

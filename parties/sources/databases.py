@@ -260,12 +260,19 @@ class Spark(Database):
             yield pa.Table.from_batches([batch]).rename_columns(list(names))
 
 
+_WORDS = {  # what DuckDB says of files that were damaged, and what is meant
+    "No magic bytes found at end of file": "this is no Parquet file, or it was cut short",
+    "CSV Parser state machine": "not valid CSV; each line must end in LF or in CRLF",
+}
+
+
 def one_line(error: Exception, hidden: Sequence[str] = ()) -> str:
     """The beginning of an error's text on one line, without what is to be hidden."""
     if csv := re.search(r"CSV Error on (Line: \d+)\n.*?\n([^\n]+)\n\s*Possible ", str(error), re.DOTALL):
         text = f"{csv[1].lower().replace(':', '')}: {csv[2]}"
     else:
         text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        text = next((words for known, words in _WORDS.items() if known in text), text)
     for secret in hidden:
         text = text.replace(secret, "…")
     return printable(text)[:MESSAGE]

@@ -107,11 +107,7 @@ class TreeFile:
     def load(cls, path: Path) -> TreeFile:
         """Read and check `tree.json`. `InputError` names the file and the place in it."""
         try:
-            return cls.parse(json.loads(files.read_text(path), object_pairs_hook=_unique, parse_int=float))
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from None
-        except RecursionError:
-            raise InputError(f"{path}: nested too deeply") from None
+            return cls.parse(files.read_json(path, object_pairs_hook=_unique, parse_int=float, parse_constant=float))
         except ValueError as error:
             raise InputError(f"{path}: {error}") from None
 

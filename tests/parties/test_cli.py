@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -81,3 +82,45 @@ def test_all_output_is_written_and_the_code_is_kept() -> None:
 def test_missing_streams_are_no_reason_to_fail() -> None:
     script = "import sys\nfrom parties import cli\nsys.stdout = sys.stderr = None\ncli.run = lambda _: 5\ncli.main()"
     assert python(script).returncode == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["publish", "rotate", "--column", "\udcff"], "the argument '\\udcff' is not UTF-8"),
+        (["check", "--config", ""], "'--config': the name of the file is empty"),
+        (["check", "--wait", "nan"], "--wait: must be a number, not nan"),
+        (["check", "--wait", "1e30"], "1e+30 is not in the range"),
+        (["audit", "show", "--last", str(10**30)], "is not in the range"),
+        (
+            ["publish", "apply", "--recoding", "r", "--data", "d", "--max-suppressed", "nan"],
+            "--max-suppressed: must be",
+        ),
+    ],
+)
+def test_words_that_no_command_can_take(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1
+
+
+def test_a_message_stays_a_line_that_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--wait", "y" * 20_000]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("smc: Invalid value for '--wait': 'yyy")
+    assert told.endswith("(see smc check --help)\n")
+    assert len(told) < 2100
+
+
+def test_a_reader_that_leaves_is_no_failure() -> None:
+    script = (
+        "import os\nfrom parties import cli, console\n"
+        "def tell(*_, **__):\n    for _ in range(100_000):\n        console.out.print('x' * 50)\n"
+        "cli.cli.main = tell\ncli.main([])"
+    )
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-c", script], env=ENVIRONMENT, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -7,7 +7,9 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -207,3 +209,48 @@ def test_outputs_are_checked_against_inputs_and_each_other(tmp_path: Path) -> No
     with pytest.raises(InputError, match=r"--b: .* is --a too"):
         files.check_outputs({"--a": tmp_path / "t", "--b": tmp_path / "t", "--c": None}, [data])
     files.check_outputs({"--a": Path("/dev/stdout"), "--b": Path("/dev/stdout")}, [data])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{\n"a": }', ", line 2: not valid JSON: Expecting value"),
+        ("", ", line 1: not valid JSON: Expecting value"),
+        ("[" + "9" * 5000 + "]", ": not valid JSON: a number is too long"),
+        ("[1e999]", ": not valid JSON: the number 1e999 is too large"),
+        ("[NaN]", ": not valid JSON: NaN is no number there"),
+        ("[" * 100_000, ": nested too deeply"),
+    ],
+)
+def test_json_that_is_none_is_told_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        files.read_json(path)
+    assert str(caught.value) == f"{path}{message}"
+
+
+def test_json_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b'\xef\xbb\xbf{"a": [1, -2.5e3, null], "b": 123456789012345678901234567890}')
+    assert files.read_json(path) == {"a": [1, -2500.0, None], "b": 123456789012345678901234567890}
+
+
+def test_a_key_names_the_directory_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"there is no directory {tmp_path}/none"):
+        files.create_private(tmp_path / "none" / "a.key", b"")
+
+
+@pytest.mark.parametrize("what", [files.ensure_writable, lambda path: files.write_text(path, "x")])
+def test_a_signal_just_when_the_file_is_there_leaves_none(
+    what: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any) -> int:
+        os.close(real(*arguments))
+        raise KeyboardInterrupt
+
+    real = os.open
+    monkeypatch.setattr(os, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        what(tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == []

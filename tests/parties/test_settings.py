@@ -9,6 +9,8 @@ from pydantic import Field
 
 from parties.jobs import kinds
 from parties.jobs.id3_settings import Id3Settings
+from parties.jobs.publish_joint import JointSettings
+from parties.link.settings import LinkSettings
 from parties.party_file import load
 from parties.settings import Settings, merge, required, validated
 from smc.errors import InputError
@@ -43,6 +45,27 @@ def test_required_returns_the_value_or_names_flag_and_key() -> None:
     assert required(0, "id3.min_rows") == 0
     with pytest.raises(InputError, match=r"--min-rows is missing: .*min_rows under \[id3\]"):
         required(None, "id3.min_rows")
+
+
+@pytest.mark.parametrize("seconds", [1e30, 1e10, float("inf"), float("nan"), 0.0])
+def test_no_wait_is_longer_than_a_clock_of_the_system_can_count(seconds: float) -> None:
+    with pytest.raises(InputError, match=r"^--wait: must be "):
+        merge(LinkSettings(), {"wait": seconds})
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"sensitive": ""}, "sensitive: must not be empty"),
+        ({"recode": ()}, "recode: must not be empty"),
+        ({"keep": ("x" * 300,)}, "keep.0: must have at most 200 characters"),
+        ({"recode": tuple(f"c{i}" for i in range(99))}, "recode: must name at most 64"),
+        ({"sensitive": "\udcff"}, "sensitive: must be text in UTF-8"),
+    ],
+)
+def test_lengths_are_told_in_words(keys: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=f"^--{message}"):
+        merge(JointSettings(), keys)
 
 
 class Example(Settings):

@@ -252,6 +252,7 @@ def test_what_commands_publish_is_on_record(alice: Node, capsys: pytest.CaptureF
     [
         (["--purpose", "x"], "--purpose is for the record: give --config party.toml, too"),
         (["--config", "none.toml"], "none.toml"),
+        (["--config", "party.toml", "--report", "party.toml"], "--report: party.toml is an input of this command"),
     ],
 )
 def test_what_cannot_be_recorded_is_not_published(

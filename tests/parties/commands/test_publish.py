@@ -8,12 +8,16 @@ import random
 import re
 import textwrap
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet
 import pytest
 
+from parties import console
 from tests.support.patients import DISEASES, laid_out, patients, plan, smc, stands_for, written
 from tests.support.places import ROOT
 
@@ -200,10 +204,11 @@ def test_no_input_is_overwritten(out: str, capsys: Any) -> None:
 
 
 def test_a_file_that_is_no_recoding(capsys: Any) -> None:
-    for text in ("{}", "[1]", '{"smc_recoding": 1}', "x"):
+    none = "not a recoding"
+    for text, message in (("{}", none), ("[1]", none), ('{"smc_recoding": 1}', none), ("x", "line 1: not valid JSON")):
         Path("recoding.json").write_text(text)
         assert smc("apply", "--recoding", "recoding.json", "--data", "patients.csv", "--out", "out.csv") == 2
-        assert "not a recoding" in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def test_the_page_runs_as_it_stands(capsys: Any) -> None:
@@ -238,6 +243,42 @@ def test_pseudonyms_are_not_for_anonymised_rows(capsys: Any) -> None:
     assert "name" not in written(Path("out.csv"))[0]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("l = 2", "l = nan", "models.1.l: must be a finite number, not nan"),
+        ("l = 2", "l = inf", "models.1.l: must be a finite number, not inf"),
+        ("ranges = [5, 10, 20]", "ranges = []", "columns.age.ranges: must not be empty"),
+        ("prefixes = [4, 3, 2]", "prefixes = [70000]", "columns.zip.prefixes.0: must be <= 65536, not 70000"),
+        ("prefixes = [4, 3, 2]", "prefixes = []", "columns.zip.prefixes: must not be empty"),
+    ],
+)
+def test_plans_that_say_nothing(old: str, new: str, message: str, capsys: Any) -> None:
+    text = Path("publish.toml").read_text()
+    assert old in text
+    Path("publish.toml").write_text(text.replace(old, new))
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 2
+    assert capsys.readouterr().err == f"smc: publish.toml: {message}\n"
+
+
+def test_recodings_that_were_changed(capsys: Any) -> None:
+    """What each change would have broken is said before a row is read, or where the column is."""
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--recoding", "recoding.json") == 0
+    whole = json.loads(Path("recoding.json").read_text())
+    for changed, message in (
+        (whole | {"levels": [9, 0, 0]}, "column 'zip': there is no level 9; the top is 4"),
+        (whole | {"levels": [1]}, "must have a level, and boxes a span, for each of the 3 quasi-identifiers"),
+        (whole | {"levels": None}, "must have either levels or boxes"),
+        (whole | {"max_suppressed": 7}, "max_suppressed: must be <= 1, not 7"),
+        (whole | {"columns": {"age": 3}}, "columns.age: must be a table, not 3"),
+    ):
+        capsys.readouterr()
+        Path("recoding.json").write_text(json.dumps(changed))
+        assert smc("apply", "--recoding", "recoding.json", "--data", "patients.csv", "--out", "later.csv") == 2
+        assert message in capsys.readouterr().err
+        assert not Path("later.csv").exists()
+
+
 def test_masked_columns_stay_masked_in_later_rows() -> None:
     text = Path("publish.toml").read_text()
     text = text.replace('name = { role = "identifier" }', 'name = { role = "identifier", mask = "default" }')
@@ -250,3 +291,23 @@ def test_masked_columns_stay_masked_in_later_rows() -> None:
     for path in ("out.csv", "later-out.csv"):
         rows = written(Path(path))
         assert {(row["name"], row["visit"]) for row in rows} == {("xxxx", "v-")}
+
+
+def test_what_takes_long_says_what_it_does(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    said: list[str] = []
+
+    @contextmanager
+    def progress(what: str) -> Iterator[Any]:
+        said.append(what)
+        yield SimpleNamespace(doing=said.append)
+
+    monkeypatch.setattr(console, "progress", progress)
+    assert smc("plan", "patients.csv", "--out", "proposal.toml", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["notes"][0] == "300 rows, 6 columns"
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv", "--recoding", "recoding.json") == 0
+    again = ["apply", "--recoding", "recoding.json", "--data", "patients.csv", "--out", "again.csv"]
+    assert smc(*again) == 0
+    assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
+    assert smc("table", "patients.csv", "--by", "sex", "--base", "3", "--out", "table.csv") == 0
+    reading = ["reading", "reading", "looking for the recoding that loses least", "writing"]
+    assert said == [*reading, "recoding", "checking", "counting", "rounding cells"]

@@ -18,6 +18,7 @@ import pyarrow.parquet
 import pytest
 
 from parties import cli
+from smc.errors import InputError
 
 PLAN = """
 source = "visits.csv"
@@ -237,6 +238,7 @@ def test_rows_of_nobody(capsys: Any) -> None:
     ("change", "expected"),
     [
         ("UPDATE records SET fields = replace(fields, 'recall', 'x') WHERE number = 2", "record 2 was changed"),
+        ("UPDATE records SET mac = 'é' WHERE number = 2", "record 2 was changed or removed"),
         ("DELETE FROM records WHERE number = 2", "record 2 was changed or removed"),
         ("DELETE FROM records WHERE number = 3", "records at the end were removed or added"),
         ("DELETE FROM records", "records at the end were removed or added"),
@@ -251,6 +253,34 @@ def test_changed_records_show(change: str, expected: str, capsys: Any) -> None:
         connection.execute(change)
     assert smc("records", *KEYS) == 2
     assert expected in complaint(capsys)
+
+
+def test_no_line_to_read(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream in (None, io.StringIO("\n")):
+        monkeypatch.setattr("sys.stdin", stream)
+        assert smc("forget", *KEYS, "--subject", "-") == 2
+        assert "standard input is empty or closed, but '-' says to read the subject there" in complaint(capsys)
+
+
+def test_keys_that_cannot_be_made_leave_no_master(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, master: bytes) -> None:
+        raise InputError(f"{path}: no space")
+
+    monkeypatch.setattr("parties.publish.keyring.make_keyring", full)
+    assert smc("keys", "--master", "new.key", "--keys", "new.db") == 2
+    assert not Path("new.key").exists()
+    assert smc("keys", "--master", "master.key", "--keys", "new.db") == 2
+    assert Path("master.key").exists()
+
+
+def test_keys_of_a_damaged_file(capsys: Any) -> None:
+    with closing(sqlite3.connect("keys.db")) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '')")
+    with closing(sqlite3.connect("keys.db")) as connection, connection:
+        connection.execute("UPDATE own SET wrapped = NULL")
+    assert smc("records", *KEYS) == 2
+    assert "its keys were not wrapped by this master key" in complaint(capsys)
 
 
 @pytest.mark.parametrize("path", ["master.key", "keys.db"])

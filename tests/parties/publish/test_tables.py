@@ -261,6 +261,7 @@ SUM = ["patients.csv", "--by", "sex", "--sum", "cost"]
         ([*SUM, "--p-percent", "0"], "p-percent must be above 0 and at most 100, not 0"),
         ([*SUM, "--margin", "nan"], "the margin must be above 0 and at most 100, not nan"),
         ([*BY, "--base", "1"], "the base must be at least 2, not 1"),
+        ([*BY, "--base", str(10**30)], "the base must be at most 2^53, not 1"),
         ([*BY, "--base", "5", "--threshold", "3"], "--base rounds every cell: give it, or rules by which cells"),
         ([*SUM, "--base", "5"], "--base is about counts: sums are hidden by rules, not rounded"),
         ([*BY, "--rounding", "random"], "--rounding needs --base: the number to whose multiples counts are rounded"),

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.sources import ColumnSettings, TableSettings, from_frame, open_table
+from parties.sources import ColumnSettings, PlaceSettings, TableSettings, from_frame, open_rows, open_table
 from parties.sources.databases import Scratch
 from parties.sources.plain import PlainSource
 from parties.sources.source import Source
@@ -383,3 +383,22 @@ def test_a_frame_with_mapped_columns() -> None:
     mapping = {"a": ColumnSettings(column="A"), "b": ColumnSettings(values={"X": "x"})}
     with from_frame(frame, SMALL, "b", mapping=mapping) as source:
         assert source.level(Open(), attributes=True).values[0].tolist() == [[[1, 0], [0, 1], [0, 1]]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("x.parquet", b"PAR1" + b"x" * 2000, "this is no Parquet file, or it was cut short"),
+        ("x.csv", b"a,b\r\r\n1,x\r\r\n" * 300, "not valid CSV; each line must end in LF or in CRLF"),
+    ],
+)
+def test_damage_is_told_in_our_words(name: str, content: bytes, complaint: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    def read() -> None:
+        rows = open_rows(PlaceSettings(source=str(tmp_path / name)))
+        list(rows.engine.batches(rows.select(["a"])))
+
+    with pytest.raises(InputError) as caught:
+        read()
+    assert str(caught.value) == f"{tmp_path / name}: {complaint}"
