@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,7 +101,11 @@ def init(
         question = f"Address of {peer_name}, HOST:PORT; or listen, to wait for it here"
         there = _asked("--listen or --connect", None, question, "listen")
         listen, connect = (f"{ANYWHERE}:{LINK_PORT}", None) if there == "listen" else (None, there)
-    if not tables and _is_asked() and (source := click.prompt("Own rows: a file or URL (empty: none)", "", err=True)):
+    if (
+        not tables
+        and console.is_asked()
+        and (source := click.prompt("Own rows: a file or URL (empty: none)", "", err=True))
+    ):
         tables = (f"rows={source}",)
     port = port or PAGE_PORT
     named = dict(_table(text) for text in tables)
@@ -126,14 +129,10 @@ def _asked(flag: str, given: str | None, question: str, default: str | None = No
     """What the flag says, or the operator; `InputError` if there is nobody to ask."""
     if given is not None:
         return given
-    if not _is_asked():
+    if not console.is_asked():
         raise InputError(f"{flag} is missing, and there is no terminal to ask at")
     answer: str = click.prompt(question, default, err=True)
     return answer
-
-
-def _is_asked() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _table(text: str) -> tuple[str, str]:

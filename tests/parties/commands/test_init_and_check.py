@@ -7,10 +7,11 @@ import socket
 from pathlib import Path
 from typing import NoReturn
 
+import click
 import pytest
 
+from parties import console
 from parties.cli import run
-from parties.commands import init
 from parties.identity import Identity, load_identity
 from parties.link.address import parse_address
 from parties.link.listening import Port, RefusedError
@@ -101,8 +102,8 @@ def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(question)
         return next(answer for start, answer in answers.items() if question.startswith(start))
 
-    monkeypatch.setattr(init, "_is_asked", lambda: True)
-    monkeypatch.setattr(init.click, "prompt", prompt)
+    monkeypatch.setattr(console, "is_asked", lambda: True)
+    monkeypatch.setattr(click, "prompt", prompt)
     assert smc("init", "--out", "anna") == 0
     assert len(asked) == 4
     file = settings.load(Path("anna/party.toml"))
