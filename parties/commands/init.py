@@ -229,10 +229,7 @@ def _next(plans: list[Plan]) -> list[str]:
     certificate = f"{own.directory / own.name}.crt"
     return [
         "next:",
-        *(
-            f"  give {own.directory / own.name}.crt to {peer}, put theirs at {own.directory / peer}.crt,"
-            for peer in own.peers
-        ),
+        *(f"  give {certificate} to {peer}, put theirs at {own.directory / peer}.crt," for peer in own.peers),
         "  and compare the fingerprints over the telephone: smc identity show FILE",
         f"  agree on {own.directory / SCHEMA}: smc schema --data FILE --out ours.toml, then --merge the peer's",
         f"  smc check --config {own.path}    says what is still missing",

@@ -289,6 +289,24 @@ def test_a_large_tree_opens_whole_on_a_phone(site: Site) -> None:
         assert box["y"] + box["height"] <= frame["y"] + frame["height"]
 
 
+def test_a_tree_too_large_to_read_has_its_list_unfolded_two_levels(site: Site) -> None:
+    site.node.finish(site.node.add().id, wide_tree(4, 3))
+    site.node.finish(site.node.add().id)
+    page = site.signed_in()
+    small, large = site.node.jobs()
+    page.goto(f"{site.origin}/jobs/{large.id}")
+    drawn(page)
+    summaries = page.locator(".outline summary")
+    assert [summaries.get_by_text(f"question {level}?").first.is_visible() for level in range(4)] == [True] * 3 + [
+        False
+    ]
+    assert page.get_by_text("So many leaves cannot be read").is_visible()
+    page.goto(f"{site.origin}/jobs/{small.id}")
+    drawn(page)
+    assert not page.locator(".outline ul").first.is_visible()
+    assert page.get_by_text("So many leaves cannot be read").count() == 0
+
+
 def test_the_file_is_explored_like_the_page(site: Site, tmp_path: Path) -> None:
     path = tmp_path / "tree.svg"
     path.write_text(draw_svg(wide_tree(3, 3), "readmitted", "A tree"))

@@ -441,7 +441,11 @@ def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
 @pytest.mark.parametrize(
     ("said", "fields", "marked"),
     [
-        ("", {"delta": "2", "min_rows": "-1", "columns": "a"}, {"delta": "must be", "min_rows": "must be >="}),
+        (
+            "",
+            {"delta": "2", "min_rows": "-1", "columns": "a"},
+            {"delta": "must be &lt;= 1", "min_rows": "must be &gt;= 0"},
+        ),
         ("", {"against": "nobody", "delta": "x"}, {"against": "must be", "delta": "must be a number"}),
         ("peer: there is no 'x'; there are 'a', 'b'", {}, {"peer": "there is no &#39;x&#39;; there are &#39;a&#39;"}),
         ("table: there is no table; target: is missing", {}, {"table": "there is no", "target": "is missing"}),
