@@ -27,7 +27,7 @@ QUICK := tests/test_help.py tests/test_layers.py tests/test_readme.py tests/test
 	$(addprefix tests/parties/node/test_, gate.py journal.py ledger.py proposal.py statement.py views.py)
 
 quick: lint
-	$(PYTEST) $(QUICK) $(addprefix --ignore=tests/parties/, test_signals.py web/test_browser.py commands/test_bench.py)
+	$(PYTEST) $(QUICK) $(addprefix --ignore=tests/parties/, test_signals.py web/test_browser.py web/test_browser_tree.py commands/test_bench.py)
 
 services:
 	bash scripts/services.sh

@@ -22,6 +22,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,11 @@ import numpy as np
 from parties import files
 from parties.bench import machine
 from parties.jobs.release.cluster import Cluster
+from parties.jobs.release.lloyd import split
 from parties.pictures import INK, MUTED, PALETTE, RULE, style, svg
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.release.centroids import UNIT, cluster_sums
-from protocols.release.clusters import centroids
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 
@@ -45,6 +46,7 @@ VALUES = tuple(map(str, range(2 * UNIT + 1)))
 CLUSTERS = {2: 4, 4: 5, 8: 5}  # by columns
 ROWS, EPSILONS = (1_000, 10_000, 100_000), (0.1, 1.0)
 TABLES, NOISES = 5, 2
+PART = 20_000  # rows that k-means without noise begins with
 METHODS = ("grid", "in-process")
 COLOURS = {"grid": PALETTE[2], "in-process": PALETTE[1], "diffprivlib": PALETTE[6]}
 Row = dict[str, Any]
@@ -68,19 +70,29 @@ def task_of(method: str, rows: int, columns: int, epsilon: float) -> Cluster:
     return Cluster.canonical(Cluster.Settings.model_validate(asked), Schema(dict.fromkeys(names, VALUES)))
 
 
+@cache
+def best(rows: int, columns: int, seed: int) -> float:
+    """The inertia of a table without noise: ten starts on a part of the rows, the best goes on with all."""
+    from sklearn.cluster import KMeans
+
+    points = table(rows, columns, seed) / UNIT
+    start = KMeans(CLUSTERS[columns], n_init=10, random_state=0).fit(points[:PART]).cluster_centers_
+    return inertia(points * UNIT, KMeans(CLUSTERS[columns], init=start, n_init=1).fit(points).cluster_centers_)
+
+
 def own(task: Cluster, points: Any) -> Any:
     """What a party with these rows brings."""
     indices, sizes = points + UNIT, [len(VALUES)] * points.shape[1]
     return task.own_numbers(RowCounts(sizes[1:], sizes[0], indices[:, :-1], indices[:, -1]))
 
 
-def simulated(task: Cluster, points: Any, seed: int) -> list[int]:
-    """What is opened, in one place."""
-    draw, numbers, opened = np.random.default_rng(seed), own(task, points), ()
+def simulated(task: Cluster, numbers: Any, seed: int) -> list[int]:
+    """What is opened, in one place, by a party that brings these numbers."""
+    draw, opened = np.random.default_rng(seed), ()
     for part in task.rounds:
         assert part.noise is not None
         if not task.on_grid:
-            places = centroids(task.k, len(task.axes), task.split(opened), task.least)
+            places = task.lloyd.places(split(opened, task.rounds))
             sums = cluster_sums(numbers[:, :-1], numbers[:, -1], places).reshape(-1)
         chance = -np.expm1(-1 / float(part.noise.scale))
         noise = draw.geometric(chance, part.numbers) - draw.geometric(chance, part.numbers)
@@ -100,32 +112,45 @@ def found(task: Cluster, opened: list[int]) -> Any:
     return np.array([one["centroid"] for one in task.document(opened)["clusters"]]) / UNIT - 1
 
 
-def peers(points: Any, clusters: int, epsilon: float, seeds: list[int]) -> list[Any]:
-    """The centroids that diffprivlib finds; nothing if it is not there."""
-    if (python := os.environ.get("SMC_DIFFPRIVLIB")) is None:
-        return []
-    with tempfile.TemporaryDirectory() as directory:
-        np.save(Path(directory) / "rows.npy", points / UNIT)
-        command = [python, str(PEER), f"{directory}/rows.npy", str(clusters), str(epsilon), *map(str, seeds)]
-        told = subprocess.run(command, check=True, capture_output=True, env={"PATH": os.environ["PATH"]}).stdout
-    return [np.array(one) for one in json.loads(told)]
+class Peer:
+    """diffprivlib in a process of its own, which loads it once."""
+
+    def __init__(self, python: str) -> None:
+        self._process = subprocess.Popen(
+            [python, str(PEER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env={"PATH": os.environ["PATH"]},
+        )  # fmt: skip
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._asked, self._told = self._process.stdin, self._process.stdout
+
+    def centroids(self, points: Any, clusters: int, epsilon: float, seeds: list[int]) -> list[Any]:
+        """The centroids that it finds with each seed."""
+        with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+            np.save(file, points / UNIT)
+            file.flush()
+            self._asked.write(json.dumps([file.name, clusters, epsilon, seeds]) + "\n")
+            self._asked.flush()
+            return [np.array(one) for one in json.loads(self._told.readline())]
+
+    def close(self) -> None:
+        """End it."""
+        self._asked.close()
+        self._process.wait()
 
 
-def compared(rows: int, columns: int, epsilon: float) -> Row:
+def compared(rows: int, columns: int, epsilon: float, peer: Peer | None) -> Row:
     """One size of table and one epsilon."""
-    from sklearn.cluster import KMeans
-
     ratios: dict[str, list[float]] = {}
+    tasks = {method: task_of(method, rows, columns, epsilon) for method in METHODS}
     for seed in range(TABLES):
         points, noises = table(rows, columns, seed), [NOISES * seed + i for i in range(NOISES)]
-        best = inertia(points, KMeans(CLUSTERS[columns], n_init=10, random_state=0).fit(points / UNIT).cluster_centers_)
-        for method in METHODS:
-            task = task_of(method, rows, columns, epsilon)
-            for noise in noises:
-                ratio = inertia(points, found(task, simulated(task, points, noise))) / best
-                ratios.setdefault(method, []).append(ratio)
-        for places in peers(points, CLUSTERS[columns], epsilon, noises):
-            ratios.setdefault("diffprivlib", []).append(inertia(points, places) / best)
+        places = {} if peer is None else {"diffprivlib": peer.centroids(points, CLUSTERS[columns], epsilon, noises)}
+        for method, task in tasks.items():
+            numbers = own(task, points)
+            places[method] = [found(task, simulated(task, numbers, noise)) for noise in noises]
+        for name, each in places.items():
+            ratios.setdefault(name, []).extend(inertia(points, one) / best(rows, columns, seed) for one in each)
     medians = {name: round(statistics.median(values), 3) for name, values in ratios.items()}
     return {"columns": columns, "clusters": CLUSTERS[columns], "rows": rows, "epsilon": epsilon, **medians}
 
@@ -189,9 +214,13 @@ def cases(only: str | None) -> Iterator[tuple[int, int, float]]:
 def main(only: str | None, out: Path | None) -> None:
     """Measure, and print as JSON."""
     document: Row = {"machine": machine.facts(), "inertia": [], "protocol": []}
+    python = os.environ.get("SMC_DIFFPRIVLIB")
+    peer = None if python is None else Peer(python)
     for columns, rows, epsilon in cases(only):
-        document["inertia"].append(compared(rows, columns, epsilon))
+        document["inertia"].append(compared(rows, columns, epsilon, peer))
         click.echo(json.dumps(document["inertia"][-1]))
+    if peer is not None:
+        peer.close()
     for method in METHODS if only is None else ():
         for profile in (Profile("yao"), Profile("gmw", "ferret", form="size")):
             document["protocol"].append(protocol(method, profile))

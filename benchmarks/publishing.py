@@ -12,9 +12,7 @@ start to end with the published file written, those of processors, and its peak 
 If SMC_ANJANA names an interpreter that has anjana (`pip install anjana==1.2.3` in an environment of its own), the same
 cases by it stand beside ours: its seconds are those of its function, from a data frame in memory.
 
-Accuracy: trees of depth 4 (scikit-learn's), five stratified folds. The training rows are anonymised as a table of their
-own, the rows that are predicted are as they came. A tree is trained on five copies of each published row, in which a
-cell is a value that it may stand for, drawn with equal chances.
+Accuracy is that of `benchmarks.published_trees`.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,17 +34,14 @@ from typing import Any
 import click
 import numpy as np
 import tomli_w
-from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.private_trees.tables import folds
+from benchmarks.published_trees import FOLDS, SEED, accuracy
 from parties import files
 from parties.bench import machine
 from parties.publish.anonymising import anonymised, cells_of
 from parties.publish.cells import Cells
 from parties.publish.fulldomain import Search
-from parties.publish.hierarchy import Hierarchy
-from parties.publish.partition import Partition, Span
-from parties.publish.rules import number
 from parties.publish.settings import PublishPlan
 
 Row = dict[str, Any]
@@ -65,7 +60,6 @@ NUMBERS = {"capital-gain": 5000, "capital-loss": 500, "hours-per-week": 10}  # w
 SIX, EIGHT = list(TREES)[:6], list(TREES)
 TWELVE = [*EIGHT, "relationship", *NUMBERS]  # all but a weight of the census and `education` as a number
 LABEL = "salary-class"
-FOLDS, SEED, DEPTH, COPIES = 5, 1, 4, 5
 MEMORY = "500MB"  # of DuckDB, for a random table
 
 
@@ -193,95 +187,14 @@ def accuracies(adult: Path) -> list[Row]:
     labels = np.repeat(whole.sensitive[0], whole.counts).astype(np.int64)
     cells = np.repeat(np.arange(len(whole.counts)), whole.counts)
     fold = folds(labels, FOLDS, SEED)
-    found = [_accuracy("as it came", None, 0, whole, cells, labels, fold)]
+    found = [accuracy("as it came", None, 0, whole, cells, labels, fold)]
     for k, algorithm in ((10, "mondrian"), (10, "mondrian-relaxed"), (50, "mondrian")):
         for quasi in (EIGHT, TWELVE):
             case = Case("", quasi, [k_anonymity(k)], algorithm)
-            found.append(_accuracy(f"{algorithm}, k = {k}", case.plan(adult), len(quasi), whole, cells, labels, fold))
+            found.append(accuracy(f"{algorithm}, k = {k}", case.plan(adult), len(quasi), whole, cells, labels, fold))
     flash = Case("", EIGHT, [k_anonymity(10)], "flash", 0.02)
-    found.append(_accuracy("flash, k = 10, 2%", flash.plan(adult), len(EIGHT), whole, cells, labels, fold))
+    found.append(accuracy("flash, k = 10, 2%", flash.plan(adult), len(EIGHT), whole, cells, labels, fold))
     return found
-
-
-def _accuracy(
-    name: str,
-    plan: PublishPlan | None,
-    width: int,
-    whole: Cells,
-    cells: np.ndarray,
-    labels: np.ndarray,
-    fold: np.ndarray,
-) -> Row:
-    right = []
-    for part in range(FOLDS):
-        train, test = fold != part, fold == part
-        rows, kept = cells[train], np.arange(int(train.sum()))
-        columns = [column[rows] for column in columns_of(whole)]
-        if plan is not None:
-            # The quasi-identifiers of the training rows are a table of their own; a row is a cell.
-            own = Cells(
-                whole.hierarchies[:width],
-                whole.sensitive_hierarchies,
-                whole.quasi[:width, rows],
-                whole.sensitive[:, rows],
-                np.ones(len(rows), dtype=np.int64),
-            )
-            partition = anonymised(own, plan, plan.check()).partition
-            kept = np.tile(partition.cells[partition.classes >= 0], COPIES)
-            classes = np.tile(partition.classes[partition.classes >= 0], COPIES)
-            columns = [*drawn(own, partition, classes), *(column[kept] for column in columns[width:])]
-        tree = DecisionTreeClassifier(max_depth=DEPTH, random_state=SEED)
-        tree.fit(_features(whole, columns), labels[train][kept])
-        right.append(tree.score(_features(whole, [column[cells[test]] for column in columns_of(whole)]), labels[test]))
-    return {
-        "published": name,
-        "quasi_identifiers": width,
-        "accuracy": round(float(np.mean(right)), 4),
-        "folds": [round(float(one), 4) for one in right],
-    }
-
-
-def _numbers(values: Sequence[str]) -> np.ndarray | None:
-    found = [number(value) for value in values]
-    return None if None in found else np.array(found, dtype=np.float64)
-
-
-def columns_of(cells: Cells) -> list[np.ndarray]:
-    """The columns of each cell: numbers, or the numbers of values."""
-    pairs = [(_numbers(h.values), codes) for h, codes in zip(cells.hierarchies, cells.quasi, strict=True)]
-    return [codes if numbers is None else numbers[codes] for numbers, codes in pairs]
-
-
-def drawn(cells: Cells, partition: Partition, classes: np.ndarray) -> list[np.ndarray]:
-    """The same columns of rows in these classes, each a value that the class may stand for, the same at every call."""
-    rng = np.random.default_rng(SEED)
-    found = []
-    for i, hierarchy in enumerate(cells.hierarchies):
-        numbers = _numbers(hierarchy.values)
-        values = np.arange(len(hierarchy.values)) if numbers is None else numbers
-        inside = [_inside(hierarchy, box[i], numbers) for box in partition.boxes]
-        sizes = np.array([len(own) for own in inside])
-        starts = np.cumsum(sizes) - sizes
-        places = starts[classes] + rng.integers(0, sizes[classes])
-        found.append(values[np.concatenate(inside)[places]])
-    return found
-
-
-def _inside(hierarchy: Hierarchy, span: Span, numbers: np.ndarray | None) -> np.ndarray:
-    """The values that a span may stand for, by number."""
-    if numbers is not None and span.numeric:
-        return np.flatnonzero((numbers >= span.low) & (numbers <= span.high))
-    return np.flatnonzero(hierarchy.groups[span.level] == hierarchy.labels[span.level].index(span.label))
-
-
-def _features(cells: Cells, columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Numbers as they are, and an indicator of each value of the other columns."""
-    found = []
-    for hierarchy, column in zip(cells.hierarchies, columns, strict=True):
-        found.append(
-            column[:, None] if _numbers(hierarchy.values) is not None else np.eye(len(hierarchy.values))[column]
-        )
-    return np.hstack(found)
 
 
 def large(rows: int, directory: Path) -> Row:

@@ -19,8 +19,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
-from parties.jobs.settings import BooleanEngine, private, public
+from parties.jobs.kind import Document, Kind, Means, Opened, State, Step, Told, typed_value
+from parties.jobs.settings import BooleanSettings, private, public
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Netlist, total
 from smc.counting import Program
@@ -50,15 +50,19 @@ def overlap(engine: Engine, own: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
 # The kind of job.
 
 
-class OverlapSettings(KindSettings):
+class OverlapSettings(BooleanSettings):
     """`smc overlap`."""
 
     elements: str | None = private("Elements", "Own elements, with commas between them", metavar="N,N,...")
     size: Annotated[int, Field(strict=True, ge=1, le=1 << 16)] = public(64, "Domain", "Elements are below this number")
     column: str | None = public(
-        None, "Column", "Whose values that occur are the elements", none="each operator types them", node=True
+        None,
+        "Column",
+        "Whose values that occur are the elements",
+        none="each operator types them",
+        node=True,
+        column=True,
     )
-    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
 
 
 class Overlap(Kind):
@@ -127,12 +131,8 @@ class Overlap(Kind):
         if self.settings.column is None:
             yield Opened(self.own(means.typed))
             return
-        from protocols.tree import Open
-
-        table, _ = means.required()
-        with means.counts(self.settings.column, [self.settings.column], table.max_rows) as source:
-            (counts,) = source.level(Open(), attributes=False).classes
-            yield Opened((counts > 0).astype(np.uint8), source.fingerprint)
+        with means.value_counts(self.settings.column) as found:
+            yield Opened((found.data > 0).astype(np.uint8), found.fingerprint)
 
     def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
         """See `Kind.run`."""

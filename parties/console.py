@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -100,6 +100,18 @@ def show(table: Table, screen: Console | None = None) -> None:
     screen.print(table, crop=False)
 
 
+def columns(words: Iterable[str], numbers: Iterable[str], title: str | None = None) -> Table:
+    """An empty table with columns of words, and after them of numbers."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
+    for name in words:
+        table.add_column(name, no_wrap=True)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
 def size(count: float) -> str:
     """Bytes for people: 1.4 MB."""
     step = 0
@@ -111,12 +123,8 @@ def size(count: float) -> str:
 
 def cost_table(report: Mapping[str, Any], depth: int = 2) -> Table:
     """The cost report as a table, phases to the given depth."""
-    from rich.table import Table
-
-    table = Table(title="cost of the conversation", title_justify="left", box=None, padding=(0, 1))
-    table.add_column("phase")
-    for name in ("sent", "received", "messages", "rounds", "AND gates", "seconds"):
-        table.add_column(name, justify="right")
+    numbers = ("sent", "received", "messages", "rounds", "AND gates", "seconds")
+    table = columns(("phase",), numbers, "cost of the conversation")
     rows = [(path, cost) for path, cost in report["phases"].items() if path.count("/") < depth]
     for path, cost in [*rows, ("total", report["total"])]:
         name = "  " * path.count("/") + path.rsplit("/", 1)[-1]

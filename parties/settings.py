@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -143,7 +144,9 @@ def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     if kind in _SIGNS:
         sign, bound = _SIGNS[kind]
         return key, f"must be {sign} {context[bound]:.10g}, not {got}"
-    return key, f"must be {_KINDS[kind]}, not {got}" if kind in _KINDS else first["msg"]
+    if kind in _KINDS:
+        return key, f"must be {_KINDS[kind]}, not {got}{_example(model, [str(part) for part in place])}"
+    return key, first["msg"]
 
 
 _SIGNS = {
@@ -165,6 +168,20 @@ _KINDS = {
     "dict_type": "a table",
     "tuple_type": "a list, in brackets (of tables: [[name]])",
 }
+
+
+def _example(model: type[BaseModel], place: list[str]) -> str:
+    """An example of what may stand at a place, if its field has one."""
+    for part in place:
+        field = model.model_fields.get(part)
+        if field is None:
+            return ""
+        if field.examples:
+            return f"; for example {json.dumps(field.examples[0], ensure_ascii=False)}"
+        if not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+            return ""
+        model = field.annotation
+    return ""
 
 
 def _keys(model: type[BaseModel], place: list[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from smc.channel import Channel, MemoryChannel, memory_pair
@@ -41,14 +41,16 @@ def run_local(
     timeout: float = 60.0,
     seed: bytes | None = None,
     wrap: Callable[[int, Channel], Channel] | None = None,
+    kernels: Iterable[str] | None = None,
 ) -> tuple[Result, Result]:
     """Run `program` once as party 0 and once as party 1 over an in-memory channel; return both results.
 
     The program tells the parties apart by `session.party`. With `seed` all randomness but RSA keys is derived from
     it (tests only). `wrap` may put something around each party's channel: a recorder, a slow link, a fault. If a
     party fails its error is raised; when both fail, the one that is not a mere echo of the peer's hanging up.
+    `kernels`: the modules of kernels that the program may call (None: any), compiled before if they never were here.
     """
-    warm()  # before the clock of a time-out or a meter runs
+    warm(kernels)  # before the clock of a time-out or a meter runs
     identifier = derive(seed, "session", size=32) if seed is not None else os.urandom(32)
     parties: list[_Party[Result]] = []
     for number, channel in enumerate(memory_pair(timeout)):

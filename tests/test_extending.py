@@ -13,7 +13,7 @@ SNIPPETS = dict(re.findall(r"^```python (\w+)\n(.*?)^```$", TEXT, re.MULTILINE |
 
 
 def test_there_is_one_for_each_thing() -> None:
-    assert list(SNIPPETS) == ["protocol", "ot", "engine", "source"]
+    assert list(SNIPPETS) == ["protocol", "rows", "ot", "engine", "source"]
 
 
 @pytest.mark.parametrize("name", SNIPPETS)

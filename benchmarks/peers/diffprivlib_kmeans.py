@@ -1,6 +1,6 @@
 """k-means of diffprivlib on points of [-1, 1]^d, for benchmarks.clusters: run by the Python that has it.
 
-python diffprivlib_kmeans.py POINTS.npy CLUSTERS EPSILON SEED...        prints the centroids of each seed as JSON
+Each line that it reads is JSON, [points.npy, clusters, epsilon, seeds]; it answers with the centroids of each seed.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ import numpy as np
 warnings.filterwarnings("ignore")
 
 
-def main(points: str, clusters: str, epsilon: str, *seeds: str) -> None:
+def main() -> None:
     """One centre of all data, who sees every row."""
     from diffprivlib.models import KMeans
 
-    rows = np.load(points)
-    found = []
-    for seed in seeds:
-        model = KMeans(int(clusters), epsilon=float(epsilon), bounds=(-1, 1), random_state=int(seed)).fit(rows)
-        found.append(model.cluster_centers_.tolist())
-    print(json.dumps(found))
+    for line in sys.stdin:
+        points, clusters, epsilon, seeds = json.loads(line)
+        rows, found = np.load(points), []
+        for seed in seeds:
+            model = KMeans(clusters, epsilon=epsilon, bounds=(-1, 1), random_state=seed).fit(rows)
+            found.append(model.cluster_centers_.tolist())
+        print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.private_trees.tables import Table, folds
+from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
-from parties.jobs.regress.methods import Gradient, Output
+from parties.jobs.regress.output import Output
 from parties.jobs.regress.settings import RegressSettings
 from parties.regression.losses import Logistic
 from parties.regression.minimiser import minimise
-from parties.regression.perturbation import Way, noise, perturbed, sensitivity
+from parties.regression.perturbation import Way, noises, perturbed, sensitivity
 from parties.regression.rows import Rows
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -89,7 +90,7 @@ def alone(way: Way, epsilon: str, regularisation: float) -> Fit:
         if way == "objective":
             return perturbed(left, Logistic(), regularisation, float(epsilon), way, rng).weights
         scale = sensitivity(left.total, regularisation) / float(epsilon)
-        return minimum(left, regularisation) + noise(left.features.number, scale, rng)
+        return minimum(left, regularisation) + noises(1, left.features.number, scale, rng)[0]
 
     return fit
 

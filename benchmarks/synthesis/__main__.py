@@ -38,7 +38,7 @@ from parties.analysis.marginals import Generator, Measurement
 from parties.analysis.relaxed_projection import RelaxedProjection
 from parties.bench.machine import facts
 from parties.files import write_text
-from parties.jobs.synthesis_state import GraphicalModel, Synthesis, measurements
+from parties.jobs.synthesise_state import GraphicalModel, Synthesis, measurements
 from protocols.release import aim, mst
 from protocols.release.selection import State, Workload
 from smc.engines import Profile, engine_of

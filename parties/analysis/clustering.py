@@ -1,13 +1,22 @@
-"""k-means on counts that are public: what follows from a noisy grid costs no privacy, however often it is begun."""
+"""k-means on numbers that are public: what follows from them costs no privacy, however often it is begun.
+
+From a noisy grid; or from rounds of noisy sums, of which the first counts many more cells than there are clusters. The
+cells' means are few and public, so k-means on them may begin as often as it likes, and the best end is where the other
+rounds begin. Rounds by themselves have one start only, and end where it leads. (More centres than clusters first, which
+are then clustered: Bahmani, Moseley, Vattani, Kumar, Vassilvitskii, "Scalable k-means++", PVLDB 2012; candidates first,
+with privacy: Balcan, Dick, Liang, Mou, Zhang, ICML 2017; a noisy grid before rounds: Su, Cao, Li, Bertino, Jin, CODASPY
+2016.)
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.release.centroids import Points, cluster_sums, moved, nearest, packed
+from protocols.release.centroids import UNIT, Points, cluster_sums, moved, nearest, packed
 
 STARTS = 10  # of which the best end is taken
 MOST_ROUNDS = 100
@@ -31,6 +40,43 @@ def weighted(places: Points, rows: Rows, clusters: int) -> tuple[Points, Rows]:
             best, least = found, loss
     own = nearest(places, best)
     return best, np.bincount(own, weights=rows.astype(np.float64), minlength=clusters).astype(np.int64)
+
+
+def followed(
+    opened: Sequence[Sequence[int]], cells: int, clusters: int, dimensions: int, least: Sequence[int], most: int
+) -> tuple[Points, Rows]:
+    """Where the centroids are after these rounds of noisy sums, and the rows of each, from 0 to `most`.
+
+    The first round's are of `cells` centroids that depend on nothing; `least` is a count as of `moved` for each of all
+    rounds. What lacks rows in the last of them stays where it is.
+    """
+    if not opened:
+        return np.array(packed(cells, dimensions), dtype=np.int64), np.zeros(cells, dtype=np.int64)
+    found, rows = _begun(opened[0], cells, clusters, dimensions, least[0], most)
+    for number, (sums, few) in enumerate(zip(opened[1:], least[1:], strict=False), 2):
+        found = moved(found, sums, few, settle=number == len(least))
+        rows = _rows(sums, dimensions, most)
+    return found, rows
+
+
+def _begun(
+    sums: Sequence[int], cells: int, clusters: int, dimensions: int, least: int, most: int
+) -> tuple[Points, Rows]:
+    """k-means on the means of the cells that have one; if they are fewer than clusters, these and public places."""
+    strong = np.array([count >= max(least, 1) for count in sums[:: dimensions + 1]])
+    means = moved(np.zeros((cells, dimensions), dtype=np.int64), sums, least)[strong]
+    rows = _rows(sums, dimensions, most)[strong]
+    lacking = clusters - len(means)
+    if lacking <= 0:
+        return weighted(means, rows, clusters)
+    aside = np.array(packed(clusters, dimensions), dtype=np.int64)[:lacking]
+    return np.concatenate([means, aside]), np.concatenate([rows, np.zeros(lacking, dtype=np.int64)])
+
+
+def _rows(sums: Sequence[int], dimensions: int, most: int) -> Rows:
+    """The rows of each cluster, rounded and within their bounds."""
+    counts = sums[:: dimensions + 1]
+    return np.array([min(max((count + UNIT // 2) // UNIT, 0), most) for count in counts], dtype=np.int64)
 
 
 def inertia(places: Points, rows: Rows, centroids: Points) -> int:

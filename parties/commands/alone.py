@@ -92,10 +92,7 @@ def predict(tree_file: Path | None, model_file: Path | None, data: Path, as_json
 
 
 def _confusion_table(score: Score) -> Table:
-    table = Table(title="rows by actual (down) and predicted (across) class", title_justify="left", box=None)
-    table.add_column("")
-    for name in score.confusion:
-        table.add_column(name, justify="right")
+    table = console.columns(("",), score.confusion, "rows by actual (down) and predicted (across) class")
     for actual, counts in score.confusion.items():
         table.add_row(actual, *(str(count) for count in counts.values()))
     return table

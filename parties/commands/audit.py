@@ -14,6 +14,7 @@ from parties import console, files, party_file
 from parties.commands.audit_processing import processing
 from parties.commands.options import FILE, find_party_file, json_option
 from parties.identity import load_identity, read_certificate, short_fingerprint
+from parties.operator.entries import in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import files_of, load, peer_files
 from parties.records import audit, database, export
@@ -192,19 +193,4 @@ def _fields(entry: AuditEntry) -> Iterator[tuple[str, str]]:
             yield party, f"after entry {entry.fields[party]['head']['number']}"
         return
     for name in FIELDS[entry.kind].model_fields:
-        yield name, _shown(entry.fields.get(name))
-
-
-def _shown(value: object) -> str:
-    """A value of a field; long ones, such as digests, are cut."""
-    match value:
-        case None:
-            return ""
-        case list():
-            shown = [_shown(one) if isinstance(one, dict) else str(one) for one in value[:8]]
-            return ", ".join(shown) + (", …" if len(value) > 8 else "")
-        case dict():
-            return ", ".join(f"{name} {inner}" for name, inner in value.items() if inner is not None)
-        case _:
-            text = str(value)
-            return text if len(text) <= 60 else f"{text[:23]}…"
+        yield name, in_words(entry.fields.get(name))

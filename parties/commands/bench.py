@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
 from parties import console
 from parties.bench import survey
 from parties.bench.cases import LONGEST_SECONDS, Case, default_cases, program_cases
 from parties.commands.options import json_option
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @click.command(
@@ -99,13 +101,9 @@ def _of(rows: Sequence[Mapping[str, Any]], link: str) -> list[Mapping[str, Any]]
 
 def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     """One line a case; sent and received as party 0 sees them."""
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
-    for name in ("protocol", "profile"):
-        table.add_column(name, no_wrap=True)
-    for name in ("batch", "seconds", "least .. most", "predicted", "sent", "received", "messages", "rounds"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("AND gates", "AND/s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    seconds, traffic = ("seconds", "least .. most", "predicted"), ("sent", "received", "messages", "rounds")
+    numbers = ("batch", *seconds, *traffic, "AND gates", "AND/s")
+    table = console.columns(("protocol", "profile"), numbers, title)
     for row in rows:
         table.add_row(
             row["protocol"],

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from parties import console, files
 from parties.commands.options import FILE, json_option
+from parties.commands.rows import TABLE, opened, paths
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from parties.sources.opened import Rows
 
 PLAN = click.option("--plan", "plan_file", type=FILE, help="What is blurred how: blur.toml, the same for both sides.")
 DATA = click.option("--data", metavar="SOURCE", help="The rows: a file, or a database's URL.")
-TABLE = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
 
 
 @click.group(
@@ -45,8 +40,8 @@ def group(
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     out = _needed(out, "--out")
     plan = load(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, *_paths(data)])
-    with _opened(data, table) as rows, console.progress("blurring") as line:
+    files.check_outputs({"--out": out}, [plan_file, *paths(data)])
+    with opened(data, table) as rows, console.progress("blurring") as line:
         count = blur(rows, out, plan, private(), lambda so_far: line.doing(f"blurring, {so_far:,} rows so far"))
     if as_json:
         console.print_json({"rows": count, "columns": {name: c.noise for name, c in plan.columns.items()}})
@@ -68,7 +63,7 @@ def reconstruct_command(
 
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     plan = load(plan_file)
-    with _opened(data, table) as rows, console.progress("reconstructing"):
+    with opened(data, table) as rows, console.progress("reconstructing"):
         found = distributions(rows, plan, by)
     if as_json:
         console.print_json(found)
@@ -94,8 +89,8 @@ def attack_command(
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     plan = load(plan_file)
     with ExitStack() as stack:
-        rows = stack.enter_context(_opened(data, table))
-        true = None if truth is None else stack.enter_context(_opened(truth, table))
+        rows = stack.enter_context(opened(data, table))
+        true = None if truth is None else stack.enter_context(opened(truth, table))
         stack.enter_context(console.progress("attacking"))
         found = attack(rows, plan, true)
     if as_json:
@@ -108,19 +103,3 @@ def _needed(value: Any, flag: str) -> Any:
     if value is None:
         raise InputError(f"{flag} is missing")
     return value
-
-
-def _paths(source: str) -> list[Path]:
-    return [] if "://" in source else [Path(source)]
-
-
-@contextmanager
-def _opened(source: str, table: str | None) -> Iterator[Rows]:
-    from parties.settings import validated
-    from parties.sources import PlaceSettings, open_rows
-
-    rows = open_rows(validated(PlaceSettings, {"source": source, "table": table}))
-    try:
-        yield rows
-    finally:
-        rows.engine.close()

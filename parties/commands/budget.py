@@ -11,7 +11,7 @@ import click
 
 from parties import console, files
 from parties.commands import job_text
-from parties.commands.operator import node_of, node_options
+from parties.commands.node_options import node_of, node_options
 from parties.commands.options import FILE, find_party_file
 from parties.jobs.spending import EXACT
 from parties.operator.budget import Simulation, TableBudget, Totals

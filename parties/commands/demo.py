@@ -15,7 +15,7 @@ from parties.commands.options import FILE
 from parties.commands.outputs import Outputs
 from parties.jobs.id3 import Id3
 from parties.jobs.id3_settings import Id3Settings
-from parties.jobs.running import compile_kernels
+from parties.jobs.running import kernels_of
 from parties.jobs.settings import ENGINE, parameters
 from parties.settings import merge
 from parties.tables import example
@@ -36,6 +36,8 @@ def demo(svg: Path | None, **flags: str | None) -> None:
 
     Each clinic is a process of its own that reads its own seven rows; this command only starts them.
     """
+    from smc.kernels.warm import NOTICE, warm  # loads LLVM
+
     bundled = example.demo()
     Outputs(Id3, {"svg": svg}).check([])
     with HeldDirectory("demo") as name:
@@ -46,7 +48,8 @@ def demo(svg: Path | None, **flags: str | None) -> None:
             console.err.print(f"{clinic}: new key and certificate, fingerprint {shown}")
         settings = merge(Id3Settings(), {name.removeprefix("own_"): value for name, value in flags.items()})
         with console.progress("starting") as status:
-            compile_kernels({name: getattr(settings, name) for name in ENGINE}, True, status)
+            chosen = {name: getattr(settings, name) for name in ENGINE}
+            warm(kernels_of(chosen, True), lambda done, total: status.share(NOTICE, done, total))
         job = ["--schema", str(bundled.schema)]
         for name, value in flags.items():
             job += [f"--{name.removeprefix('own_')}", value] if value is not None else []

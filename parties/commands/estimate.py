@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-from rich.table import Table
 
 from parties import console
 from parties.commands.kinds import options_of, read_flags
@@ -106,11 +105,10 @@ def _show(program: Program, profiles: Sequence[Profile], link: str, as_json: boo
     if as_json:
         console.print_json({"link": str(shape), "estimates": rows})
         return
-    table = Table(box=None, padding=(0, 1), title=f"on {shape}{', ' + title if title else ''}", title_justify="left")
-    for name in ("engine", "OT", "garbling", "circuits"):
-        table.add_column(name, no_wrap=True)
-    for name in ("AND gates", "party 0 sends", "party 1 sends", "messages", "rounds", "seconds"):
-        table.add_column(name, justify="right", no_wrap=True)
+    numbers = ("AND gates", "party 0 sends", "party 1 sends", "messages", "rounds", "seconds")
+    table = console.columns(
+        ("engine", "OT", "garbling", "circuits"), numbers, f"on {shape}{', ' + title if title else ''}"
+    )
     for row in rows:
         table.add_row(
             row["engine"],

@@ -10,6 +10,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE, json_option
+from parties.commands.rows import TABLE, opened, paths
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def key_command(out: Path) -> None:
 @click.option("--key", "key_file", type=FILE, help="The device's key; needed unless the plan says memoise = false.")
 @click.option("--value", help="This person's answer.")
 @click.option("--data", metavar="SOURCE", help="The answers of many, to try it: a file, or a database's URL.")
-@click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+@TABLE
 @click.option("--column", metavar="NAME", help="Where the answers are.")
 @click.option("--person", metavar="NAME", help="The column that tells persons apart; without it each row is a person.")
 @click.option("--out", type=FILE, help="The reports, a line each; without it they are printed.")
@@ -67,7 +68,7 @@ def report_command(
         raise InputError("--column is missing: which column of --data has the answers?")
     if plan.memoise and key_file is None:
         raise InputError("--key is missing: the plan's answers last, and come from the device's key (smc local key)")
-    files.check_outputs({"--out": out}, [plan_file, key_file, None if data is None or "://" in data else Path(data)])
+    files.check_outputs({"--out": out}, [plan_file, key_file, *([] if data is None else paths(data))])
     key = device.load(key_file) if plan.memoise and key_file is not None else None
     if data is None or column is None:
         made = iter([_one(plan, mechanism, value or "", key)])
@@ -89,9 +90,7 @@ def report_command(
 
 @group.command("tally", epilog="Example:  smc local tally --plan local.toml --reports monday.txt --out monday.json")
 @PLAN
-@click.option(
-    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
-)
+@SOURCES
 @click.option("--out", type=FILE, required=True, help="The tally, JSON; tallies of several collectors add up.")
 def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None:
     """Count reports, for another collector to add to its own: as private as the reports are."""
@@ -108,9 +107,7 @@ def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None
 
 @group.command("decode", epilog="Example:  smc local decode --plan local.toml --reports monday.txt --page found.html")
 @PLAN
-@click.option(
-    "--reports", "sources", type=FILE, multiple=True, required=True, help="Reports or tallies; several times."
-)
+@SOURCES
 @click.option("--candidates", "candidate_file", type=FILE, help="Texts to look for, one a line (rappor, sketch).")
 @click.option("--page", type=FILE, help="The estimates as an HTML page with a picture of the intervals.")
 @json_option
@@ -168,11 +165,8 @@ def _many(
 
     from parties.local.answers import AT_ONCE, answer, people
     from parties.local.coins import Coins
-    from parties.settings import validated
-    from parties.sources import PlaceSettings, open_rows
 
-    rows = open_rows(validated(PlaceSettings, {"source": data, "table": table}))
-    try:
+    with opened(data, table) as rows:
         seen = 0
         for batch in rows.engine.batches(rows.select([column, *([] if person is None else [person])])):
             for part in (batch.slice(start, AT_ONCE) for start in range(0, len(batch), AT_ONCE)):
@@ -186,5 +180,3 @@ def _many(
                 seen += len(part)
         if not seen:
             raise InputError(f"{rows.engine.place}: there are no rows")
-    finally:
-        rows.engine.close()

@@ -1,37 +1,27 @@
-"""What an operator asks of the node on this machine: `smc submit`, `jobs`, `show`, `result`, `web`.
-
-A job that is followed to its end decides the exit code as `smc id3` would: 0 done, 4 the peer refused it or it was
-cancelled, 3 it failed there, 2 it was refused or failed here.
-"""
+"""What an operator asks of the node on this machine: `smc submit`, `jobs`, `show`, `result`, `web`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import click
 
 from parties import console, files
 from parties.commands import job_text
+from parties.commands.following import FOLLOW, check_end, follow
 from parties.commands.kinds import read_private
-from parties.commands.options import FILE, find_party_file, json_option
+from parties.commands.node_options import node_of, node_options
+from parties.commands.options import FILE, find_party_file
 from parties.commands.outputs import Outputs, output_options
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
 from parties.operator.client import NodeClient
-from parties.operator.interface import ENDED, JobView, State
+from parties.operator.interface import JobView, State
 from parties.party_file import files_of
 from parties.text import listed
-from smc.errors import InputError, JobMismatchError, LinkError
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-FOLLOW = (
-    "Follow the job until it has ended. Exit codes: 0 done; 2 refused or failed here; 3 failed at the peer, or no node "
-    "answers; 4 refused by the peer, or cancelled."
-)
+from smc.errors import InputError
 
 job_argument = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
 input_options = click.option(
@@ -41,16 +31,6 @@ input_options = click.option(
     metavar="NAME=VALUE",
     help="What the job asks to be typed, private; NAME=- reads it from standard input.",
 )
-
-
-def node_options(command: Command) -> Command:
-    """Add --config and --state, which say where the node is, and --json."""
-    config = click.option(
-        "--config", "config_file", type=FILE, help="The party.toml that the node was started with  [./party.toml]"
-    )
-    directory = click.Path(path_type=Path, file_okay=False)
-    state = click.option("--state", type=directory, help="The node's state directory, instead of --config.")
-    return config(state(json_option(command)))
 
 
 @click.command(epilog="Example:  smc submit job.toml --config party.toml --wait")
@@ -85,7 +65,7 @@ def submit(
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     _mention_link(node)
-    tell(_follow(node, job) if wait else job, as_json)
+    tell(follow(node, job) if wait else job, as_json)
 
 
 @click.command(epilog="Example:  smc jobs --only waiting")
@@ -125,7 +105,7 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
     node = node_of(config_file, state)
     found = node.job(job)
     if watch:
-        found = _follow(node, found)
+        found = follow(node, found)
     if as_json:
         _print_json(found.model_dump())
     else:
@@ -138,7 +118,7 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
         elif found.waits_for_input:
             console.err.print(f"type what it asks for:  smc approve {name}{typed}")
     if watch:
-        _check_end(found)
+        check_end(found)
 
 
 @click.command(epilog="Example:  smc result 3f2a --out tree.json --svg tree.svg")
@@ -158,8 +138,8 @@ def result(
     file = find_party_file(config_file)
     outputs.check([*([] if file is None else files_of(file)), *node.state.glob("*")])
     if wait:
-        ended = _follow(node, node.job(job))
-        _check_end(ended)
+        ended = follow(node, node.job(job))
+        check_end(ended)
         job = ended.id
     found = node.result(job)
     kind = kinds.find(found.protocol)
@@ -204,16 +184,6 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def node_of(config_file: Path | None, state: Path | None) -> NodeClient:
-    """The node that the options name."""
-    if state is not None:
-        return NodeClient(state)
-    file = find_party_file(config_file)
-    if file is None:
-        raise InputError("which node? give --config party.toml or --state DIRECTORY: there is no party.toml here")
-    return NodeClient.from_config(file)
-
-
 def _mention_link(node: NodeClient) -> None:
     """Say if the peer's node is away, and why: until it is back, jobs wait."""
     peers = node.node().peers
@@ -223,44 +193,14 @@ def _mention_link(node: NodeClient) -> None:
             console.err.print(f"{whose} node is not connected: {job_text.shown(peer.trouble)}; jobs wait until it is")
 
 
-def _follow(node: NodeClient, job: JobView) -> JobView:
-    """Wait until the job has ended; until then, each new state and each level is a line that stays."""
-    said = ""
-    with console.progress("asking the node") as progress:
-
-        def changed(now: JobView) -> None:
-            nonlocal said
-            line = job_text.standing(now)
-            if line != said and now.state not in ENDED:
-                progress.say(f"job {job_text.short(now.id)}: {line}")
-            said = line
-            running = now.progress if now.state == "running" else None
-            progress.doing(line if running is None else f"{line}: {job_text.advance(running)}")
-
-        return node.wait(job.id, on_change=changed)
-
-
 def tell(job: JobView, as_json: bool, wanted: State = "done") -> None:
     """Where the job stands now; an error if it has ended otherwise than wanted."""
     if as_json:
         _print_json(job.model_dump())
     if job.state != wanted:
-        _check_end(job)
+        check_end(job)
     if not as_json:
         console.out.print(f"job {job_text.short(job.id)}: {job_text.standing(job)}")
-
-
-def _check_end(job: JobView) -> None:
-    """The error that a job has ended in, if so."""
-    line = f"job {job_text.short(job.id)}: {job_text.standing(job)}"
-    if job.state not in ENDED or job.state == "done":
-        return
-    refused_here = job.state == "refused" and job.ours.verdict == "refused"
-    if refused_here or (job.state == "failed" and job.ended_by == "us"):
-        raise InputError(line)
-    if job.state == "failed":
-        raise LinkError(line)
-    raise JobMismatchError(line)
 
 
 def _print_json(value: object) -> None:

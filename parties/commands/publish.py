@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from parties import console, files
 from parties.commands import publish_masks, publish_pseudonyms
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE
 from parties.commands.publish_log import log_options, recording
 from parties.commands.publish_open import open_command
+from parties.commands.publish_options import PLAN, Telling, report_options
 from parties.commands.publish_table import table_command
+from parties.commands.rows import TABLE, opened, paths
 from parties.text import listed
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.publish.settings import PublishPlan
 
-PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
 OUT = click.option("--out", type=FILE, help="The published rows: CSV, or Parquet if named so.")
 INTO = click.option("--into", metavar="TABLE", help="Instead of --out: a new table of the source's database.")
-REPORT = click.option("--report", "report_file", type=FILE, help="Write the report as JSON.")
-PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
 
 
 @click.group("publish")
@@ -43,21 +41,15 @@ group.add_command(open_command)
 
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
 @click.argument("source")
-@click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+@TABLE
 @click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
 def plan_command(source: str, table: str | None, out: Path) -> None:
     """Propose a plan for a table, to be completed by who knows it; name the columns that single people out."""
     from parties.publish.planning import propose
-    from parties.settings import validated
-    from parties.sources import PlaceSettings, open_rows
 
-    files.check_outputs({"--out": out}, _paths(source))
-    settings = validated(PlaceSettings, {"source": source, "table": table})
-    rows = open_rows(settings)
-    try:
+    files.check_outputs({"--out": out}, paths(source))
+    with opened(source, table) as rows:
         proposal = propose(rows, _from(out, source), table)
-    finally:
-        rows.engine.close()
     files.write_text(out, proposal.text)
     for line in proposal.notes:
         console.out.print(line)
@@ -67,20 +59,16 @@ def plan_command(source: str, table: str | None, out: Path) -> None:
 @group.command("check", epilog="Example:  smc publish check --plan publish.toml --data published.csv")
 @PLAN
 @click.option("--data", metavar="SOURCE", help="A published table  [the plan's own source]")
-@REPORT
-@PAGE
-@json_option
-def check_command(
-    plan_file: Path, data: str | None, report_file: Path | None, page_file: Path | None, as_json: bool
-) -> None:
+@report_options
+def check_command(plan_file: Path, data: str | None, telling: Telling) -> None:
     """Does a table satisfy the plan's models, and what could be done with it? Exit code 2 if a model fails."""
     from parties.publish.checking import check
     from parties.publish.settings import load
 
     plan = load(plan_file)
-    files.check_outputs({"--report": report_file, "--page": page_file}, [plan_file, *_paths(data or plan.source)])
+    files.check_outputs(telling.outputs, [plan_file, *paths(data or plan.source)])
     report = check(plan, data)
-    _tell(report, _name(data or plan.source), report_file, page_file, as_json)
+    telling.tell(report, _name(data or plan.source))
     failed = [model["model"] for model in report["models"] if not model["holds"]]
     if failed:
         raise InputError(f"the table does not satisfy {', '.join(failed)}")
@@ -95,9 +83,7 @@ def check_command(
 @click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
 @click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
 @log_options
-@REPORT
-@PAGE
-@json_option
+@report_options
 def anonymise_command(
     plan_file: Path,
     out: Path | None,
@@ -108,9 +94,7 @@ def anonymise_command(
     max_suppressed: float | None,
     config_file: Path | None,
     purpose: str | None,
-    report_file: Path | None,
-    page_file: Path | None,
-    as_json: bool,
+    telling: Telling,
 ) -> None:
     """Recode a table so that every class satisfies the plan's models, and write it."""
     from parties.publish.anonymising import anonymised, cells_of, masks_of, order_of
@@ -122,21 +106,21 @@ def anonymise_command(
     target = _target(out, into)
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
-    outputs = {"--out": out, "--recoding": recoding_file, "--report": report_file, "--page": page_file}
+    outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
     files.check_outputs(outputs, [plan_file, *_inputs(plan)])
-    with ExitStack() as opened:
-        log = opened.enter_context(recording(config_file, "anonymise", purpose))
-        rows, cells = cells_of(plan, opened)
+    with ExitStack() as stack:
+        log = stack.enter_context(recording(config_file, "anonymise", purpose))
+        rows, cells = cells_of(plan, stack)
         models = plan.check()
         outcome = anonymised(cells, plan, models)
-        if page_file is not None:
+        if telling.page is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"])
         order = order_of(plan.columns, rows)
         put(rows, target, order, cells, outcome.partition, masks_of(plan.columns))
         log.published(plan, order, [model.words for model in models], target)
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
-    _tell(outcome.report, out.name if out else str(into), report_file, page_file, as_json)
+    telling.tell(outcome.report, out.name if out else str(into))
     if dropped := [name for name, column in plan.columns.items() if column.pseudonym is not None]:
         why = "pseudonyms would tell which rows are of one person; smc publish pseudonyms makes them, without recoding"
         console.err.print(f"dropped: {listed(dropped)}: {why}")
@@ -148,16 +132,14 @@ def anonymise_command(
 )
 @click.option("--recoding", "recoding_file", type=FILE, required=True, help="What smc publish anonymise wrote.")
 @click.option("--data", metavar="SOURCE", required=True, help="Later rows, with the same columns.")
-@click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+@TABLE
 @OUT
 @INTO
 @click.option("--max-suppressed", type=click.FloatRange(0, 1), help="The share that may be left out  [as recoded]")
 @click.option("--public", metavar="SOURCE", help="For presence: a table of all who could be among these rows.")
 @click.option("--public-table", metavar="NAME", help="Which table of it, if it is a database.")
 @log_options
-@REPORT
-@PAGE
-@json_option
+@report_options
 def apply_command(
     recoding_file: Path,
     data: str,
@@ -169,9 +151,7 @@ def apply_command(
     public_table: str | None,
     config_file: Path | None,
     purpose: str | None,
-    report_file: Path | None,
-    page_file: Path | None,
-    as_json: bool,
+    telling: Telling,
 ) -> None:
     """Recode later rows as earlier ones, and check them again: what does not fit is left out, up to the bound."""
     from parties.publish.applying import apply
@@ -180,15 +160,15 @@ def apply_command(
     from parties.sources import PlaceSettings
 
     target = _target(out, into)
-    outputs = {"--out": out, "--report": report_file, "--page": page_file}
-    files.check_outputs(outputs, [recoding_file, *_paths(data), *(_paths(public) if public else [])])
+    outputs = {"--out": out, **telling.outputs}
+    files.check_outputs(outputs, [recoding_file, *paths(data), *(paths(public) if public else [])])
     recoding = load(recoding_file)
     place = validated(PlaceSettings, {"source": data, "table": table})
     register = validated(PlaceSettings, {"source": public, "table": public_table}) if public else None
     with recording(config_file, "apply", purpose) as log:
         report = apply(recoding, place, target, max_suppressed, register)
         log.published(place, recoding.published(), [model["model"] for model in report["models"]], target)
-    _tell(report, out.name if out else str(into), report_file, page_file, as_json)
+    telling.tell(report, out.name if out else str(into))
     if "unchecked" in report:
         why = "a party alone cannot count both parties' rows"
         console.err.print(f"recoded, but not checked: {', '.join(report['unchecked'])} ({why})")
@@ -220,30 +200,10 @@ def _name(source: str) -> str:
     return public_place(source) if "://" in source else Path(source).name
 
 
-def _paths(source: str) -> list[Path]:
-    return [] if "://" in source else [Path(source)]
-
-
 def _inputs(plan: PublishPlan) -> Iterable[Path]:
-    yield from _paths(plan.source)
+    yield from paths(plan.source)
     if plan.public is not None:
-        yield from _paths(plan.public.source)
+        yield from paths(plan.public.source)
     for column in plan.columns.values():
         if column.tree is not None:
             yield column.tree
-
-
-def _tell(report: dict[str, Any], name: str, report_file: Path | None, page_file: Path | None, as_json: bool) -> None:
-    """The report on the rows of this name, on standard output and in its files."""
-    from parties.publish.report import to_text
-
-    if report_file is not None:
-        files.write_text(report_file, json.dumps(report, ensure_ascii=False, indent=2) + "\n")
-    if page_file is not None:
-        from parties.publish.page import to_html
-
-        files.write_text(page_file, to_html(report, name))
-    if as_json:
-        console.print_json(report)
-    else:
-        console.out.print(to_text(report), end="")

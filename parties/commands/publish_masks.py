@@ -9,8 +9,8 @@ import click
 from parties import console, files
 from parties.commands.options import FILE
 from parties.commands.publish_log import log_options, recording
-
-PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+from parties.commands.publish_options import PLAN
+from parties.commands.rows import paths
 
 
 def add_to(group: click.Group) -> None:
@@ -30,13 +30,10 @@ def mask(plan_file: Path, out: Path, config_file: Path | None, purpose: str | No
     from parties.sources import open_rows
 
     plan = read(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, *([] if "://" in plan.source else [Path(plan.source)])])
+    files.check_outputs({"--out": out}, [plan_file, *paths(plan.source)])
     with recording(config_file, "mask", purpose) as log:
-        rows = open_rows(plan)
-        try:
+        with open_rows(plan) as rows:
             written = write(rows, plan, None, out)
-        finally:
-            rows.engine.close()
         masks = [f"{name}: {one.mask.kind} mask" for name, one in plan.columns.items() if one.mask is not None]
         log.published(plan, [name for name, one in plan.columns.items() if one.shown], masks, out)
     console.err.print(f"written: {out} ({written.rows} rows)")
@@ -54,12 +51,9 @@ def view(plan_file: Path, name: str, role: str | None, out: Path | None) -> None
     from parties.sources import open_rows
 
     plan = read(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, *([] if "://" in plan.source else [Path(plan.source)])])
-    rows = open_rows(plan)
-    try:
+    files.check_outputs({"--out": out}, [plan_file, *paths(plan.source)])
+    with open_rows(plan) as rows:
         text = statement(rows, plan, name, role)
-    finally:
-        rows.engine.close()
     if out is None:
         console.out.print(text, end="")
     else:

@@ -11,11 +11,13 @@ import click
 from parties import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.publish_log import log_options, recording
+from parties.commands.publish_options import PLAN
+from parties.commands.rows import TABLE, paths
+from parties.commands.rows import opened as rows_at
 from smc.errors import InputError
 
 MASTER = click.option("--master", type=FILE, required=True, help="The master key, that none but you can read.")
 KEYS = click.option("--keys", type=FILE, required=True, help="The file of keys, wrapped by the master key.")
-TABLE = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
 
 
 def add_to(group: click.Group) -> None:
@@ -41,7 +43,7 @@ def keys(master: Path, keys: Path) -> None:
     "pseudonyms",
     epilog="Example:  smc publish pseudonyms --plan publish.toml --master master.key --keys keys.db --out rows.csv",
 )
-@click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+@PLAN
 @MASTER
 @KEYS
 @click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
@@ -56,20 +58,20 @@ def pseudonyms(
     from parties.sources import open_rows
 
     plan = read(plan_file)
-    files.check_outputs({"--out": out}, [plan_file, master, keys, *_paths(plan.source)])
+    files.check_outputs({"--out": out}, [plan_file, master, keys, *paths(plan.source)])
     if not any(column.pseudonym for column in plan.columns.values()):
         raise InputError(f'{plan_file}: no column becomes a pseudonym: give one pseudonym = "deterministic"')
-    with recording(config_file, "pseudonyms", purpose) as log, opened(keys, read_master(master)) as ring:
-        rows = open_rows(plan)
-        try:
-            for warning in Pseudonyms(plan, ring).guessable(rows):
-                console.err.print(f"warning: {warning}")
-            written = write(rows, plan, ring, out)
-            made = [f"{name}: {one.pseudonym} pseudonyms" for name, one in plan.columns.items() if one.pseudonym]
-            told = [name for name, one in plan.columns.items() if one.shown or one.pseudonym]
-            log.published(plan, told, made, out)
-        finally:
-            rows.engine.close()
+    with (
+        recording(config_file, "pseudonyms", purpose) as log,
+        opened(keys, read_master(master)) as ring,
+        open_rows(plan) as rows,
+    ):
+        for warning in Pseudonyms(plan, ring).guessable(rows):
+            console.err.print(f"warning: {warning}")
+        written = write(rows, plan, ring, out)
+        made = [f"{name}: {one.pseudonym} pseudonyms" for name, one in plan.columns.items() if one.pseudonym]
+        told = [name for name, one in plan.columns.items() if one.shown or one.pseudonym]
+        log.published(plan, told, made, out)
     console.err.print(f"written: {out} ({written.rows} rows); they are still about people: whom, the keys tell")
 
 
@@ -93,19 +95,13 @@ def restore(
     """Put values back in the place of pseudonyms; that it was done is on record with the keys."""
     from parties.publish import pseudonyms as made
     from parties.publish.keyring import opened, read_master, user
-    from parties.settings import validated
-    from parties.sources import PlaceSettings, open_rows
 
-    files.check_outputs({"--out": out}, [master, keys, *_paths(data)])
+    files.check_outputs({"--out": out}, [master, keys, *paths(data)])
     if not purpose.strip():
         raise InputError("--purpose: say why; it is put on record")
     wanted = {name: key or name for name, _, key in (column.partition("=") for column in columns)}
-    with opened(keys, read_master(master)) as ring:
-        rows = open_rows(validated(PlaceSettings, {"source": data, "table": table}))
-        try:
-            written = made.restore(rows, wanted, ring, out, purpose, user())
-        finally:
-            rows.engine.close()
+    with opened(keys, read_master(master)) as ring, rows_at(data, table) as rows:
+        written = made.restore(rows, wanted, ring, out, purpose, user())
     lost = f"; {written.forgotten} cells of forgotten subjects are empty" if written.forgotten else ""
     console.err.print(f"written: {out} ({written.rows} rows){lost}; this is on record")
 
@@ -176,7 +172,3 @@ def records(master: Path, keys: Path, as_json: bool) -> None:
     for one in found:
         fields = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in one["fields"].items())
         console.out.print(visible(f"{one['number']}  {one['at']}  {one['what']}" + (f": {fields}" if fields else "")))
-
-
-def _paths(source: str) -> list[Path]:
-    return [] if "://" in source else [Path(source)]

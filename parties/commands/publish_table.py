@@ -11,6 +11,7 @@ import click
 from parties import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.publish_log import log_options, recording
+from parties.commands.rows import TABLE, paths
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ DOMINANCE = click.Tuple([int, float])
 
 @click.command("table", epilog="Example:  smc publish table people.csv --by county --across benefit --out table.csv")
 @click.argument("source")
-@click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
+@TABLE
 @click.option("--by", required=True, metavar="COLUMN", help="A row of the table for each of its values.")
 @click.option("--across", metavar="COLUMN", help="A column of the table for each of its values.")
 @click.option("--sum", "summed", metavar="COLUMN", help="Add these numbers up  [count the rows]")
@@ -61,7 +62,7 @@ def table_command(
     from parties.settings import validated
     from parties.sources import PlaceSettings, open_rows
 
-    files.check_outputs({"--out": out, "--report": report_file}, [] if "://" in source else [Path(source)])
+    files.check_outputs({"--out": out, "--report": report_file}, paths(source))
     if base is not None:
         if any(value is not None for value in (threshold, dominance, p_percent, margin)):
             raise InputError("--base rounds every cell: give it, or rules by which cells are hidden")
@@ -75,11 +76,8 @@ def table_command(
     rules.check(summed is not None)
     where = validated(PlaceSettings, {"source": source, "table": table})
     with recording(config_file, "table", purpose) as log:
-        rows = open_rows(where)
-        try:
+        with open_rows(where) as rows:
             made = tabulate(rows, by, across, summed, rules.largest)
-        finally:
-            rows.engine.close()
         texts, report = _told(made, rules, base, rounding, summed is not None)
         files.write_text(out, as_csv(by, made.column_names, made.row_names, texts))
         columns = [name for name in (by, across, summed) if name is not None]

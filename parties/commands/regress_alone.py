@@ -10,6 +10,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE, json_option
+from parties.jobs.kept import json_text
 from parties.jobs.regress import result
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.settings import MAX_ROWS
@@ -101,11 +102,12 @@ def alone(
         "adjacency": "replace",
         "rows": found.rows,
         "gradient": found.gradient,
+        **result.noise(features, found.weights, found.spread),
         "schema_digest": used.digest(),
         **result.model(label, classes_of(used, label), features, found.weights),
     }
     if out is not None:
-        files.write_text(out, result.json_text(document))
+        files.write_text(out, json_text(document))
     if svg is not None:
         files.write_text(svg, result.picture(document))
     if as_json:

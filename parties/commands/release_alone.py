@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from parties import console, files
 from parties.commands.options import FILE, json_option
 from parties.jobs.programs import load_program
-from parties.jobs.release.kind import LEAST_EPSILON, MOST_EPSILON
-from parties.jobs.release.noise import exact, laplace
+from parties.jobs.release.loss import exact
+from parties.jobs.release.noise import laplace
+from parties.jobs.release.settings import LEAST_EPSILON, MOST_EPSILON
 from parties.jobs.spending import YOURS
 from parties.sensitivity import ways
 from parties.sensitivity.blocks import FUNCTIONS, block_table

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from parties.jobs.kind import Extra, Kind, KindSettings, Means, Opened, typed_value
-from parties.jobs.settings import BooleanEngine, private, public
+from parties.jobs.sentences import nothing_else
+from parties.jobs.settings import BooleanSettings, private, public
 from parties.settings import Count
 from parties.text import did_you_mean, quoted
 from smc.errors import InputError
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 ROWS = "rows"  # all of a table's rows are counted
 
 
-class AmountSettings(KindSettings):
+class AmountSettings(BooleanSettings):
     """A private number of at most `bits` bits: typed, or a number of rows."""
 
     value: Count | None = private("Number", "Own number, private", metavar="NUMBER")
@@ -32,7 +34,6 @@ class AmountSettings(KindSettings):
         none="a number that each operator types",
         node=True,
     )
-    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
 
 
 class BatchExtra(Extra):
@@ -97,11 +98,9 @@ class Amounts(Kind):
 
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""
-        width = f"{self.settings.bits} bits"
         return [
             f"We and {peer} both learn {self.learnt()}: {self.whose()}.",
-            f"{peer} learns nothing else of our number, only that it has at most {width}.",
-            f"We learn nothing else of {peer}'s number, only that it has at most {width}.",
+            *nothing_else(peer, "number", f"it has at most {self.settings.bits} bits"),
         ]
 
     def learnt(self) -> str:
@@ -134,15 +133,12 @@ class Amounts(Kind):
         if not self.reads_table:
             yield Opened(self.own(means.typed))
             return
-        from protocols.tree import Open
-
-        table, schema = means.required()
+        _, schema = means.required()
         column, value = self._counted_values()
         target = column if column is not None else next(iter(schema.attributes))
-        with means.counts(target, [target], table.max_rows) as source:
-            (counts,) = source.level(Open(), attributes=False).classes
-            amount = int(counts.sum()) if column is None else int(counts[schema.attributes[target].index(str(value))])
-            yield Opened(amount, source.fingerprint)
+        with means.value_counts(target) as found:
+            of_value = found.data if column is None else found.data[schema.attributes[target].index(str(value))]
+            yield replace(found, data=int(of_value.sum()))
 
     def _counted_values(self) -> tuple[str | None, str | None]:
         """The column and the value whose rows are counted; None for all rows. `InputError` if it is neither."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parties.jobs.amounts import BatchExtra
 from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
-from parties.jobs.settings import BooleanEngine, own_file, private, public
+from parties.jobs.settings import BooleanSettings, own_file, private, public
 from parties.settings import LocalPath
 from parties.text import instead, quoted
 from smc.errors import InputError
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from smc.primitives.bits import BitMatrix
 
 
-class CircuitSettings(KindSettings):
+class CircuitSettings(BooleanSettings):
     """`smc circuit`."""
 
     file: LocalPath | None = own_file("Circuit", "A circuit in Bristol format.", argument=True)
     input: str | None = private("Input", "Own input, private: binary digits or 0xHEX", metavar="BITS|0xHEX")
     circuit: str | None = public(None, "Circuit", "Its name under [circuits] in party.toml", none="FILE", node=True)
-    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
 
 
 class Circuit(Kind):

@@ -10,6 +10,7 @@ from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import State, Told
 from parties.jobs.learner import Learner, step
+from parties.jobs.sentences import nothing_else_of_rows
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,11 +64,9 @@ class Exact(Learner):
 
     def reveals(self, peer: str) -> list[str]:
         """See `Learner.reveals`."""
-        rows = f"{self.settings.max_rows:,}"
         return [
             f"We and {peer} both learn the decision tree for {self.target} of both tables' rows together.",
-            f"{peer} learns nothing else of our rows, only that they are at most {rows}.",
-            f"We learn nothing else of {peer}'s rows, only that they are at most {rows}.",
+            *nothing_else_of_rows(peer, self.settings.max_rows),
             *id3_rules.promises(self.settings, peer),
         ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import Spending, State, Told
 from parties.jobs.learner import TYPICAL_SPLITS, Learner, step
+from parties.jobs.release.loss import BoundedLoss, exact
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_NODES = 1 << 20  # of a level, where every node is split
 
 
-class Private(Learner):
+class Private(Learner, BoundedLoss):
     """`protocols.release.tree`; a state is a tuple of trees so far."""
 
     told = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
@@ -38,20 +38,18 @@ class Private(Learner):
         from protocols.release.tree_problem import Problem
 
         settings = self.settings
-        assert settings.epsilon is not None
         if settings.max_depth is None:
             raise InputError("max_depth is missing: epsilon is divided among so many levels (--max-depth N)")
-        epsilon = _exact(settings.epsilon)
         levels = max(0, min(settings.max_depth, len(self.domains) - (settings.stop == "off")))
-        share = epsilon / (levels + 1)  # see `protocols.release.defaults`
+        share = self.epsilon / (levels + 1)  # see `protocols.release.defaults`
         return Problem(
             domains=self.domains,
             classes=self.classes,
             max_rows=settings.max_rows,
             max_depth=settings.max_depth,
-            epsilon=epsilon,
-            leaf_epsilon=share if settings.leaf_epsilon is None else _exact(settings.leaf_epsilon),
-            replace=settings.adjacency == "replace",
+            epsilon=self.epsilon,
+            leaf_epsilon=share if settings.leaf_epsilon is None else exact(settings.leaf_epsilon),
+            replace=self.replaced,
             quality=settings.quality,
             stop=settings.stop == "on",
             trees=settings.trees,
@@ -65,7 +63,7 @@ class Private(Learner):
         if settings.epsilon is None or settings.max_depth is not None:
             return settings
         learner = cls(settings, schema, target)
-        epsilon = _exact(settings.epsilon) / (1 + (settings.adjacency == "replace"))
+        epsilon = learner.epsilon / (1 + learner.replaced)
         rows = max(1, 2 * settings.max_rows // settings.trees)
         found = chosen(rows, epsilon, learner.domains, learner.classes, settings.quality)
         return settings.model_copy(update={"max_depth": found.depth})
@@ -202,8 +200,3 @@ class Private(Learner):
         if found.noise is None or len(found.trees) != self.settings.trees:
             raise InputError(f"this is not a result of {self.settings.trees} trees with epsilon")
         return tuple(indexed(tree, self.schema, self.target) for tree in found.trees)
-
-
-def _exact(value: float) -> Fraction:
-    """The decimal number that was written."""
-    return Fraction(str(value))

@@ -6,18 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from parties.jobs import privacy_models as models
 from parties.jobs.kind import Extra
-from parties.jobs.settings import MAX_ROWS, AnyEngine, KindSettings, output, own_file, public
+from parties.jobs.settings import output, own_file, public
 from parties.jobs.spending import Adjacency
+from parties.jobs.tabular_settings import RowBound, TabularSettings, row_bound
 from parties.settings import Count, LocalPath
 
 
-class Id3Settings(KindSettings):
+class Id3Settings(TabularSettings):
     """`smc id3`."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
-    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
-    target: str | None = public(None, "Target", "The class column", none="target in the schema")
+    target: str | None = public(None, "Target", "The class column", none="target in the schema", column=True)
     columns: tuple[str, ...] | None = public(
         None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", node=True
     )
@@ -31,26 +31,14 @@ class Id3Settings(KindSettings):
         "Deepest level of the tree; with epsilon it is chosen if left out",
         none="no limit",
     )
-    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
-        MAX_ROWS, "Row bound", "Public bound: no party has more rows"
-    )
-    k: Annotated[int, Field(strict=True, ge=1, le=2**32)] = public(
-        1, "k", "No leaf speaks of fewer rows, unless of none (k-anonymity)"
-    )
-    l: Annotated[float, Field(strict=True, ge=1, le=2**32, allow_inf_nan=False)] = public(  # noqa: E741
-        1.0, "l", "No leaf speaks of rows with fewer classes (l-diversity)"
-    )
-    diversity: Literal["distinct", "entropy"] = public(
-        "distinct", "Diversity", "With l: how classes are counted; entropy by how often each occurs"
-    )
-    t: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
-        1.0, "t", "No leaf's classes are distributed otherwise than those of all rows by more (t-closeness)"
-    )
-    distance: Literal["variational", "ordered"] = public(
-        "variational", "Distance", "With t: how distributions differ; ordered is for classes in order (earth mover's)"
-    )
-    against: Literal["peer", "public"] = public(
-        "peer", "Against", "Whether k, l and t hold for each party's own rows or only for those of both together"
+    max_rows: RowBound = row_bound()
+    k: models.K = models.fewest_rows(1, "No leaf speaks of fewer rows, unless of none")
+    l: models.L = models.diverse("No leaf speaks of rows with fewer classes")  # noqa: E741
+    diversity: models.Diversity = models.diversity("classes")
+    t: models.T = models.close("No leaf's classes are distributed otherwise than those of all rows by more")
+    distance: models.Distance = models.distance("classes")
+    against: models.Against = models.against(
+        "k, l and t hold for each party's own rows or only for those of both together"
     )
     epsilon: Annotated[float, Field(strict=True, ge=2**-20, le=1000, allow_inf_nan=False)] | None = public(
         None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
@@ -68,7 +56,6 @@ class Id3Settings(KindSettings):
     trees: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
         1, "Trees", "With epsilon: so many trees, each of rows of its own, that vote"
     )
-    engine: AnyEngine = public("mixed", "Engine", "How it is computed; auto measures the link and chooses")
     out: LocalPath | None = output("Write the tree as JSON.")
     dot: LocalPath | None = output("Write the tree in Graphviz's DOT.")
     svg: LocalPath | None = output("Draw the tree.")

@@ -23,11 +23,13 @@ from parties.jobs.joint_table_result import noisy_cells, sealed_head, text
 from parties.jobs.joint_table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.kind import Document, KindSettings, Means, Opened, Spending, State, Step, Told
 from parties.jobs.release import reading
+from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
+from parties.jobs.tabular_settings import check_names
 from parties.settings import required
 from parties.tables.schema import Schema
-from parties.text import instead, listed, quoted
+from parties.text import listed, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,9 +81,7 @@ class JointTable(BySchema):
         named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
         given = {key: column for key, column in named.items() if column is not None}
         for key, column in given.items():
-            if column not in schema.attributes:
-                there = instead(column, schema.attributes)
-                raise InputError(f"{key}: {quoted(column)} is not an attribute of the schema{there}")
+            check_names(key, [column], schema.attributes)
             if key != "sum" and len(schema.attributes[column]) < 2:
                 raise InputError(f"{key}: {quoted(column)} has one value only: leave it out")
         if len(set(given.values())) < len(given):
@@ -108,11 +108,6 @@ class JointTable(BySchema):
     def subject(self) -> str:
         """See `Kind.subject`."""
         return self.layout.axes[-1]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
-        return tuple(self.schema.attributes)
 
     @property
     def question(self) -> str:
@@ -145,12 +140,7 @@ class JointTable(BySchema):
             )
         if s.against == "public":
             found.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
-        bound = f"that they are at most {s.max_rows:,}"
-        return [
-            *found,
-            f"{peer} learns nothing else of our rows, only {bound}.",
-            f"We learn nothing else of {peer}'s rows, only {bound}.",
-        ]
+        return [*found, *nothing_else_of_rows(peer, s.max_rows)]
 
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`."""

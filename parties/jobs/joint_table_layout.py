@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from parties.jobs.joint_table_settings import JointTableSettings
 from parties.jobs.release import reading, values
-from parties.jobs.release.noise import Noise, exact, laplace
+from parties.jobs.release.loss import BoundedLoss
+from parties.jobs.release.noise import Noise, laplace
 from parties.jobs.release.predicates import parse
 from parties.publish.tabulation import TOTAL, with_totals
 from parties.settings import required
@@ -30,7 +31,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class Layout(BoundedLoss):
     """A table, from settings whose columns the schema has."""
 
     settings: JointTableSettings
@@ -99,8 +100,8 @@ class Layout:
         if self.settings.epsilon is None:
             return None
         cells = 2 * len(self.axes)
-        change = cells if self.settings.adjacency == "add-remove" else 2 * (cells - 1)
-        return laplace(exact(self.settings.epsilon), change * max(1, *self.whole), self.settings.adjacency)
+        change = 2 * (cells - 1) if self.replaced else cells
+        return laplace(self.epsilon, change * max(1, *self.whole), self.settings.adjacency)
 
     @property
     def asked(self) -> reading.Question:

@@ -6,29 +6,29 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from parties.jobs.kind import Extra, KindSettings
-from parties.jobs.release.kind import Epsilon, Name
-from parties.jobs.settings import MAX_ROWS, BooleanEngine, own_file, public
+from parties.jobs.kind import Extra
+from parties.jobs.privacy_models import Against, against
+from parties.jobs.release.settings import Epsilon, neighbours
+from parties.jobs.settings import BooleanSettings, own_file, public
 from parties.jobs.spending import Adjacency
+from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
 from parties.settings import LocalPath
 
 
-class JointTableSettings(KindSettings):
+class JointTableSettings(BooleanSettings, TabularSettings):
     """`smc publish joint-table`."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
-    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
-    by: Name | None = public(None, "By", "A row of the table for each value of this column")
-    across: Name | None = public(None, "Across", "A column of the table for each value of this column", none="none")
+    by: Name | None = public(None, "By", "A row of the table for each value of this column", column=True)
+    across: Name | None = public(
+        None, "Across", "A column of the table for each value of this column", none="none", column=True
+    )
     summed: Name | None = public(
-        None, "Sum", "Add up the numbers of this column", none="the rows are counted", alias="sum"
+        None, "Sum", "Add up the numbers of this column", none="the rows are counted", alias="sum", column=True
     )
     threshold: Annotated[int, Field(strict=True, ge=3, le=2**32)] = public(
         3, "Threshold", "Cells and totals of fewer rows are hidden"
     )
-    against: Literal["peer", "public"] = public(
-        "peer", "Against", "Whether the threshold is for each party's own rows or for those of both together"
-    )
+    against: Against = against("the threshold is for each party's own rows or for those of both together")
     zeros: Literal["hidden", "shown"] = public(
         "hidden",
         "Zeros",
@@ -39,13 +39,8 @@ class JointTableSettings(KindSettings):
         None, "Analyst", "The certificate that numbers are sealed to, as text", none="nobody", node=True
     )
     epsilon: Epsilon | None = public(None, "Epsilon", "Open the numbers to both, with noise", none="no noise: --to")
-    adjacency: Adjacency = public(
-        "add-remove", "Neighbours", "What noise hides: that a row is there at all, or what one row says"
-    )
-    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
-        MAX_ROWS, "Row bound", "Public bound: no party has more rows than that"
-    )
-    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
+    adjacency: Adjacency = neighbours("What noise hides")
+    max_rows: RowBound = row_bound()
 
 
 class JointTableExtra(Extra):

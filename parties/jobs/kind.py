@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import ValidationError
 
 from parties.canonical import canonical
+from parties.jobs.kept import Document, File, json_text
 from parties.jobs.means import Means, Opened
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
 from parties.jobs.spending import Spending
@@ -31,7 +32,6 @@ if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at 
     from smc.engines import Engine
 
 State = Any
-Document = dict[str, Any]
 Own = TypeVar("Own", bound="Kind")
 
 
@@ -46,20 +46,6 @@ class Step:
 
 
 Told = Callable[[Step], object]
-
-
-@dataclass(frozen=True)
-class File:
-    """A form of the result: a file to download and, with `option`, the setting that says where a command writes it.
-
-    `needs` names packages that the core does not bring, by `parties.extras`.
-    """
-
-    name: str
-    media_type: str
-    content: Callable[[Document], str]
-    option: str | None = None
-    needs: tuple[str, ...] = ()
 
 
 class Extra(Settings):
@@ -105,6 +91,8 @@ class Kind(ABC):
     def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
         """The task and this party's data from the files and values in a command's settings, and remarks on them."""
         task = cls.planned(settings)
+        if task.reads_table and not private_parameters(cls.Settings):
+            raise InputError(f"{cls.name} reads the table of a node: propose it with smc submit")
         return task, task.own({one.key: cls.value(settings, one) for one in private_parameters(cls.Settings)}), []
 
     @classmethod
@@ -268,7 +256,7 @@ class Kind(ABC):
     @classmethod
     def files(cls) -> tuple[File, ...]:
         """The forms in which the result can be kept."""
-        return (File(f"{cls.noun}.json", "application/json", _json, "out"),)
+        return (File(f"{cls.noun}.json", "application/json", json_text, "out"),)
 
     @staticmethod
     def value(settings: KindSettings, one: Parameter) -> Any:
@@ -287,12 +275,6 @@ def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
         wanted = "a whole number from 0 up" if one.type is int else "text"
         raise InputError(f"{one.flag}: must be {wanted}") from None
     return value
-
-
-def _json(document: Document) -> str:
-    import json
-
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 __all__ = [

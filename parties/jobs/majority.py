@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from parties.jobs.amounts import BatchExtra
 from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
-from parties.jobs.settings import BooleanEngine, private, public
+from parties.jobs.sentences import nothing_else
+from parties.jobs.settings import BooleanSettings, private, public
 from parties.settings import merge
 from parties.tables.schema import Schema
 from parties.text import listed, quoted
@@ -26,7 +28,7 @@ Classes = Annotated[
 ]
 
 
-class MajoritySettings(KindSettings):
+class MajoritySettings(BooleanSettings):
     """`smc majority`."""
 
     counts: str | None = private("Counts", "Own count of every class, with commas between them", metavar="N,N,...")
@@ -34,10 +36,9 @@ class MajoritySettings(KindSettings):
         None, "Classes", "The classes in their order, with commas between them", none="those of a table's target"
     )
     target: str | None = public(
-        None, "Target", "The column whose values are counted", none="target in the schema", node=True
+        None, "Target", "The column whose values are counted", none="target in the schema", node=True, column=True
     )
     bits: Annotated[int, Field(strict=True, ge=1, le=62)] = public(32, "Width", "Public width of all counts, in bits")
-    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
 
 
 class Majority(Kind):
@@ -121,8 +122,7 @@ class Majority(Kind):
         """See `Kind.reveals`."""
         return [
             f"We and {peer} both learn which class is the most frequent in both parties' counts together.",
-            f"{peer} learns nothing else of our counts, only that each has at most {self.settings.bits} bits.",
-            f"We learn nothing else of {peer}'s counts, only that each has at most {self.settings.bits} bits.",
+            *nothing_else(peer, "counts", f"each has at most {self.settings.bits} bits"),
         ]
 
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
@@ -172,13 +172,9 @@ class Majority(Kind):
         if not self.reads_table:
             yield Opened(self.own(means.typed))
             return
-        from protocols.tree import Open
-
-        table, _ = means.required()
         assert self.settings.target is not None
-        with means.counts(self.settings.target, [self.settings.target], table.max_rows) as source:
-            (counts,) = source.level(Open(), attributes=False).classes
-            yield Opened([int(count) for count in counts], source.fingerprint)
+        with means.value_counts(self.settings.target) as found:
+            yield replace(found, data=found.data.tolist())
 
     def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
         """See `Kind.run`; `data` are the counts of the classes."""

@@ -63,6 +63,16 @@ class Means:
         finally:
             source.close()
 
+    @contextmanager
+    def value_counts(self, column: str) -> Iterator[Opened]:
+        """How often each value of a column occurs in the table, int64[values] in the schema's order; see `counts`."""
+        from protocols.tree import Open
+
+        table, _ = self.required()
+        with self.counts(column, [column], table.max_rows) as source:
+            (found,) = source.level(Open(), attributes=False).classes
+            yield Opened(found, source.fingerprint)
+
 
 @dataclass(frozen=True)
 class Opened:

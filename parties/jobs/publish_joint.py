@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from parties.jobs.kind import Document, Extra, Means, State, Step, Told
+from parties.jobs.kind import Document, Means, State, Step, Told
 from parties.jobs.publish_recoded import Recoded, RecodedSettings
-from parties.jobs.settings import own_file, public
-from parties.settings import LocalPath
+from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.settings import public
 from parties.tables.schema import Schema
 from parties.text import listed
 
@@ -32,12 +33,6 @@ class JointSettings(RecodedSettings):
     )
 
 
-class JointExtra(Extra):
-    """`smc estimate publish-joint`."""
-
-    recoding: LocalPath | None = own_file("Recoding", "The recoding of an earlier run: then the costs are exact.")
-
-
 class PublishJoint(Recoded):
     """Find one recoding of both parties' rows, so that no class of rows that look alike is small; nobody shows a count.
 
@@ -47,7 +42,6 @@ class PublishJoint(Recoded):
     name = "publish-joint"
     title = "Joint recoding"
     Settings = JointSettings
-    Extra = JointExtra
     example = "--data mine.csv --schema schema.toml --recode age,sex,zip --keep disease --k 10 --config party.toml"
     estimate_example = "--schema schema.toml --recode age,sex,zip --k 10 "
     settings: JointSettings
@@ -70,12 +64,10 @@ class PublishJoint(Recoded):
 
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""
-        rows = f"{self.settings.max_rows:,}"
         return [
             f"We and {peer} both learn one recoding of {listed(self.settings.recode or ())} for both tables' rows: "
             "the ranges of values of every class.",
-            f"{peer} learns nothing else of our rows, only that they are at most {rows}.",
-            f"We learn nothing else of {peer}'s rows, only that they are at most {rows}.",
+            *nothing_else_of_rows(peer, self.settings.max_rows),
             *self.promises(peer),
         ]
 
@@ -93,16 +85,13 @@ class PublishJoint(Recoded):
 
         return lambda engine: foresight.with_classes(engine, self.problem, TYPICAL_CLASSES)
 
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
-        """See `Kind.counted`: with a recoding exactly."""
+    def with_recoding(self, path: Path) -> Program:
+        """See `Recoded.with_recoding`."""
+        from parties.jobs import publish_recoding
         from protocols.publish import foresight
 
-        if extra.recoding is None:
-            return self.program(means), f"for {self.assumed}"
-        from parties.jobs import publish_recoding
-
-        cuts = publish_recoding.cuts_in(extra.recoding, self.schema, self.settings.recode or ())
-        return lambda engine: foresight.with_cuts(engine, self.problem, cuts), "for this recoding"
+        cuts = publish_recoding.cuts_in(path, self.schema, self.settings.recode or ())
+        return lambda engine: foresight.with_cuts(engine, self.problem, cuts)
 
     @property
     def assumed(self) -> str:

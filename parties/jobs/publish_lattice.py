@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from parties.jobs.kind import Document, Extra, Means, State, Step, Told
+from parties.jobs.kind import Document, Means, State, Step, Told
 from parties.jobs.publish_recoded import Recoded, RecodedSettings
+from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.settings import own_file, public
 from parties.settings import Count, LocalPath
 from parties.tables.schema import Schema
@@ -37,6 +38,7 @@ class LatticeSettings(RecodedSettings):
         "How columns are recoded, such as: age ranges 5 10 20; zip prefixes 4 3; sex tree m < *, f < *",
         none="a value becomes *",
         joined="; ",
+        examples=["age ranges 5 10 20; zip prefixes 4 3"],
     )
     max_suppressed_rows: Count = public(
         0,
@@ -48,12 +50,6 @@ class LatticeSettings(RecodedSettings):
     )
 
 
-class LatticeExtra(Extra):
-    """`smc estimate publish-lattice`."""
-
-    recoding: LocalPath | None = own_file("Recoding", "The recoding of an earlier run: then the costs are exact.")
-
-
 class PublishLattice(Recoded):
     """Find one level of public hierarchies for each column, so that no class of both parties' rows is small.
 
@@ -63,7 +59,6 @@ class PublishLattice(Recoded):
     name = "publish-lattice"
     title = "Joint levels"
     Settings = LatticeSettings
-    Extra = LatticeExtra
     example = (
         "--data mine.csv --schema schema.toml --plan publish.toml --k 10 --max-suppressed-rows 500 --config party.toml"
     )
@@ -122,7 +117,7 @@ class PublishLattice(Recoded):
 
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""
-        rows, columns = f"{self.settings.max_rows:,}", listed(self.settings.recode or ())
+        columns = listed(self.settings.recode or ())
         found = [
             f"We and {peer} both learn one level of the public hierarchies of {columns} for both tables' rows: the "
             f"first of the lowest at which at most {self.settings.max_suppressed_rows:,} rows must be left out."
@@ -133,8 +128,7 @@ class PublishLattice(Recoded):
             )
         return [
             *found,
-            f"{peer} learns nothing else of our rows, only that they are at most {rows}.",
-            f"We learn nothing else of {peer}'s rows, only that they are at most {rows}.",
+            *nothing_else_of_rows(peer, self.settings.max_rows),
             *self.promises(peer),
         ]
 
@@ -153,14 +147,12 @@ class PublishLattice(Recoded):
         node = foresight.costliest(self.full_domain.lattice)
         return lambda engine: foresight.with_node(engine, self.full_domain, node)
 
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
-        """See `Kind.counted`: with a recoding exactly."""
+    def with_recoding(self, path: Path) -> Program:
+        """See `Recoded.with_recoding`."""
         from protocols.publish import foresight
 
-        if extra.recoding is None:
-            return self.program(means), f"for {self.assumed}"
-        node = self._node_in(extra.recoding)
-        return lambda engine: foresight.with_node(engine, self.full_domain, node), "for this recoding"
+        node = self._node_in(path)
+        return lambda engine: foresight.with_node(engine, self.full_domain, node)
 
     @property
     def assumed(self) -> str:

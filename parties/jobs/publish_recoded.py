@@ -2,79 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
-from parties.jobs.kind import Document, KindSettings, Means, Opened
-from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
+from parties.jobs import privacy_models as models
+from parties.jobs.kind import Document, Extra, Means
+from parties.jobs.settings import ManyGatesSettings, output, own_file, public
 from parties.jobs.tabular import BySchema
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
 from parties.settings import LocalPath, required
 from parties.tables.schema import Schema
-from parties.text import instead, listed, quoted
-from smc import recipes
+from parties.text import listed, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Indices, Rows
     from protocols.publish.problem import Problem
-
-Own = TypeVar("Own", bound="Recoded")
-
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+    from smc.counting import Program
 
 
-class RecodedSettings(KindSettings):
+class RecodedSettings(ManyGatesSettings, TabularSettings):
     """What both ways to recode are told."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
-    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     recode: Columns | None = public(
         None, "Recoded", "The columns by which somebody could be found, with commas between them"
     )
     keep: Columns | None = public(None, "Kept", "The columns that are published as they are", none="none")
     sensitive: Name | None = public(
-        None, "Sensitive", "The column that l and t are about; published as it is", none="none"
+        None, "Sensitive", "The column that l and t are about; published as it is", none="none", column=True
     )
-    k: Annotated[int, Field(strict=True, ge=1, le=2**32)] | None = public(
-        None, "k", "No class of rows that look alike has fewer rows (k-anonymity)"
+    k: models.K | None = models.fewest_rows(None, "No class of rows that look alike has fewer rows")
+    l: models.L = models.diverse("No class has fewer values of the sensitive column")  # noqa: E741
+    diversity: models.Diversity = models.diversity("values")
+    t: models.T = models.close("In no class the sensitive values differ from those of all rows by more")
+    distance: models.Distance = models.distance("values")
+    against: models.Against = models.against(
+        "k, l and t hold for each party's own rows in a class or only for those of both"
     )
-    l: Annotated[float, Field(strict=True, ge=1, le=2**32, allow_inf_nan=False)] = public(  # noqa: E741
-        1.0, "l", "No class has fewer values of the sensitive column (l-diversity)"
-    )
-    diversity: Literal["distinct", "entropy"] = public(
-        "distinct", "Diversity", "With l: how values are counted; entropy by how often each occurs"
-    )
-    t: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
-        1.0, "t", "In no class the sensitive values differ from those of all rows by more (t-closeness)"
-    )
-    distance: Literal["variational", "ordered"] = public(
-        "variational", "Distance", "With t: how distributions differ; ordered is for values in order (earth mover's)"
-    )
-    against: Literal["peer", "public"] = public(
-        "peer", "Against", "Whether k, l and t hold for each party's own rows in a class or only for those of both"
-    )
-    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
-        MAX_ROWS, "Row bound", "Public bound: no party has more rows"
-    )
-    engine: BooleanEngine = public("gmw", "Engine", "How it is computed; auto measures the link and chooses")
-    ot: recipes.Kind = public(
-        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret has the least traffic for many gates"
-    )
+    max_rows: RowBound = row_bound()
     out: LocalPath | None = output("Write the recoding, for smc publish apply.")
+
+
+class RecodedExtra(Extra):
+    """What an estimate of either is told."""
+
+    recoding: LocalPath | None = own_file("Recoding", "The recoding of an earlier run: then the costs are exact.")
 
 
 class Recoded(BySchema):
     """One recoding of both parties' rows. Its columns: those that are recoded, those kept, the sensitive one."""
 
     noun = "recoding"
+    unread = "not published"
     afterwards = "Each party recodes its own rows with smc publish apply --recoding."
     phases = True
+    Extra = RecodedExtra
     settings: RecodedSettings
 
     # How a task comes about.
@@ -85,12 +70,7 @@ class Recoded(BySchema):
         recode, keep = required(settings.recode, f"{cls.name}.recode"), settings.keep or ()
         sensitive = () if settings.sensitive is None else (settings.sensitive,)
         for key, names in (("recode", recode), ("keep", keep), ("sensitive", sensitive)):
-            for name in names:
-                if name not in schema.attributes:
-                    there = instead(name, schema.attributes)
-                    raise InputError(f"{key}: {quoted(name)} is not an attribute of the schema{there}")
-            if len(set(names)) < len(names):
-                raise InputError(f"{key}: name each column once, not {listed(names)}")
+            check_names(key, names, schema.attributes)
         for key, names in (("keep", keep), ("sensitive", sensitive)):
             if both := [name for name in names if name in recode]:
                 raise InputError(f"{key}: {quoted(both[0])} is recoded; it cannot be published as it is, too")
@@ -112,15 +92,6 @@ class Recoded(BySchema):
             "keep": tuple(name for name in used.attributes if name in keep) or None,
         }
         return settings.model_copy(update=columns), used
-
-    @classmethod
-    def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
-        """See `Kind.alone`: the rows are a file too."""
-        task = cls.planned(settings)
-        ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
-        counts, ignored = task.rows_in_file(ordered, task.columns[-1])
-        remarks = [f"not published: {listed(ignored)}"] if ignored else []
-        return task, task.own_rows(counts), remarks
 
     @cached_property
     def problem(self) -> Problem:
@@ -161,6 +132,11 @@ class Recoded(BySchema):
         return (*(self.settings.recode or ()), *(self.settings.keep or ()), *sensitive)
 
     @property
+    def target(self) -> str:
+        """See `BySchema.target`: the last, so that rows are read in the order of the columns."""
+        return self.columns[-1]
+
+    @property
     def models(self) -> list[Document]:
         """The models, as a plan has them."""
         settings = self.settings
@@ -193,14 +169,20 @@ class Recoded(BySchema):
             found.append("Who has rows in a class can subtract them: of the other's rows alone nothing is promised.")
         return found
 
+    # What it costs.
+
+    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+        """See `Kind.counted`: with a recoding exactly."""
+        if extra.recoding is None:
+            return self.program(means), f"for {self.assumed}"
+        return self.with_recoding(extra.recoding), "for this recoding"
+
+    @abstractmethod
+    def with_recoding(self, path: Path) -> Program:
+        """The conversation that finds the recoding in this file. `InputError` if it is none of this task."""
+
     # How it is run.
 
     def own_rows(self, source: Rows) -> Indices:
-        """What the protocol takes of this party: the distinct rows, and how often each occurs."""
+        """See `BySchema.own_rows`: the distinct rows, and how often each occurs."""
         return source.distinct()
-
-    @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
-        """See `Kind.open`."""
-        with means.counts(self.columns[-1], self.columns, self.settings.max_rows) as source:
-            yield Opened(self.own_rows(source), source.fingerprint)

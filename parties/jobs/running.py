@@ -61,8 +61,16 @@ class Connection:
         """
         from parties.link.opening import open_link
         from parties.link.options import LinkOptions
+        from smc.kernels.warm import NOTICE
 
         auto = specification["engine"] == "auto"
+        waiting = f"waiting for the peer with certificate {short_fingerprint(self._peer)}"
+
+        def compiling(done: int, total: int) -> None:
+            status.share(NOTICE, done, total)
+            if done == total:
+                status.doing(waiting)
+
         options = LinkOptions(
             self._identity,
             self._peer,
@@ -75,9 +83,10 @@ class Connection:
             measure=auto,
             on_listening=lambda address: status.say(f"listening on {address}"),
             meanwhile=lambda: importlib.import_module("smc.engines"),
+            kernels=kernels_of(specification, integers),
+            on_compile=compiling,
         )
-        compile_kernels(specification, integers, status)
-        status.doing(f"waiting for the peer with certificate {short_fingerprint(self._peer)}")
+        status.doing(waiting)
         with open_link(options, specification) as link:
             from smc.engines import engine_of
 
@@ -93,17 +102,13 @@ class Connection:
         return result, report
 
 
-def compile_kernels(specification: Mapping[str, Any], integers: bool, status: StatusLine) -> None:
-    """Compile what a run of this specification may call, if it never was on this machine: no peer shall wait for it."""
+def kernels_of(specification: Mapping[str, Any], integers: bool) -> list[str]:
+    """The modules of kernels that a run of this specification may call."""
     from parties.jobs import profiles
-    from smc.kernels.warm import NOTICE, warm
 
     named = profiles.named(specification)
     possible = [named] if named is not None else profiles.contenders(integers)
-    warm(
-        [module for profile in possible for module in profile.kernels],
-        lambda done, total: status.share(NOTICE, done, total),
-    )
+    return list(dict.fromkeys(module for profile in possible for module in profile.kernels))
 
 
 def profile_for(

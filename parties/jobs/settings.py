@@ -35,14 +35,24 @@ def _field(role: Role, default: object, title: str, help_: str, about: dict[str,
 
 
 def public(
-    default: object, title: str, help_: str, *, none: str = "", node: bool = False, joined: str = "", **options: Any
+    default: object,
+    title: str,
+    help_: str,
+    *,
+    none: str = "",
+    node: bool = False,
+    joined: str = "",
+    column: bool = False,
+    **options: Any,
 ) -> AnyField:
     """A parameter that both parties must have the same.
 
     `none` says what leaving it out means, "no limit" stands for an infinite number; `node`: only a node's job has it;
-    `joined`: its flag may be given several times, and this stands between the texts then.
+    `joined`: its flag may be given several times, and this stands between the texts then; `column`: it names one.
     """
-    return _field("public", default, title, help_, {"none": none, "node": node, "joined": joined}, options)
+    return _field(
+        "public", default, title, help_, {"none": none, "node": node, "joined": joined, "column": column}, options
+    )
 
 
 def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -> AnyField:
@@ -60,10 +70,14 @@ def output(help_: str) -> AnyField:
     return _field("output", None, "", help_, {}, {})
 
 
+def _engine(default: str) -> AnyField:
+    return public(default, "Engine", "How it is computed; auto measures the link and chooses")
+
+
 class EngineSettings(Settings):
     """How circuits and integers are computed; `auto` measures the link and chooses all of it."""
 
-    engine: AnyEngine = public("mixed", "Engine", "How it is computed; auto measures the link and chooses")
+    engine: AnyEngine = _engine("mixed")
     ot: Kind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
     garbling: Garbling = public("half", "Garbling", "Garbled AND gates")
     form: Form | None = public(
@@ -88,6 +102,21 @@ class KindSettings(EngineSettings):
     report: LocalPath | None = output("Write the cost report as JSON.")
 
 
+class BooleanSettings(KindSettings):
+    """Those of a kind that computes with circuits only, on whatever engine."""
+
+    engine: BooleanEngine = _engine("yao")
+
+
+class ManyGatesSettings(BooleanSettings):
+    """Those of a kind with many gates in few levels, of which traffic is what counts."""
+
+    engine: BooleanEngine = _engine("gmw")
+    ot: Kind = public(
+        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret has the least traffic for many gates"
+    )
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One field of a kind's settings, as everything that is derived from it sees it.
@@ -108,6 +137,7 @@ class Parameter:
     data: bool
     metavar: str | None
     joined: str
+    column: bool
 
     @property
     def flag(self) -> str:
@@ -181,6 +211,7 @@ def _parameter(name: str, info: FieldInfo) -> Parameter:
         data=about.get("data", False),
         metavar=about.get("metavar"),
         joined=about.get("joined", ""),
+        column=about.get("column", False),
     )
 
 

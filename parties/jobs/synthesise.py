@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import combinations
-from math import prod
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field
 
-from parties.analysis.graphical import Graphical
-from parties.analysis.marginals import Generator
-from parties.analysis.relaxed_projection import RelaxedProjection
+from parties.jobs import synthesise_result as result
+from parties.jobs import synthesise_rows as rows
 from parties.jobs.kind import Document, File, Spending, State, Step, Told
-from parties.jobs.release import presenting
-from parties.jobs.release.columns import Ways, check_cells, ordered
-from parties.jobs.release.kind import Columns, Delta, NoisySettings, Numbers, Release
-from parties.jobs.release.noise import exact, gauss
+from parties.jobs.release.columns import check_cells, ordered
+from parties.jobs.release.kind import Numbers, Release
+from parties.jobs.release.loss import exact
+from parties.jobs.release.noise import gauss
 from parties.jobs.release.reading import Question, marginals
-from parties.jobs.settings import BooleanEngine, output, public
-from parties.jobs.synthesis_state import GraphicalModel, Synthesis, measurements
-from parties.settings import LocalPath
+from parties.jobs.release.settings import check_share
+from parties.jobs.synthesise_settings import SynthesiseSettings
+from parties.jobs.synthesise_state import GraphicalModel, Synthesis
 from parties.tables.schema import Schema
 from parties.text import listed
-from smc import recipes
-from smc.errors import InputError, ProtocolError
+from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.means import Means
@@ -38,35 +31,7 @@ if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine
 
-GENERATORS: dict[str, Callable[[], Generator]] = {"graphical": Graphical, "relaxed": RelaxedProjection}
-MOST_CELLS = 1 << 17
 MOST_CODES = 1 << 16  # values of a column
-
-Cells = Annotated[int, Field(strict=True, ge=1 << 10, le=1 << 24)]
-Rows = Annotated[int, Field(strict=True, ge=1, le=2**31)]
-
-
-class SynthesiseSettings(NoisySettings):
-    """`smc synthesise`."""
-
-    delta: Delta | None = public(None, "Delta", "The chance that epsilon does not hold; far below one over the rows")
-    columns: Columns | None = public(
-        None, "Columns", "The columns of the synthetic rows, with commas between them", none="all of the schema"
-    )
-    select: Literal["aim", "mst"] = public(
-        "aim", "Selection", "How marginals are chosen: aim asks a model again and again, mst joins columns to a tree"
-    )
-    ways: Ways = public(2, "Ways", "How many columns together aim is to get right: 1, 2 or 3")
-    generator: Literal["graphical", "relaxed"] = public(
-        "graphical", "Generator", "What makes rows of the marginals: a graphical model, or relaxed projection"
-    )
-    model_cells: Cells = public(MOST_CELLS, "Model", "How many cells the model of aim may have")
-    rows: Rows | None = public(None, "Rows", "How many rows are made", none="as many as there seem to be")
-    engine: BooleanEngine = public("gmw", "Engine", "How it is computed; auto measures the link and chooses")
-    ot: recipes.Kind = public(
-        "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret has the least traffic for many gates"
-    )
-    csv: LocalPath | None = output("Write the synthetic rows as CSV.")
 
 
 class Synthesise(Release):
@@ -104,11 +69,7 @@ class Synthesise(Release):
         settings = self.settings
         if settings.delta is None:
             raise InputError("delta: is missing: give far less than one over the number of rows, 1e-9 for example")
-        if exact(settings.delta) * 2 * settings.max_rows >= 1:
-            raise InputError(
-                f"delta: must be less than one over the greatest number of rows, 1 / {2 * settings.max_rows}, and "
-                f"better far less: {settings.delta:g} would allow to give whole rows away"
-            )
+        check_share(settings.delta, settings.max_rows)
         if settings.ways > len(self.names):
             raise InputError(f"ways: {len(self.names)} columns cannot be taken {settings.ways} together")
         for name, values in zip(self.names, self.values, strict=True):
@@ -159,11 +120,6 @@ class Synthesise(Release):
         return Plan(self.work, weights(self.work.sets, wanted), self.settings.model_cells)
 
     # What is said of it.
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
-        return tuple(self.schema.attributes)
 
     @property
     def exact(self) -> bool:
@@ -263,29 +219,7 @@ class Synthesise(Release):
             measured = aim.aim(engine, self.plan, data, model, tell, start.measured)
         state = Synthesis(measured)
         told(Step(self.steps(state), 1, state, "making rows"))
-        return Synthesis(measured, self._rows(engine, model, state))
-
-    def _rows(self, engine: Engine, model: GraphicalModel, state: Synthesis) -> Any:
-        """The rows, which party 0 makes and tells: equal ones at both, whatever their machines make of fractions."""
-        from protocols.release.selection import tell
-
-        codes = None
-        if engine.party == 0:
-            many = self.settings.rows or min(max(1, round(model.total(state.measured))), 2 * self.settings.max_rows)
-            domain = dict(zip(self.names, self.work.domains, strict=True))
-            made = GENERATORS[self.settings.generator]().generate(
-                domain, measurements(self.work, self.names, state.measured), many, state.seed
-            )
-            codes = np.stack([made[name] for name in self.names], axis=1)
-        with engine.session.phase("rows"):
-            own = None if codes is None else np.array([len(codes)])
-            (many,) = tell(engine, "number of rows", own, (1,)).tolist()
-            if not 1 <= many <= max(2 * self.settings.max_rows, self.settings.rows or 0):
-                raise ProtocolError("there cannot be so many synthetic rows: the peer's messages are wrong")
-            found = tell(engine, "rows", codes, (many, len(self.names)), np.uint16)
-        if (found >= np.array(self.work.domains)).any():
-            raise ProtocolError("a synthetic row has a value that does not exist: the peer's messages are wrong")
-        return found
+        return Synthesis(measured, rows.agreed(engine, self.settings, self.work, self.names, model, state))
 
     def answer(self, engine: Engine, own: Numbers) -> list[int]:
         """See `Release.answer`; it is `run` that answers."""
@@ -337,42 +271,14 @@ class Synthesise(Release):
 
     def found(self, state: State) -> Document:
         """See `Release.found`: what was measured, and the rows as places of values."""
-        return {
-            "select": self.settings.select,
-            "generator": self.settings.generator,
-            "seed": state.seed,
-            "values": {name: list(values) for name, values in zip(self.names, self.values, strict=True)},
-            "measured": [
-                {"columns": list(one.columns), "sigma": one.sigma, "counts": one.counts.tolist()}
-                for one in measurements(self.work, self.names, state.measured)
-            ],
-            "rows": {name: state.rows[:, place].tolist() for place, name in enumerate(self.names)},
-        }
+        return result.fields(self.settings, self.work, dict(zip(self.names, self.values, strict=True)), state)
 
     @classmethod
     def text(cls, document: Document, party: int) -> str:
         """See `Kind.text`."""
-        rows = cast("dict[str, Sequence[int]]", document["rows"])
-        many = len(next(iter(rows.values())))
-        lines = [f"{many:,} synthetic rows of {len(rows)} columns, from {len(document['measured'])} noisy marginals:"]
-        for one in document["measured"]:
-            names = " x ".join(map(presenting.shown, one["columns"]))
-            cells = prod(len(document["values"][name]) for name in one["columns"])
-            lines.append(f"  {names}: {cells:,} cells, sigma {one['sigma']:.4g}")
-        return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
+        return result.text(document)
 
     @classmethod
     def files(cls) -> tuple[File, ...]:
         """See `Kind.files`: the rows as a table, too."""
-        return (*super().files(), File("synthetic.csv", "text/csv", rows_as_csv, "csv"))
-
-
-def rows_as_csv(document: Document) -> str:
-    """The synthetic rows as CSV with a header."""
-    names = list(document["rows"])
-    texts = [np.array(document["values"][name], dtype=object)[document["rows"][name]] for name in names]
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(zip(*texts, strict=True))
-    return stream.getvalue()
+        return (*super().files(), File("synthetic.csv", "text/csv", result.rows_as_csv, "csv"))

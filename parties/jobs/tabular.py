@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from parties.jobs.kind import Document, Kind, KindSettings, Means
+from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened
 from parties.jobs.settings import ENGINE, public_parameters
 from parties.settings import required
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
+from parties.text import listed
 
 if TYPE_CHECKING:
-    from protocols.counts import RowCounts
+    from protocols.counts import RowCounts, Rows
 
 Own = TypeVar("Own", bound="BySchema")
 
@@ -52,6 +54,8 @@ class Tabular(Kind):
 class BySchema(Tabular):
     """One whose specification is its settings and the schema of the columns that they name."""
 
+    unread: ClassVar[str] = "not in the schema, ignored"  # of a file's other columns
+
     def __init__(self, settings: KindSettings, schema: Schema) -> None:
         """Settings in canonical form, and the schema of the columns that are read."""
         super().__init__(settings)
@@ -61,6 +65,34 @@ class BySchema(Tabular):
     @abstractmethod
     def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
         """The task of these settings, by a schema with more columns perhaps. `InputError` names what is wrong."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Kind.columns`."""
+        return tuple(self.schema.attributes)
+
+    @property
+    def target(self) -> str:
+        """The column by whose values a source counts."""
+        return self.columns[0]
+
+    def own_rows(self, source: Rows) -> Any:
+        """What `run` takes of this party's rows, whose columns are `columns`: the target is the class, the last one."""
+        raise NotImplementedError
+
+    @classmethod
+    def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
+        """See `Kind.alone`: the rows are a file too."""
+        task = cls.planned(settings)
+        ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
+        rows, ignored = task.rows_in_file(ordered, task.target)
+        return task, task.own_rows(rows), [f"{cls.unread}: {listed(ignored)}"] if ignored else []
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """See `Kind.open`."""
+        with means.counts(self.target, self.columns, self.settings.max_rows) as source:
+            yield Opened(self.own_rows(source), source.fingerprint)
 
     @classmethod
     def proposed(cls: type[Own], settings: KindSettings, means: Means) -> Own:

@@ -72,9 +72,13 @@ class Link:
 def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
     """Reach the peer, agree on the job, and yield the link; finish it on the way out, or abort on an exception.
 
+    Kernels are compiled before: no peer waits for that, no deadline runs and no meter counts it.
     Raises `InputError` for a bad address or a taken port, `JobMismatchError` on both sides if the jobs differ,
     `LinkError` if the peer does not come, is not the pinned one, does not trust us, or is lost.
     """
+    from smc.kernels import warm  # loads LLVM, which what only looks for a peer does without
+
+    warm.warm(options.kernels, options.on_compile or warm.on_standard_error)
     party = 0 if options.listen is not None else 1
     hello = make_hello(party, job, options.measure)
     with _open_stream(options, hello) as stream, link_over(stream, options, hello) as link:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cryptography import x509
@@ -29,7 +29,9 @@ class LinkOptions:
     find out how fast the link is before the session starts; both parties must want it, or neither.
     `label` tells the node at the other end what the stream is for. `on_listening` is told the address once the port is
     open. `meanwhile` is called once, while the connection is
-    being made: the place to load what the session will need.
+    being made: the place to load what the session will need. `kernels`: the modules of `smc.kernels` that the session
+    may call (None: any), which are compiled before the peer is called or heard, if they never were on this machine;
+    `on_compile` is told how many are done, of how many (None: a line on standard error).
     """
 
     identity: Identity
@@ -47,6 +49,8 @@ class LinkOptions:
     label: str = ""
     on_listening: Callable[[str], None] | None = None
     meanwhile: Callable[[], object] | None = None
+    kernels: Sequence[str] | None = None
+    on_compile: Callable[[int, int], None] | None = None
 
     def __post_init__(self) -> None:
         if (self.listen is None) == (self.connect is None):

@@ -18,7 +18,7 @@ from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES, LinkShape
 
 MIB = 2**20
-WAIT_SECONDS = 60.0  # for the peer to come
+WAIT_SECONDS = 180.0  # for the peer to come, who may have to compile its kernels first
 TIMEOUT_SECONDS = 120.0  # of silence in a session
 
 

@@ -192,4 +192,4 @@ def _receive(session: Session) -> bytes:
 
 def control_options(options: LinkOptions) -> LinkOptions:
     """A node's way to its peer, made fit for the standing link."""
-    return replace(options, label=LABEL, wait=DIAL_SECONDS, timeout=SILENCE_SECONDS, shape=None)
+    return replace(options, label=LABEL, wait=DIAL_SECONDS, timeout=SILENCE_SECONDS, shape=None, kernels=())

@@ -6,17 +6,12 @@ rule, never otherwise.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from parties.node import limits, proposal
-from parties.node.gate import Gate
-from parties.node.inputs import Inputs
-from parties.node.limits import Refusals
-from parties.node.offers import Offers
-from parties.node.peers import Peers, Who
+from parties.node.peers import Who
 from parties.node.proposal import JobFile
 from parties.node.register import now
 from parties.node.runs import DIFFERENT, Runs
@@ -29,25 +24,6 @@ from smc.errors import InputError, ProtocolError
 
 class Ledger(Runs):
     """What changes jobs beside sessions: the operator, the peer."""
-
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        peers: Peers,
-        gate: Gate,
-        offers: Offers,
-        inputs: Inputs,
-        said: Callable[[str, str], None],
-        changed: Callable[[str], None],
-    ) -> None:
-        super().__init__(connection, peers, gate, offers, inputs, said, changed)
-        self._refusals = Refusals()
-
-    def statement(self, identifier: str) -> bytes:
-        """What we have to say of a job, now; empty if that is nothing."""
-        with self._lock:
-            record = self._store.get(identifier)
-            return record.ours.to_bytes() if record is not None else self._refusals.take(identifier)
 
     # What the operator does.
 

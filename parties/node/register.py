@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from parties.node.journal import Journal
+from parties.node.limits import Refusals
 from parties.node.peers import Peers, Who
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
@@ -46,6 +47,7 @@ class Register:
         self._lock = threading.RLock()
         self._store = Store(connection)
         self._journal = Journal(connection, peers)
+        self._refusals = Refusals()
         self._running: set[str] = set()
         self._closed = False
 
@@ -91,6 +93,12 @@ class Register:
         """The jobs to speak of on a new link to a peer: those that have not ended, or whose end it may not know."""
         jobs = (record for record in reversed(self.all()) if record.peer == peer)
         return [record.id for record in jobs if not (record.ours.settled and _is_settled(record.theirs))]
+
+    def statement(self, identifier: str) -> bytes:
+        """What we have to say of a job, now; empty if that is nothing."""
+        with self._lock:
+            record = self._store.get(identifier)
+            return record.ours.to_bytes() if record is not None else self._refusals.take(identifier)
 
     def ready(self, peer: str) -> list[Record]:
         """Jobs with a peer that could begin or go on now, the oldest first."""

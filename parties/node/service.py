@@ -18,6 +18,7 @@ from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.settings import MIB
 from parties.node import sessions
+from parties.node.beginning import refuse_changed_records, try_tables
 from parties.node.control import LABEL, Control, control_options
 from parties.node.desk import Contact, Desk, recorded
 from parties.node.events import Events, LogLevel
@@ -29,20 +30,13 @@ from parties.node.offers import Offers
 from parties.node.peers import Peers, Who, reached
 from parties.node.register import ClosedError
 from parties.node.settings import NodeFile
-from parties.operator.interface import (
-    ENDED,
-    Operator,
-)
-from parties.policy.rules import remarks
+from parties.operator.interface import ENDED, Operator
 from parties.records import marker
-from parties.records.database import FILE_NAME, signed_head
+from parties.records.database import FILE_NAME
 from parties.settings import at_key
-from parties.sources.opening import open_table
 from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
-from smc.kernels.warm import warm
 
-LARGEST_GROUP = 1000  # rows of one person or family
 STREAMS = 40  # threads of the port for each peer: the control link, sessions, health checks
 
 
@@ -76,7 +70,7 @@ class Node:
             self._connection, self._peers, Gate(file, offers), offers, self._inputs, self._say, self._changed
         )
         self._marker = file.node.state / marker.FILE_NAME
-        self._refuse_changed_records()
+        refuse_changed_records(self._ledger, self._connection, self._identity, file.node.state)
         self._secrets = Secrets(file.node.state / "secrets")
         self._secrets.keep_only(r.id for r in self._ledger.all() if self._ledger.state(r) not in ENDED)
         emulated = file.link.emulate
@@ -156,7 +150,8 @@ class Node:
         for contact in self._contacts.values():
             contact.control.start()
             contact.sessions.start()
-        threading.Thread(target=self._try_tables, name="smc-tables", daemon=True).start()
+        look = partial(try_tables, self._file.policy, self._offers, self._events)
+        threading.Thread(target=look, name="smc-tables", daemon=True).start()
         connects = ", ".join(one.connect for one in self._contacts.values() if one.connect is not None)
         way = {"listens": "" if self._listens is None else str(self._listens), "connects": connects}
         served["health"] = str(health)
@@ -192,40 +187,6 @@ class Node:
         self._lock.close()
         if self._began:
             self._events.log("node stopped")
-
-    # How it begins.
-
-    def _refuse_changed_records(self) -> None:
-        """A node does not go on with records that somebody has changed: to go on would cover it up."""
-        signed = signed_head(self._connection)
-        own = fingerprint(self._identity.certificate)
-        if signed is not None and signed.fingerprint != own:
-            self._ledger.close()
-            raise InputError(
-                f"the audit log is signed with another certificate, {signed.fingerprint:.23}; if the present one has "
-                "replaced it: smc audit renew --config party.toml --former OLD.crt"
-            )
-        try:
-            self._ledger.check(self._marker)
-        except InputError as error:
-            self._ledger.close()
-            again = "to begin anew, move the directory away and keep it"
-            raise InputError(f"the records in {self._file.node.state}: {error}; {again}") from None
-
-    def _try_tables(self) -> None:
-        """Tell at once, not at the first job, which tables cannot be opened. No value of theirs is looked at."""
-        for remark in remarks(
-            self._file.policy, {name: offer.schema.attributes for name, offer in self._offers.tables.items()}
-        ):
-            self._events.log("policy", remark=remark)
-        # Or the first job would wait for the compiler.
-        warm(told=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
-        for name, offer in self._offers.tables.items():
-            columns = list(offer.schema.attributes)
-            try:
-                open_table(offer.settings, offer.schema, columns[0], columns).close()
-            except InputError as error:
-                self._events.log("table not available", table=name, why=str(error))
 
     # How the parts speak to each other.
 

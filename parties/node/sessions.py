@@ -10,9 +10,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from parties.budget.account import BudgetError
@@ -28,56 +28,21 @@ from parties.node.events import Events
 from parties.node.executor import Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
 from parties.node.inputs import Secrets
 from parties.node.ledger import Ledger
+from parties.node.pauses import Pauses
 from parties.node.peers import Who
 from parties.node.prediction import predicted
 from parties.node.register import ClosedError
 from parties.node.store import Record
+from parties.node.under_way import Running
 from parties.operator.interface import ENDED, Progress
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
-from smc.meter import Cost
+from smc.kernels.warm import is_warm
 
 LABEL = "job "
 DIAL_SECONDS = 10.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0  # before a session is tried again
 SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE = 2.0, 60.0  # before a table that was away is opened again
 LOOK_SECONDS = 1.0
-
-
-@dataclass
-class Running:
-    """A session under way, as its worker's events tell; `why` is the reason if it was cut."""
-
-    started: float = field(default_factory=time.monotonic)
-    worker: Worker | None = None
-    why: str = ""
-    begun: bool = False
-    doing: str = "beginning"
-    first: int = 0
-    step: Reached | None = None
-    cost: Cost = field(default_factory=Cost)
-    costs_of_steps: tuple[int, ...] = ()  # of a typical run: none if it could not be counted
-
-    def abort(self, why: str) -> None:
-        """Cut it, if there is anything to cut yet; of several reasons the first counts."""
-        if self.worker is not None and self.worker.can_be_cut:
-            self.why = self.why or why
-            self.worker.abort(why)
-
-    def progress(self) -> Progress:
-        """Where it is."""
-        seconds = time.monotonic() - self.started
-        step = self.step.step if self.step is not None else self.first
-        done, ahead = sum(self.costs_of_steps[self.first : step]), sum(self.costs_of_steps[step:])
-        return Progress(
-            depth=step,
-            nodes=self.step.size if self.step is not None else 0,
-            doing=self.step.words if self.step is not None else self.doing,
-            bytes_sent=self.cost.bytes_sent,
-            bytes_received=self.cost.bytes_received,
-            rounds=self.cost.rounds,
-            seconds=round(seconds, 1),
-            seconds_left=round(seconds * ahead / done, 1) if done else None,
-        )
 
 
 class Sessions:
@@ -99,8 +64,8 @@ class Sessions:
         self._link = link
         self._lock = threading.RLock()  # taken before the ledger's, never after
         self._running: dict[str, Running] = {}
-        self._pauses: dict[str, tuple[float, float]] = {}  # until when a job is left alone, and how long that was
-        self._table_pauses: dict[str, tuple[float, float]] = {}  # the same of a job's table
+        self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
+        self._table_pauses = Pauses(SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE)
         self._opening: set[str] = set()  # jobs whose table, which was away, is being opened
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -145,6 +110,8 @@ class Sessions:
 
     def admit(self, identifier: str) -> tuple[Outbox, Take]:
         """For the port: the peer's node wants a session of this job. `RefusedError` if it cannot be now."""
+        if not is_warm():
+            raise RefusedError("the inner loops are being compiled")  # the service does, and asks nobody to wait
         with self._lock:
             older = self._running.get(identifier)
         if older is not None:
@@ -172,7 +139,7 @@ class Sessions:
             if not self._connected():
                 continue
             for record in self._ledger.ready(self._peer):
-                if _is_early(self._pauses, record.id):
+                if self._pauses.lasts(record.id):
                     continue
                 try:
                     record, session = self._begin(record.id)
@@ -188,7 +155,7 @@ class Sessions:
         while not self._stopping.wait(LOOK_SECONDS):
             with suppress(ClosedError):
                 for record in self._ledger.waiting_for_table(self._peer):
-                    if record.id in self._opening or _is_early(self._table_pauses, record.id):
+                    if record.id in self._opening or self._table_pauses.lasts(record.id):
                         continue
                     self._opening.add(record.id)
                     threading.Thread(target=self._open_table, args=(record,), name="smc-table", daemon=True).start()
@@ -211,9 +178,7 @@ class Sessions:
             self._opening.discard(record.id)
 
     def _table_away(self, identifier: str, error: AwayError) -> None:
-        last = self._table_pauses.get(identifier, (0.0, SHORTEST_TABLE_PAUSE / 2))[1]
-        pause = min(2 * last, LONGEST_TABLE_PAUSE)
-        self._table_pauses[identifier] = (time.monotonic() + pause, pause)
+        self._table_pauses.put(identifier)
         self._ledger.table_away(identifier, str(error))
 
     def _begin(self, identifier: str) -> tuple[Record, Running]:
@@ -286,7 +251,7 @@ class Sessions:
                 session.doing = words
             case Met(step, profile, both, earlier):
                 session.begun, session.first, session.started = True, step, time.monotonic()
-                self._table_pauses.pop(identifier, None)
+                self._table_pauses.forget(identifier)
                 self._ledger.met(identifier, step, profile, both, earlier)
                 self._events.log("session began", job=identifier, depth=step, profile=profile)
             case Reached():
@@ -294,7 +259,7 @@ class Sessions:
                 self._ledger.reached(identifier, event.state, event.total)
                 self._events.log("level", job=identifier, depth=event.step)
             case Finished(state, total, report):
-                self._pauses.pop(identifier, None)
+                self._pauses.forget(identifier)
                 self._ledger.computed(identifier, state, total, report)
                 self._events.log("session finished", job=identifier, **outcome.traffic(total))
                 self._events.session_ended(time.monotonic() - session.started, total)
@@ -321,7 +286,7 @@ class Sessions:
                 self._broke(identifier, session, session.why or str(error), session.begun)
             case sqlite3.Error():  # a full disk, as a rule: the job goes on when there is room
                 self._events.log("records cannot be written", job=identifier, why=str(error))
-                self._pause(identifier, longer=True)
+                self._pauses.put(identifier)
             case _:
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 self._ledger.failed(identifier, error, "internal error")
@@ -330,17 +295,7 @@ class Sessions:
 
     def _broke(self, identifier: str, session: Running, why: str, begun: bool) -> None:
         """The session broke: leave the job alone for a while, longer each time that it got no further."""
-        self._pause(identifier, longer=not begun or session.step is None or session.step.step <= session.first)
+        self._pauses.put(identifier, longer=not begun or session.step is None or session.step.step <= session.first)
         if begun and self._ledger.state(self._ledger.find(identifier)) not in ENDED:
             self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
             self._ledger.broke(identifier, why, session.cost)
-
-    def _pause(self, identifier: str, longer: bool) -> None:
-        last = self._pauses.get(identifier, (0.0, SHORTEST_PAUSE / 2))[1]
-        pause = min(2 * last, LONGEST_PAUSE) if longer else SHORTEST_PAUSE
-        self._pauses[identifier] = (time.monotonic() + pause, pause)
-
-
-def _is_early(pauses: Mapping[str, tuple[float, float]], identifier: str) -> bool:
-    """Whether a job is to be left alone for a while yet."""
-    return time.monotonic() < pauses.get(identifier, (0.0, 0.0))[0]

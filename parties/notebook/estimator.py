@@ -9,33 +9,29 @@ What is learnt, and what that leaks, is that of `protocols.id3`; alone, the same
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, estimator_html_repr
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from parties.jobs.id3 import Id3
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.running import Report
 from parties.link.settings import LinkSettings
 from parties.notebook import binning, fitting
-from parties.notebook.binning import Bins, Edges
+from parties.notebook.binning import Bins
+from parties.notebook.reading import Reading
+from parties.notebook.showing import Showing
 from parties.party_file import load
 from parties.settings import validated
 from parties.tables import categories
-from parties.tables import schema as schemas
-from parties.tables.categories import Column
-from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.trees.compiled import compiled
-from parties.trees.drawing import draw_svg
 from parties.trees.tree import Leaf, Node, TreeFile, places
 from protocols.counts import Counts
 from smc.errors import InputError
@@ -45,10 +41,9 @@ if TYPE_CHECKING:
 
 DEFAULTS = Id3Settings()
 PARAMETERS = ("delta", "min_rows", "max_depth", "max_rows", "engine")
-TARGET = "class"  # what the classes are called if nothing gives them a name
 
 
-class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[misc]
     """A decision tree by ID3-delta over categorical attributes: of one's own rows, or of two organisations' together.
 
     Parameters. `schema`: the public schema, a file or a `Schema`; None, alone, derives it from the data. `target`:
@@ -61,20 +56,16 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     After `fit`: `tree_`; `tree_file_`, the same with target, delta and the schema's digest, whose `dump(path)` writes
     `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_` unless X
-    was an array; `attributes_`, the tree's names of the columns; `schema_` (None at a node unless given); `cost_`, what
-    the conversation cost (None alone); `job_`, the node's job (None otherwise).
+    was an array; `attributes_`, the tree's names of the columns; `edges_`, of the columns that are binned; `schema_`
+    (None at a node unless given); `cost_`, what the conversation cost (None alone); `job_`, the node's job (None
+    otherwise).
     """
 
-    tree_file_: TreeFile
     classes_: NDArray[Any]
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
     attributes_: tuple[str, ...]
     schema_: Schema | None
     cost_: Report | None
     job_: str | None
-    _edges: Mapping[str, Edges]  # of the columns that are binned
-    _by_name: bool  # whether columns of a frame are found by their names
 
     def __init__(
         self,
@@ -165,7 +156,7 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit_rows(self, X: Any, y: Any, settings: Id3Settings) -> JointID3Classifier:
         """Alone or with the peer."""
         link, given = self._link(), self._agreed()
-        self._edges = binning.checked(self.bins, shared=link is not None or given is not None)
+        self.edges_ = binning.checked(self.bins, shared=link is not None or given is not None)
         if link is not None and given is None:
             raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
         own: Counts
@@ -196,7 +187,7 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, node: Operator, fields: dict[str, Any], job: str | None, deadline: float | None
     ) -> JointID3Classifier:
         """Submit a job, or take up one, and wait for it. The node checks the fields."""
-        self._edges = binning.checked(self.bins, shared=True)
+        self.edges_ = binning.checked(self.bins, shared=True)
         if (job is None) == ("table" not in fields):
             raise InputError("at a node give either table=NAME, or job=ID of a job that was submitted before")
         if self.target is not None:
@@ -222,95 +213,6 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._take_names(self.attributes_)
         self.schema_, self.cost_, self.job_ = agreed, result.cost, view.id
         return self
-
-    def _read(self, X: Any, y: Any, given: Schema | None) -> tuple[Schema, str, list[Column], NDArray[Any]]:
-        """The schema, the target's name, the attributes' columns and the classes of rows in memory."""
-        table = categories.frame(X)
-        if y is None and (table is None or (given is None and self.target is None)):
-            own = type(self).__name__
-            raise ValueError(f"{own} requires y to be passed, but the target y is None (or a frame with target=NAME)")
-        target = self._target_name(y) if given is None else given.choose_target(self.target)
-        self._by_name = given is not None or y is None
-        if y is None:
-            assert table is not None
-            y = categories.select(table, [target]).get_column(target).to_numpy()
-            X = table.drop(target).to_native()
-        labels = column_or_1d(y, warn=True)
-        columns, rows = self._columns(X, None if given is None else given.features(target), reset=True)
-        check_consistent_length(labels, range(rows))
-        if self.bins is not None and not isinstance(self.bins, Mapping):
-            self._edges = binning.own_edges(columns, int(self.bins))
-        columns = self._binned(columns)
-        binning.refuse_measurements(columns, {} if given is None else given.attributes)
-        if given is not None:
-            return given, target, columns, labels
-        if not rows:
-            raise InputError("there are no rows to learn from")
-        check_classification_targets(labels)
-        attributes = {column.name: self._domain(column) for column in columns}
-        if target in attributes:
-            raise InputError(f"X has a column {target!r} beside y: drop it, or give another target=NAME")
-        classes = tuple(dict.fromkeys(map(categories.spell, np.unique(labels).tolist())))
-        return Schema({**attributes, target: classes}, target), target, columns, labels
-
-    def _binned(self, columns: list[Column]) -> list[Column]:
-        """The columns with numbers as bins where edges are given."""
-        return [binning.binned(one, self._edges[one.name]) if one.name in self._edges else one for one in columns]
-
-    def _domain(self, one: Column) -> tuple[str, ...]:
-        """The categories of a column of one's own: all bins, whether a row is in them or not."""
-        if one.name not in self._edges:
-            return one.domain()
-        missing = tuple(text for text in one.domain() if text == MISSING)
-        return (*binning.bin_labels(self._edges[one.name]), *missing)
-
-    def _target_name(self, y: Any) -> str:
-        """What to call the classes if there is no schema that says it: as the user or the column says."""
-        name = getattr(y, "name", None)
-        return self.target or (name if isinstance(name, str) and name else TARGET)
-
-    def _columns(
-        self, X: Any, names: Sequence[str] | None, reset: bool, wanted: Container[str] | None = None
-    ) -> tuple[list[Column], int]:
-        """The columns of X under these names, all or those wanted, and the number of rows.
-
-        With a public schema, or if `fit` was given X and y in one frame, a frame's columns are found by these names;
-        otherwise scikit-learn's rules hold, by which a frame has the columns it had in `fit`, in their order. `reset`
-        notes names and number of the columns.
-        """
-        table = categories.frame(X)
-        if table is None:
-            least = 0 if names is not None else 1
-            cells = validate_data(
-                self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least
-            )
-            found = cells.shape[1]
-            if names is not None and len(names) != found:
-                raise InputError(f"X has {found} columns, but the schema {len(names)} attributes beside the target")
-            names = names or self._column_names()
-            return categories.array_columns(cells, names, names if wanted is None else wanted), len(cells)
-        rows = len(table)
-        if names is not None and self._by_name:
-            table = categories.select(table, names)
-        validate_data(self, table.to_native(), reset=reset, skip_check_array=True)
-        names = names or self._column_names()
-        return categories.frame_columns(table, names, names if wanted is None else wanted), rows
-
-    def _column_names(self) -> list[str]:
-        """The columns' own names, or x0, x1, ... as scikit-learn calls columns without names."""
-        named = getattr(self, "feature_names_in_", None)
-        return [f"x{i}" for i in range(self.n_features_in_)] if named is None else list(named)
-
-    def _take_names(self, names: Sequence[str]) -> None:
-        """Note columns that were not seen here."""
-        self._by_name = True
-        self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
-
-    def _agreed(self) -> Schema | None:
-        """The public schema, if one is given."""
-        if isinstance(self.schema, str | Path):
-            return schemas.load(Path(self.schema))
-        return self.schema
 
     def _link(self) -> LinkSettings | None:
         """The way to the peer, if one is given."""
@@ -341,30 +243,3 @@ class JointID3Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # What is pickled travels: it predicts, but it does not carry the way to one's node.
         state = super().__getstate__()
         return {**state, "peer": None} if hasattr(self.peer, "submit") else state
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the tree on matplotlib's axes, or on new ones; returns them. `NotFittedError` before fit."""
-        check_is_fitted(self)
-        from parties.notebook.plotting import plot  # matplotlib takes its time to load
-
-        return plot(self.tree_, ax)
-
-    def _html_repr(self) -> str:
-        """What a notebook shows: scikit-learn's box, and once there is one the tree.
-
-        The tree is a document of its own, which can be moved and zoomed; where a notebook takes such things out, an
-        image is left.
-        """
-        svg = self._repr_svg_()
-        if svg is None:
-            return str(estimator_html_repr(self))
-        tree = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
-        image = f'<img alt="decision tree" src="{tree}">'
-        return f'{estimator_html_repr(self)}<object type="image/svg+xml" data="{tree}">{image}</object>'
-
-    def _repr_svg_(self) -> str | None:
-        """The tree as a picture, for whatever shows pictures; None before fit."""
-        if not self.__sklearn_is_fitted__():
-            return None
-        found = self.tree_file_
-        return draw_svg(found.tree, found.target, f"Decision tree for {found.target}")

@@ -6,10 +6,12 @@ that categories go in and classes come out; what writes PMML from Python needs J
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parties import files
+from parties.notebook.binning import bin_labels
 from parties.trees.drawing import draw_svg
 from parties.trees.onnx import to_onnx
 from parties.trees.text import to_dot, to_text
@@ -41,12 +43,16 @@ def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) 
     """The tree as an ONNX model, written to `path` if that is given. `InputError` without the onnx library.
 
     Its input "X" is text[rows, attributes], the columns in the order of `attributes_`, each cell spelled as in the
-    schema; its output "label" is text[rows]. A row with a value that the tree has no branch for, where `predict`
-    raises an error, gets the empty text.
+    schema, and in a column with `bins` the number itself (`frame.map(str)`), of which the model finds the bin; its
+    output "label" is text[rows]. A row with a value that the tree has no branch for, where `predict` raises an error,
+    gets the empty text.
     """
     found = _fitted(classifier)
     about = {"target": found.tree_file_.target, "schema_digest": found.tree_file_.schema_digest}
-    model = to_onnx(found.tree_, found.attributes_, about)
+    if found.edges_:
+        about["bins"] = json.dumps(found.edges_)
+    bins = {name: (edges, bin_labels(edges)) for name, edges in found.edges_.items()}
+    model = to_onnx(found.tree_, found.attributes_, about, bins)
     if path is not None:
         files.write_bytes(Path(path), model.SerializeToString())
     return model

@@ -38,6 +38,10 @@ class _Log(console.StatusLine):
     def say(self, what: str) -> None:
         log.info(what)
 
+    def share(self, what: str, done: int, total: int) -> None:
+        if not done:
+            log.warning(what)  # it takes long: whoever has set up no log sees it as well
+
 
 def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
     """The counts of rows in memory. `InputError` for a cell outside the schema, or for more rows than agreed."""
@@ -56,11 +60,13 @@ def alone(task: Id3, own: Counts) -> Tree:
     domains = task.learner.domains
     nobody = RowCounts(domains, task.learner.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
 
+    profile = Profile("clear")
+
     def program(session: Any) -> Tree:
-        engine = engine_of(session, Profile("clear"))
+        engine = engine_of(session, profile)
         return task.run(engine, (own, nobody)[session.party], task.beginning, lambda step: None)
 
-    found: Tree = run_local(program, timeout=NEVER)[0]
+    found: Tree = run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
     return found
 
 

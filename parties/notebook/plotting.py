@@ -1,47 +1,79 @@
-"""A tree on matplotlib's axes, to stand among other charts of a notebook; for one that fills a page see its SVG."""
+"""A tree on matplotlib's axes, to stand among other charts of a notebook: the picture of its SVG, by the same layout.
+
+The axes' unit is an inch of the layout. Letters are as large as that inch is when they are drawn, so each text fits its
+box however large the axes are, and after a zoom.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from parties.text import visible
-from parties.trees.tree import Leaf, Node
+from matplotlib.patches import FancyBboxPatch
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
 
-LONGEST = 24  # letters of a name that are written
+from parties.pictures import MUTED, PAPER, RULE, text_measure
+from parties.trees.drawing import LEAF_CORNER, QUESTION, QUESTION_CORNER, ink_on, legend
+from parties.trees.layout import NODE_HEIGHT, NODE_POINTS, VALUE_POINTS, arrange, caption
+from parties.trees.tree import Leaf, Node, places
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MARGIN = 0.1  # inches, around the tree
+LARGEST = 24.0  # inches, of a figure of our own: a tree that takes more is drawn smaller
+SMALLEST = 1.0  # points, of a letter that is drawn
 
 
-def plot(tree: Node, ax: Any = None) -> Any:
-    """Draw the tree, the root on top; returns the axes. Leaves stand side by side, a question above its answers."""
+class _Line(Text):
+    """A line of text that grows and shrinks with its axes; `$`, which would begin a formula, as it is."""
+
+    def __init__(self, ax: Axes, x: float, y: float, text: str, points: float, color: str, **look: Any) -> None:
+        line = text.replace("$", r"\$")
+        super().__init__(x, y, line, color=color, family="DejaVu Sans", ha="center", va="center_baseline", **look)
+        self._points = points
+        self.set_in_layout(False)  # it stands within the axes
+        ax.add_artist(self)
+
+    def draw(self, renderer: Any) -> None:
+        """Draw the text, unless it would be too small to be one."""
+        axes, figure = self.axes, self.get_figure()
+        assert axes is not None
+        assert figure is not None
+        (left, _), (right, _) = axes.transData.transform([(0, 0), (1, 0)])
+        size = self._points * (right - left) / figure.dpi
+        if size >= SMALLEST:
+            self.set_fontsize(size)
+            super().draw(renderer)
+
+
+def plot(tree: Node, ax: Axes | None = None) -> Axes:
+    """Draw the tree on the axes, or on those of a new figure as large as the tree needs; returns them."""
+    found, colours = places(tree), {one.label: one.colour for one in legend(tree)}
+    picture = arrange(found, text_measure())
+    width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN
     if ax is None:
         from matplotlib import pyplot
 
-        ax = pyplot.figure(layout="constrained").add_subplot()
-    leaves = 0
-
-    def draw(node: Node, depth: int) -> float:
-        """Where the node came to stand, from left to right."""
-        nonlocal leaves
-        if isinstance(node, Leaf):
-            leaves += 1
-            _write(ax, leaves - 1.0, -depth, node.label, "round", "0.93")
-            return leaves - 1.0
-        below = [(value, draw(child, depth + 1)) for value, child in node.branches.items()]
-        x = (below[0][1] + below[-1][1]) / 2
-        for value, to in below:
-            ax.plot([x, to], [-depth, -depth - 1], color="0.5", linewidth=1, zorder=1)
-            _write(ax, (x + 2 * to) / 3, -depth - 2 / 3, value, None, "white")
-        _write(ax, x, -depth, node.attribute, "square", "white")
-        return x
-
-    draw(tree, 0)
-    ax.margins(0.1)
+        share = min(1.0, LARGEST / max(width, height))
+        ax = pyplot.figure(figsize=(share * width, share * height)).add_axes((0.0, 0.0, 1.0, 1.0))
+    for line in picture.lines:
+        ax.plot(*zip(*line, strict=True), color=RULE, linewidth=1, zorder=1)
+    for x, y, value in picture.values:
+        halo = [withStroke(linewidth=3, foreground=PAPER)]
+        _Line(ax, x, y, value, VALUE_POINTS, MUTED, path_effects=halo, zorder=2)
+    for place, (x, y, across) in zip(found, picture.boxes, strict=True):
+        leaf = isinstance(place.node, Leaf)
+        fill = colours[place.node.label] if isinstance(place.node, Leaf) else QUESTION
+        corner = f"round,pad=0,rounding_size={LEAF_CORNER if leaf else QUESTION_CORNER}"
+        edge = fill if leaf else MUTED
+        ax.add_patch(
+            FancyBboxPatch((x, y), across, NODE_HEIGHT, boxstyle=corner, facecolor=fill, edgecolor=edge, zorder=3)
+        )
+        middle = (x + across / 2, y + NODE_HEIGHT / 2)
+        _Line(ax, *middle, caption(place.node), NODE_POINTS, ink_on(fill), zorder=4)
+    ax.set_xlim(-MARGIN, picture.width + MARGIN)
+    ax.set_ylim(picture.height + MARGIN, -MARGIN)  # y points down
+    ax.set_aspect("equal")
     ax.set_axis_off()
     return ax
-
-
-def _write(ax: Any, x: float, y: float, text: str, box: str | None, fill: str) -> None:
-    """A text in a box; `$`, which would begin a formula, as it is."""
-    line = visible(text)
-    line = (line if len(line) <= LONGEST else line[: LONGEST - 1] + "…").replace("$", r"\$")
-    style = {"boxstyle": f"{box or 'square'},pad=0.2", "facecolor": fill, "edgecolor": "0.4" if box else "none"}
-    ax.text(x, y, line, ha="center", va="center", bbox=style, zorder=2)

@@ -144,12 +144,8 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[Rows, Cells]:
 
     `InputError` as `read`, and if a column that identifies rows is left in.
     """
-    rows = open_rows(plan)
-    opened.callback(rows.engine.close)
-    public = None
-    if plan.public is not None:
-        public = open_rows(plan.public)
-        opened.callback(public.engine.close)
+    rows = opened.enter_context(open_rows(plan))
+    public = None if plan.public is None else opened.enter_context(open_rows(plan.public))
     kept = _kept(rows)
     cells = read(kept, plan.named("quasi-identifier"), plan.named("sensitive"), dict(plan.columns), public)
     others = [name for name in plan.named("other") if plan.columns[name].mask is None]

@@ -37,13 +37,11 @@ def apply(
         raise InputError("presence is checked against a public table of all who could be in this one: give --public")
     quasi, sensitive = recoding.named("quasi-identifier"), recoding.named("sensitive")
     with ExitStack() as opened:
-        rows = open_rows(place)
-        opened.callback(rows.engine.close)
+        rows = opened.enter_context(open_rows(place))
         found = texts(rows, [*quasi, *sensitive])
         values, others, label = list(found.values), None, ""
         if public is not None:
-            register = open_rows(public)
-            opened.callback(register.engine.close)
+            register = opened.enter_context(open_rows(public))
             others, label = texts(register, quasi), register.engine.place
             values = [[*a, *b] for a, b in zip(values, [*others.values, *([] for _ in sensitive)], strict=True)]
         made = [recoding.hierarchy(name, in_order(own)) for name, own in zip([*quasi, *sensitive], values, strict=True)]

@@ -33,12 +33,8 @@ def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
     rules = {name: Rule() for name in quasi} | {name: plan.columns[name] for name in plan.named("sensitive")}
     place = plan if data is None else validated(PlaceSettings, {"source": data})
     with ExitStack() as opened:
-        rows = open_rows(place)
-        opened.callback(rows.engine.close)
-        public = None
-        if plan.public is not None:
-            public = open_rows(plan.public)
-            opened.callback(public.engine.close)
+        rows = opened.enter_context(open_rows(place))
+        public = None if plan.public is None else opened.enter_context(open_rows(plan.public))
         cells = read(rows, quasi, plan.named("sensitive"), rules, public if data is None else None)
         if not cells.rows:
             raise InputError(f"{place.label}: the table has no rows")

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from parties.publish.classes import Classes
 from parties.publish.models import ROUNDING, Fits, Measure, Model, shares
 from smc.errors import InputError
@@ -70,10 +68,3 @@ class NegativeDisclosure(Model):
     def words(self) -> str:
         """negative disclosure of disease >= 0.01."""
         return f"negative disclosure of {self.column} >= {self.least:g}"
-
-
-def excluded(classes: Classes, column: str) -> int:
-    """The most values of the table that some class rules out."""
-    present = np.count_nonzero(classes.whole(column))
-    found = np.count_nonzero(classes.histogram(column)[classes.sizes > 0], axis=1)
-    return int(present - found.min()) if len(found) else 0

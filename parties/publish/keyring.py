@@ -19,7 +19,6 @@ import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -28,7 +27,8 @@ from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap
 
 from parties import files
 from parties.canonical import dump
-from parties.publish.ciphers import KEY_BYTES, VERSION_BYTES, CellCipher, Mode, cell_cipher, derived
+from parties.publish.cell_keys import ColumnKey, Subject
+from parties.publish.ciphers import KEY_BYTES, VERSION_BYTES, Mode, cell_cipher
 from parties.text import instead, quoted
 from smc.errors import InputError
 
@@ -47,33 +47,6 @@ CREATE TABLE records (number INTEGER PRIMARY KEY, at TEXT NOT NULL, what TEXT NO
 CREATE TABLE head (mac TEXT NOT NULL) STRICT;
 """
 _RECORD = "number, at, what, fields, previous"
-
-
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """Whose cells a key is for."""
-
-    handle: bytes
-    key: bytes
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnKey:
-    """A version of a column's key."""
-
-    name: str
-    version: int
-    mode: Mode
-    cipher: CellCipher
-
-    @property
-    def associated(self) -> bytes:
-        """What the column's pseudonyms are bound to."""
-        return dump({"smc.pseudonym.v1": [self.name, self.version]}).encode()
-
-    def of(self, subject: Subject) -> CellCipher:
-        """The key for a subject's cells in this column."""
-        return derived(subject.key, self.mode, self.associated)
 
 
 class Keyring:

@@ -12,8 +12,9 @@ import pyarrow as pa
 import sqlglot.expressions as exp
 
 from parties import files
+from parties.publish.cell_keys import ColumnKey, Subject
 from parties.publish.ciphers import pad, read, spell, unpad
-from parties.publish.keyring import HANDLE_BYTES, ColumnKey, Keyring, Subject
+from parties.publish.keyring import HANDLE_BYTES, Keyring
 from parties.publish.masks import cell
 from parties.publish.reading import encode, require, text_of
 from parties.publish.settings import PublishPlan

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from parties import files
 from parties.canonical import dump
 from parties.publish.cells import Counts
-from parties.publish.sealing import OVERHEAD, seal, unseal
+from parties.publish.sealing import seal, unseal
 from smc.errors import InputError
 
 FORMAT: Literal["smc sealed table 1"] = "smc sealed table 1"
@@ -97,11 +97,6 @@ def packed(bits: BitMatrix) -> bytes:
 def packed_bytes(width: int, numbers: int) -> int:
     """How many bytes that takes."""
     return (width * numbers + 7) // 8
-
-
-def share_bytes(width: int, numbers: int) -> int:
-    """How many bytes a sealed share has."""
-    return packed_bytes(width, numbers) + OVERHEAD
 
 
 def sealed_share(

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from parties.extras import needing
 from parties.publish.cell_rules import Needs
 from parties.publish.cells import Counts
+from parties.publish.solving import aside
 from parties.publish.tabulation import signs
 
 EXACT = 6_000  # cells times needs up to which the best set is looked for
@@ -67,10 +68,11 @@ def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 
         import scipy.optimize  # noqa: F401 (says in one line that it is missing)
     shape, hidden = hidden.shape, hidden.ravel()
     balance = _balance(shape)
-    if seconds and len(moves) * hidden.size <= EXACT:
-        hidden = _best(balance, cost, hidden, moves, seconds)
-    for move in moves:
-        hidden = _safe(balance, cost, hidden, move)
+    with aside():
+        if seconds and len(moves) * hidden.size <= EXACT:
+            hidden = _best(balance, cost, hidden, moves, seconds)
+        for move in moves:
+            hidden = _safe(balance, cost, hidden, move)
     return hidden.reshape(shape)
 
 

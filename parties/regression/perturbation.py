@@ -42,12 +42,16 @@ GRID = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Perturbed:
-    """Private weights, of how many rows, the norm of the gradient where they were found, epsilon of the noise."""
+    """Private weights, of how many rows, the norm of the gradient where they were found, epsilon of the noise.
+
+    `spread` is the standard deviation of the noise in each weight; with the objective a bound, by lambda alone.
+    """
 
     weights: Floats
     rows: int
     gradient: float
     epsilon: float
+    spread: float
 
 
 def least_lambda(epsilon: float, loss: Loss, rows: int) -> float:
@@ -77,13 +81,13 @@ def perturbed(
         raise InputError("there are no rows to learn from")
     if way == "objective":
         left = left_epsilon(epsilon, loss, total, regularisation)
-        found = minimise(rows, loss, regularisation, noise(number, 2 / left, rng) / total)
-        weights = found.weights
+        found = minimise(rows, loss, regularisation, noises(1, number, 2 / left, rng)[0] / total)
+        weights, scale = found.weights, 2 / left / (total * regularisation)
     else:
         left = epsilon
-        found = minimise(rows, loss, regularisation)
-        weights = found.weights + noise(number, sensitivity(total, regularisation) / epsilon, rng)
-    return Perturbed(np.round(weights / GRID) * GRID, total, found.gradient, left)
+        found, scale = minimise(rows, loss, regularisation), sensitivity(total, regularisation) / epsilon
+        weights = found.weights + noises(1, number, scale, rng)[0]
+    return Perturbed(np.round(weights / GRID) * GRID, total, found.gradient, left, scale * math.sqrt(number + 1))
 
 
 def sensitivity(rows: int, regularisation: float) -> float:
@@ -91,7 +95,12 @@ def sensitivity(rows: int, regularisation: float) -> float:
     return (2 / rows + 2 * TOLERANCE) / regularisation
 
 
-def noise(number: int, scale: float, rng: np.random.Generator) -> Floats:
-    """A vector of density proportional to e^(-|b| / scale), float64[number]."""
-    direction = rng.normal(size=number)
-    return direction / np.linalg.norm(direction) * rng.gamma(number, scale)
+def noises(copies: int, number: int, scale: float, rng: np.random.Generator) -> Floats:
+    """Independent vectors of density proportional to e^(-|b| / scale), float64[copies, number].
+
+    Each number of them has variance (number + 1) scale^2.
+    """
+    direction = rng.normal(size=(copies, number))
+    lengths = rng.gamma(number, scale, size=copies)
+    found: Floats = direction * (lengths / np.linalg.norm(direction, axis=1))[:, None]
+    return found

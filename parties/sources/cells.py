@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+from parties.extras import require
 from parties.tables import delimited
 from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError
@@ -18,10 +19,12 @@ PARQUET = b"PAR1"  # how such a file begins
 def cells(path: Path, max_rows: int | None = None) -> Columns:
     """The file's cells as text; an empty one and NULL are `?`. Columns that hold no categories are named as unfit.
 
-    `InputError` for what is neither a CSV file (see `delimited.columns`) nor Parquet, or for more than `max_rows` rows.
+    `InputError` for what is neither a CSV file (see `delimited.columns`) nor Parquet, for more than `max_rows` rows, or
+    if what reads Parquet is not installed.
     """
     if not _is_parquet(path):
         return delimited.columns(path, max_rows)
+    require(f"{path}: Parquet", "ibis", "duckdb", "pyarrow")
     from parties.sources import local
     from parties.sources.settings import PlaceSettings
 

@@ -17,11 +17,17 @@ from smc.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """`query` gives rows with columns of these types. Whoever has the rows closes the engine."""
+    """`query` gives rows with columns of these types. Whoever has the rows closes the engine: as a context they do."""
 
     engine: Database
     query: exp.Query
     types: Mapping[str, dt.DataType]
+
+    def __enter__(self) -> Rows:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.engine.close()
 
     def select(self, names: Sequence[str]) -> exp.Select:
         """These columns of all rows, as c0, c1, ... `InputError` if one is not there."""

@@ -27,6 +27,7 @@ from parties.trees.layout import (
 from parties.trees.tree import Leaf, Node, Place, Split, places, size
 
 QUESTION = "#F1F4F8"
+LEAF_CORNER, QUESTION_CORNER = 0.15, 0.05  # inches: how round a box is
 TITLE_POINTS = 14.0
 INCH = 96  # units of the SVG
 POINT = INCH / 72
@@ -125,7 +126,7 @@ def _draw_tree(
         box = dict(
             zip(("x", "y", "width", "height"), map(_units, (left + x, top + y, width, NODE_HEIGHT)), strict=True)
         )
-        look = {"rx": _units(0.15 if leaf else 0.05), "fill": fill, "stroke": fill if leaf else MUTED}
+        look = {"rx": _units(LEAF_CORNER if leaf else QUESTION_CORNER), "fill": fill, "stroke": fill if leaf else MUTED}
         ET.SubElement(node, "rect", {**box, **look})
         middle = (left + x + width / 2, top + y + NODE_HEIGHT / 2)
         _write(node, "caption", *middle, caption(place.node), NODE_POINTS, fill=ink_on(fill))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parties.extras import needing
 from parties.trees.compiled import Compiled, compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from onnx import ModelProto
+    from onnx import ModelProto, NodeProto, TensorProto
 
     from parties.trees.tree import Node
 
@@ -19,11 +21,18 @@ OPSETS = {"": 17, "ai.onnx.ml": 3}  # of 2022: every runtime in use knows them
 IR_VERSION = 8
 NO_BRANCH = ""  # the class of a row with a value that the tree has no branch for
 UNKNOWN = -1  # the number of such a value
+MISSING = ("?", "", "nan", "NaN", "None")  # what a missing number may be as text
+Bins = tuple["Sequence[float]", "Sequence[str]"]  # the edges of a column of numbers, and the bins' categories in order
 Search = tuple[int, int, int]  # a node of the tree, and the least and the greatest number its value may still have
 
 
-def to_onnx(tree: Node, attributes: Sequence[str], about: dict[str, str]) -> ModelProto:
-    """The model of a tree over these columns; `about` goes into its metadata."""
+def to_onnx(
+    tree: Node, attributes: Sequence[str], about: Mapping[str, str], bins: Mapping[str, Bins] | None = None
+) -> ModelProto:
+    """The model of a tree over these columns; `about` goes into its metadata.
+
+    A cell of a column in `bins` is a number, written as text; a cell of any other is a category.
+    """
     with needing("ONNX"):
         from onnx import TensorProto, checker, helper
 
@@ -31,19 +40,13 @@ def to_onnx(tree: Node, attributes: Sequence[str], about: dict[str, str]) -> Mod
     nodes, constants = [], []
     for i, (name, values) in enumerate(arrays.domains.items()):
         constants.append(helper.make_tensor(f"position{i}", TensorProto.INT64, [1], [list(attributes).index(name)]))
-        numbers = [float(n) for n in range(len(values))]
         nodes.append(helper.make_node("Gather", ["X", f"position{i}"], [f"text{i}"], axis=1))
-        nodes.append(
-            helper.make_node(
-                "LabelEncoder",
-                [f"text{i}"],
-                [f"number{i}"],
-                domain="ai.onnx.ml",
-                keys_strings=list(values),
-                values_floats=numbers,
-                default_float=float(UNKNOWN),
-            )
-        )
+        if bins is not None and name in bins:
+            steps, needed = _bin(i, *bins[name], values)
+            nodes += steps
+            constants += needed
+        else:
+            nodes.append(_category(i, values))
     if arrays.domains:
         asked = [f"number{i}" for i in range(len(arrays.domains))]
         nodes.append(helper.make_node("Concat", asked, ["numbers"], axis=1))
@@ -69,6 +72,55 @@ def to_onnx(tree: Node, attributes: Sequence[str], about: dict[str, str]) -> Mod
     helper.set_model_props(model, {**about, "attributes": "\n".join(attributes)})
     checker.check_model(model, full_check=True)
     return model
+
+
+def _category(i: int, values: Sequence[str]) -> NodeProto:
+    """From the text of column i to the number of its value."""
+    from onnx import helper
+
+    return helper.make_node(
+        "LabelEncoder",
+        [f"text{i}"],
+        [f"number{i}"],
+        domain="ai.onnx.ml",
+        keys_strings=list(values),
+        values_floats=[float(n) for n in range(len(values))],
+        default_float=float(UNKNOWN),
+    )
+
+
+def _bin(
+    i: int, edges: Sequence[float], labels: Sequence[str], values: Sequence[str]
+) -> tuple[list[NodeProto], list[TensorProto]]:
+    """From the text of column i, which is a number, to the number of its bin among `values`; and their constants.
+
+    The bin is how many edges are not above the number, in double precision. A missing one is read as 0 and then set
+    right: no runtime can be asked to read it.
+    """
+    from onnx import TensorProto, helper, numpy_helper
+
+    categories = [*labels, MISSING[0]]
+    numbers = [float(values.index(one)) if one in values else float(UNKNOWN) for one in categories]
+    constants = [
+        numpy_helper.from_array(np.array(["0"], dtype=object), f"zero{i}"),
+        helper.make_tensor(f"edges{i}", TensorProto.DOUBLE, [1, len(edges)], list(edges)),
+        helper.make_tensor(f"across{i}", TensorProto.INT64, [1], [1]),
+        helper.make_tensor(f"last{i}", TensorProto.INT64, [1], [len(labels)]),
+        helper.make_tensor(f"numbers{i}", TensorProto.FLOAT, [len(numbers)], numbers),
+    ]
+    known: dict[str, Any] = {"keys_strings": MISSING, "values_int64s": [1] * len(MISSING), "default_int64": 0}
+    nodes = [
+        helper.make_node("LabelEncoder", [f"text{i}"], [f"flag{i}"], domain="ai.onnx.ml", **known),
+        helper.make_node("Cast", [f"flag{i}"], [f"missing{i}"], to=TensorProto.BOOL),
+        helper.make_node("Where", [f"missing{i}", f"zero{i}", f"text{i}"], [f"legible{i}"]),
+        helper.make_node("Cast", [f"legible{i}"], [f"cell{i}"], to=TensorProto.DOUBLE),
+        helper.make_node("GreaterOrEqual", [f"cell{i}", f"edges{i}"], [f"reached{i}"]),
+        helper.make_node("Cast", [f"reached{i}"], [f"ones{i}"], to=TensorProto.INT64),
+        helper.make_node("ReduceSum", [f"ones{i}", f"across{i}"], [f"among{i}"], keepdims=1),
+        helper.make_node("Where", [f"missing{i}", f"last{i}", f"among{i}"], [f"bin{i}"]),
+        helper.make_node("Gather", [f"numbers{i}", f"bin{i}"], [f"number{i}"], axis=0),
+    ]
+    return nodes, constants
 
 
 def _ensemble(arrays: Compiled) -> dict[str, Any]:

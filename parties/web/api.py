@@ -18,12 +18,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from parties.operator.interface import NotRecordedError, Operator, State
+from parties.web.body import bounded
 from smc.errors import InputError
 
 MAX_BODY = 64 * 1024  # bytes
@@ -119,16 +120,8 @@ def _endpoint(call: Call, status: int) -> Callable[[Request], Any]:
 
 
 async def _body(request: Request) -> bytes:
-    """The body, read no further than its bound."""
-    body = b""
-    try:
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MAX_BODY:
-                raise HTTPException(413, f"the request has more than {MAX_BODY // 1024} KiB")
-    except ClientDisconnect:
-        raise HTTPException(400, "the request broke off") from None
-    return body
+    too_much = f"the request has more than {MAX_BODY // 1024} KiB"
+    return await bounded(request, MAX_BODY, too_much, "the request broke off")
 
 
 def _object(body: bytes) -> Fields:

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
 from parties.operator.cautions import more_than_usual, question
+from parties.operator.entries import in_words
 from parties.operator.interface import OPEN, AuditEntry, JobResult, JobView, Operator
 from parties.web import figures, results
 from parties.web.connection import ENDLESS
@@ -18,7 +19,7 @@ from parties.web.listing import PAGE, STATES, Choice, listing
 from parties.web.proposal import read_field
 from parties.web.render import MOST_OPEN, Renderer
 from parties.web.visits import Visit
-from parties.web.words import compact, ended, outcome
+from parties.web.words import ended, outcome
 from smc.errors import InputError
 
 ENTRIES = 50  # of the audit log, a page
@@ -116,7 +117,7 @@ class Pages:
         some = self._operator.audit(ENTRIES + 1 if not words else SEARCHED, before)
         while some and len(found) <= ENTRIES:
             for entry in some:
-                text = f"{entry.kind} {entry.job or ''} {compact(entry.fields)}".casefold()
+                text = f"{entry.kind} {entry.job or ''} {in_words(entry.fields)}".casefold()
                 found += [entry] if all(word in text for word in words) else []
             some = self._operator.audit(SEARCHED, some[-1].number) if words else []
         return found[: ENTRIES + 1]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from parties.web.body import bounded
 from parties.web.login import Login, Logins, is_from
 from smc.errors import InputError
 
@@ -63,13 +63,7 @@ def cookie(request: Request) -> str:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, read no further than its bound."""
-    body = b""
-    try:
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MAX_FORM:
-                raise HTTPException(413, f"The form has more than {MAX_FORM // 1024} KiB.")
-    except ClientDisconnect:
-        raise HTTPException(400, "The request broke off.") from None
+    """The fields of a form."""
+    too_much = f"The form has more than {MAX_FORM // 1024} KiB."
+    body = await bounded(request, MAX_FORM, too_much, "The request broke off.")
     return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))

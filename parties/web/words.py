@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from parties.console import size
 from parties.jobs import kinds
 from parties.jobs.settings import public_parameters
+from parties.operator.entries import in_words
 from parties.operator.interface import ENDED, JobView
 from parties.text import visible
 
@@ -128,21 +129,6 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def compact(value: object) -> str:
-    """A value of the audit log in words, as on the terminal; long ones, such as digests, are cut; empty for none."""
-    match value:
-        case None:
-            return ""
-        case list():
-            said = [compact(one) if isinstance(one, dict) else str(one) for one in value[:8]]
-            return ", ".join(said) + (", …" if len(value) > 8 else "")
-        case dict():
-            return ", ".join(f"{name} {compact(inner)}" for name, inner in value.items() if inner is not None)
-        case _:
-            text = str(value)
-            return text if len(text) <= 60 else f"{text[:23]}…"
-
-
 def _value(value: object, none: str) -> str:
     if value is None:
         return none
@@ -171,7 +157,7 @@ FILTERS: dict[str, Any] = {
     "duration": duration,
     "size": size,
     "plural": plural,
-    "compact": compact,
+    "compact": in_words,
 }
 TESTS: dict[str, Any] = {
     "waiting_for_us": lambda job: job.waits_for_us,

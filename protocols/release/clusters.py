@@ -1,20 +1,21 @@
 """k-means by noisy sums: both parties' rows are clustered, and only noisy sums of clusters are opened.
 
-Ideal functionality. Inputs: from each party its points in [-1, 1]^d, in fixed point. Public: k, d, the number T of
-rounds, the law of noise of each round, the first centroids. In a round each point belongs to its nearest centroid; for
-each of the k clusters the number of its points and their sum, of both parties together, are opened with noise; a
-centroid moves to the quotient (`protocols.release.centroids.moved`). Output to both: the noisy sums of each round, from
-which the centroids follow. Leakage: k, d, T, the laws and the width. Which cluster a row is in is known to its own
-party alone, and neither an exact sum nor the noise to anybody. Security is that of the engine.
+Ideal functionality. Inputs: from each party its points in [-1, 1]^d, in fixed point. Public: d, the number T of
+rounds, the law of noise of each round, and a rule that says where a round's centroids are after what was opened before.
+In a round each point belongs to its nearest centroid; for each of the clusters the number of its points and their sum,
+of both parties together, are opened with noise. Output to both: the noisy sums of each round. Leakage: the clusters of
+each round, d, T, the laws and the width. Which cluster a row is in is known to its own party alone, and neither an
+exact sum nor the noise to anybody. Security is that of the engine.
 
 Privacy (Blum, Dwork, McSherry, Nissim, "Practical privacy: the SuLQ framework", PODS 2005). The query of a cluster is
 (|C|, sum of x): with a count in the units of the coordinates one row changes it by UNIT in each of d + 1 integers at
 most, and rounding is done before, row by row. The clusters of a round are disjoint, so all its integers together change
 by D = (d + 1) UNIT when a row is added or removed, and by 2 D when one is replaced: discrete Laplace noise of the scale
-D / eps_t is eps_t-private for all clusters at once. Rounds add up. T is agreed on beforehand: to stop when nothing
-changes any more would be a decision on the data, without an end that is known.
+D / eps_t is eps_t-private for all clusters at once, however many they are and wherever. Rounds add up. T is agreed on
+beforehand: to stop when nothing changes any more would be a decision on the data, without an end that is known.
 
-Cost: T times k (d + 1) noisy sums, of which see `protocols.release.numbers`; the points stay where they are.
+Cost: d + 1 noisy sums for each cluster of each round, of which see `protocols.release.numbers`; the points stay where
+they are.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.release.centroids import UNIT, Points, cluster_sums, moved, packed
+from protocols.release.centroids import UNIT, Points, cluster_sums
 from protocols.release.exact import exact_sums
 from protocols.release.laws import Law
 from protocols.release.numbers import noisy_sums
@@ -43,31 +44,21 @@ def change(dimensions: int, replaced: bool) -> int:
 def shares(epsilon: Fraction, rounds: int, growth: Fraction) -> tuple[Fraction, ...]:
     """Epsilon of each round, exactly adding up to all of it; each is about `growth` times the one before.
 
-    They are whole millionths of epsilon, so that a decimal epsilon has decimal shares, which a ledger adds up exactly.
+    But the first, which finds where the others begin, has the mean of all. They are whole millionths of epsilon, so
+    that a decimal epsilon has decimal shares, which a ledger adds up exactly.
     """
-    weights = [growth**i for i in range(rounds)]
+    later = [growth**i for i in range(rounds - 1)] or [Fraction(1)]
+    weights = [sum(later) / len(later), *later][:rounds]
     millionths = [int(MILLION * weight / sum(weights)) for weight in weights[:-1]]
     return tuple(epsilon * share / MILLION for share in (*millionths, MILLION - sum(millionths)))
-
-
-def centroids(clusters: int, dimensions: int, opened: Rounds, least: Sequence[int]) -> Points:
-    """Where the centroids are after these rounds, int64[clusters, dimensions]; `least` is a count as of `moved`, each.
-
-    What lacks rows in the last of all rounds stays where it is.
-    """
-    found = np.array(packed(clusters, dimensions), dtype=np.int64)
-    for number, (sums, few) in enumerate(zip(opened, least, strict=False), 1):
-        found = moved(found, sums, few, settle=number == len(least))
-    return found
 
 
 def noisy_lloyd(
     engine: Engine,
     points: Points,
     rows: NDArray[np.int64],
-    clusters: int,
+    places: Callable[[Rounds], Points],
     laws: Sequence[Law | None],
-    least: Sequence[int],
     width: int,
     tell: Callable[[Rounds], object],
     opened: Rounds = (),
@@ -75,12 +66,12 @@ def noisy_lloyd(
     """The opened numbers of all rounds, from those of some on; a law of None is a round without noise.
 
     `points` is int64[points, dimensions], `rows` how often each occurs, int64[points]; own numbers have `width` bits
-    with their sign. `tell` is told the rounds so far before each round begins.
+    with their sign. `places` says where the centroids are after these rounds, the same at both parties. `tell` is told
+    the rounds so far before each round begins.
     """
     for law in laws[len(opened) :]:
         tell(opened)
-        places = centroids(clusters, points.shape[1], opened, least)
-        own = cluster_sums(points, rows, places).reshape(-1)
+        own = cluster_sums(points, rows, places(opened)).reshape(-1)
         sums = (
             exact_sums(engine, own, width, signed=True)
             if law is None

@@ -135,6 +135,22 @@ class Descent:
             found = found + weights
         return found / len(last)
 
+    def spread(self, opened: Sequence[Sums]) -> float:
+        """The standard deviation of what the noise adds to each weight, if nothing but lambda pulls it back.
+
+        A step's noise goes through all later steps, whose gradients lean against it: so this is an upper bound, and
+        for few rows, whose gradients say little, what the noise does.
+        """
+        steps = len(opened)
+        moved = np.zeros((steps + 1, steps))  # by a noise of 1 in each of the steps
+        velocity = np.zeros(steps)
+        for step in range(steps):
+            slope = np.eye(1, steps, step)[0] / float(1 << COARSE) / self.rows(opened[: step + 1])
+            velocity = MOMENTUM * velocity - self.rate * (slope + self.regularisation * moved[step])
+            moved[step + 1] = moved[step] + velocity
+        last = moved[1:][steps // 2 :].mean(axis=0)
+        return math.sqrt(float(self.variance)) * float(np.linalg.norm(last))
+
 
 def own_numbers(gradients: Integers, rows: int) -> Integers:
     """What a party brings to a step, int64[d + 1]: its sums, rounded to the nearest multiple of 2^-8, and its rows."""

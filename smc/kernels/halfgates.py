@@ -1,9 +1,7 @@
 """Half-gates (Zahur, Rosulek, Evans, EUROCRYPT 2015): kernels that walk a piece of a circuit for all instances.
 
-A gate of `program` is (kind, out, left, right), kind 1 for AND; a row of `state`, u64[slots, 2 instances], holds the
-labels of a slot. AND number n of the piece and instance j have the number tweak + n * stride + j; they hash under its
-key (`smc.kernels.hash_keys`), and under that number and that plus 2^64 as tweaks. The gate's two table rows of
-`instances` blocks each follow those of the AND before it.
+`program`, `state` and the numbers of gates are those of `smc.kernels.gate_walk`; a gate hashes under its number, and
+that plus 2^64, as tweaks. Its two table rows of `instances` blocks each follow those of the AND before it.
 """
 
 from __future__ import annotations
@@ -12,8 +10,8 @@ import numpy as np
 from numba import njit
 
 from smc.kernels.aes import encrypt
-from smc.kernels.block import counters4, in_fours, load, load4, make, make4, spread, store, xor_row
-from smc.kernels.hash_keys import NO_KEYS, key_row, load_keys, run_length
+from smc.kernels.block import counters4, in_fours, load, load4, make, make4, spread, store
+from smc.kernels.gate_walk import walk_by
 
 ZERO = np.uint64(0)
 SECOND = np.uint64(1)  # in the high word: tweak of the second hash of a gate
@@ -40,8 +38,10 @@ def _evaluate(keys, a, b, generator, evaluator, tweak, second):  # type: ignore[
 
 
 @njit
-def _garble_run(keys, delta, state, o, a, b, start, stop, tweak, tables, generators, evaluators):  # type: ignore[no-untyped-def]
-    """Instances `start` .. `stop` - 1 of a gate; o, a, b, generators, evaluators: where instance 0's words begin."""
+def _garble_run(keys, state, o, a, b, start, stop, tweak, row, more):  # type: ignore[no-untyped-def]
+    """See `walk_by`; generators, evaluators: where instance 0's words of the two rows begin."""
+    delta, tables = more
+    generators, evaluators = 4 * row, 4 * row + state.shape[1]
     whole = start + in_fours(stop - start)
     delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
     second4, second1 = make4(ZERO, SECOND), make(ZERO, SECOND)
@@ -61,31 +61,17 @@ def _garble_run(keys, delta, state, o, a, b, start, stop, tweak, tables, generat
         store(tables, evaluators + j, evaluator)
 
 
+_garble_walk = walk_by(_garble_run)
+
+
 def garble(state, program, start, stop, keys, delta, tweak, stride, tables):  # type: ignore[no-untyped-def]
     """Gates start .. stop - 1 of the program; table rows go to `tables`, u64[4 * ANDs * instances] or more."""
-    columns = state.shape[1]
-    instances = columns >> 1
-    group = NO_KEYS
-    t = 0
-    for i in range(start, stop):
-        out, left, right = program[i, 1], program[i, 2], program[i, 3]
-        if program[i, 0] == 0:
-            xor_row(state, out, left, right)
-            continue
-        o, a, b = out * columns, left * columns, right * columns
-        n = 0
-        while n < instances:
-            number = tweak + np.uint64(n)
-            group = load_keys(keys, number, group)
-            end = n + run_length(number, instances - n)
-            _garble_run(keys[key_row(number)], delta, state, o, a, b, n, end, tweak, tables, t, t + columns)
-            n = end
-        t += 2 * columns
-        tweak += stride
+    _garble_walk(state, program, start, stop, keys, tweak, stride, (delta, tables))
 
 
 @njit
-def _evaluate_run(keys, state, o, a, b, start, stop, tweak, tables, generators, evaluators):  # type: ignore[no-untyped-def]
+def _evaluate_run(keys, state, o, a, b, start, stop, tweak, row, tables):  # type: ignore[no-untyped-def]
+    generators, evaluators = 4 * row, 4 * row + state.shape[1]
     whole = start + in_fours(stop - start)
     second4, second1 = make4(ZERO, SECOND), make(ZERO, SECOND)
     for n in range(start, whole, 4):
@@ -102,24 +88,9 @@ def _evaluate_run(keys, state, o, a, b, start, stop, tweak, tables, generators, 
         store(state, o + j, c)
 
 
+_evaluate_walk = walk_by(_evaluate_run)
+
+
 def evaluate(state, program, start, stop, keys, tweak, stride, tables):  # type: ignore[no-untyped-def]
     """The same gates for the evaluator, whose state holds active labels."""
-    columns = state.shape[1]
-    instances = columns >> 1
-    group = NO_KEYS
-    t = 0
-    for i in range(start, stop):
-        out, left, right = program[i, 1], program[i, 2], program[i, 3]
-        if program[i, 0] == 0:
-            xor_row(state, out, left, right)
-            continue
-        o, a, b = out * columns, left * columns, right * columns
-        n = 0
-        while n < instances:
-            number = tweak + np.uint64(n)
-            group = load_keys(keys, number, group)
-            end = n + run_length(number, instances - n)
-            _evaluate_run(keys[key_row(number)], state, o, a, b, n, end, tweak, tables, t, t + columns)
-            n = end
-        t += 2 * columns
-        tweak += stride
+    _evaluate_walk(state, program, start, stop, keys, tweak, stride, tables)

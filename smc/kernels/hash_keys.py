@@ -1,4 +1,4 @@
-"""Keys of the hash: gate or OT number n is hashed under AES_master(n // GATES_PER_KEY), with n in the tweak.
+"""The hash and its keys: gate or OT number n is hashed under AES_master(n // GATES_PER_KEY), with n in the tweak.
 
 `keys` is u64[5, 22]: the master's round keys, and room for the round keys of four neighbouring keys. A kernel walks its
 numbers in runs that share a key. Numbers worked on four or eight at a time start at a multiple of that.
@@ -38,3 +38,11 @@ def key_row(number):  # type: ignore[no-untyped-def]
 def run_length(number, most):  # type: ignore[no-untyped-def]
     """How many numbers from this one on share its key, at most `most`."""
     return min(most, np.int64(_GATES - number % _GATES))
+
+
+@njit
+def hash_two(keys, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
+    """H(x, tweak) and H(y, tweak2) under the round keys `keys`: H(x, i) = pi(pi(x) ^ i) ^ pi(x)."""
+    a, b = encrypt(keys, (x, y))
+    c, d = encrypt(keys, (a ^ tweak, b ^ tweak2))
+    return a ^ c, b ^ d

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from smc.kernels.aes import encrypt, expand_key
+from smc.kernels.aes import expand_key
 from smc.kernels.block import counters4, load, load4, make, store
-from smc.kernels.hash_keys import NO_KEYS, key_row, load_keys, run_length
+from smc.kernels.hash_keys import NO_KEYS, hash_two, key_row, load_keys, run_length
 
 
 def expand(key, schedule):  # type: ignore[no-untyped-def]
@@ -16,23 +16,16 @@ def expand(key, schedule):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _hash2(keys, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
-    a, b = encrypt(keys, (x, y))
-    c, d = encrypt(keys, (a ^ tweak, b ^ tweak2))
-    return a ^ c, b ^ d
-
-
-@njit
 def _hash_run(keys, first, source, target, start, stop):  # type: ignore[no-untyped-def]
     whole = start + (stop - start & ~7)
     for i in range(start, whole, 8):
         t, t2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
-        h, g = _hash2(keys, load4(source, 2 * i), load4(source, 2 * i + 8), t, t2)
+        h, g = hash_two(keys, load4(source, 2 * i), load4(source, 2 * i + 8), t, t2)
         store(target, 2 * i, h)
         store(target, 2 * i + 8, g)
     for i in range(whole, stop):
         t = make(first + np.uint64(i), np.uint64(0))
-        h, g = _hash2(keys, load(source, 2 * i), load(source, 2 * i), t, t)
+        h, g = hash_two(keys, load(source, 2 * i), load(source, 2 * i), t, t)
         store(target, 2 * i, h)
 
 

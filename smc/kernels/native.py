@@ -8,9 +8,10 @@ numba, which would double its start-up time. Kernels run without the interpreter
 The file's name is a digest of the kernels' sources, of llvmlite's version (each line of numba has its own) and of the
 processor, so a change of any of them compiles anew; it begins with the SHA-256 of the code, so damage does too. Whoever
 can write such a file can run code as this user: a file or folder that is not this user's, that others may write, or
-that is a symbolic link, is never read and never written. Where neither the package's folder nor the user's cache can
-be written, the file goes to a folder of this user's below the system's temporary directory. One process compiles at a
-time: the others wait for a lock on that folder, and find what it has made.
+that is a symbolic link, is never read and never written; but what root has compiled, say while installing, is read by
+all. Where neither the package's folder nor the user's cache can be written, the file goes to a folder of this user's
+below the system's temporary directory. One process compiles at a time: the others wait for a lock on that folder, and
+find what it has made.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -37,12 +38,13 @@ import llvmlite.binding as llvm
 import numpy as np
 
 PACKAGE = __name__.rpartition(".")[0]
-SHARED_SOURCES = ("aes", "block", "hash_keys", "limits", "native")  # what every module of kernels is made with
+# What modules of kernels are made with.
+SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "native")
 DIGEST_BYTES = 32
 LOCK_SECONDS = 600.0  # for another process that compiles; after that this one does without the lock
 LOCK_POLL_SECONDS = 0.1
+ROOT = 0  # the user who installs for all
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
-SCALARS = {"i64": np.int64, "u64": np.uint64}
 ITEMS = {"u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
 
 
@@ -241,10 +243,10 @@ class _UnsafeError(Exception):
     """Others than this user could have written here."""
 
 
-def _check(handle: int, path: Path) -> None:
-    """Refuse what is open unless it is this user's and only this user's to write."""
+def _check(handle: int, path: Path, owners: Container[int]) -> None:
+    """Refuse what is open unless it is one of these users' and only its owner's to write."""
     status = os.fstat(handle)
-    if status.st_uid != os.geteuid():
+    if status.st_uid not in owners:
         raise _UnsafeError(f"{path} belongs to another user")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise _UnsafeError(f"{path} may be written by other users")
@@ -266,8 +268,9 @@ def _read(directory: Path, name: str) -> bytes:
     try:
         handle = _open(name, os.O_RDONLY | os.O_NONBLOCK, folder)
         with os.fdopen(handle, "rb") as file:
-            _check(folder, directory)  # now: a folder without the file is of no interest
-            _check(handle, directory / name)
+            owners = (os.geteuid(), ROOT)  # root can run code as this user anyway
+            _check(folder, directory, owners)  # now: a folder without the file is of no interest
+            _check(handle, directory / name, owners)
             return file.read()
     finally:
         os.close(folder)
@@ -278,7 +281,7 @@ def _open_folder(directory: Path) -> int:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        _check(folder, directory)
+        _check(folder, directory, (os.geteuid(),))  # not root's: a lock there would hold up every other user
     except BaseException:
         os.close(folder)
         raise

@@ -11,7 +11,7 @@ from numba import njit
 
 from smc.kernels.aes import encrypt, expand_key
 from smc.kernels.block import counters4, load, load4, lowest4, make, make4, shift_left, shift_right, store
-from smc.kernels.hash_keys import NO_KEYS, key_row, load_keys, run_length
+from smc.kernels.hash_keys import NO_KEYS, hash_two, key_row, load_keys, run_length
 
 ROWS = 128
 WORDS = 32  # of a row of a tile
@@ -187,14 +187,7 @@ def transpose(rows, tile, out):  # type: ignore[no-untyped-def]
         _transpose_tile(tile, out, 64 * start)
 
 
-# Hashing: H(x, i) = pi(pi(x) ^ i) ^ pi(x), as in `labels`; `first` is a multiple of 8.
-
-
-@njit
-def _hash_two(keys, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
-    a, b = encrypt(keys, (x, y))
-    c, d = encrypt(keys, (a ^ tweak, b ^ tweak2))
-    return a ^ c, b ^ d
+# Hashing: see `hash_two`; `first` is a multiple of 8.
 
 
 @njit
@@ -218,7 +211,7 @@ def _hash_both_run(keys, first, delta, source, zero, one, start, stop):  # type:
         store(one, 2 * i + 8, g1)
     for i in range(whole, stop):
         x, last = load(source, 2 * i), make(first + np.uint64(i), ZERO)
-        y0, y1 = _hash_two(keys, x, x ^ delta1, last, last)
+        y0, y1 = hash_two(keys, x, x ^ delta1, last, last)
         store(zero, 2 * i, y0)
         store(one, 2 * i, y1)
 
@@ -264,7 +257,7 @@ def bits_of_both(keys, first, delta, source, zero, one):  # type: ignore[no-unty
 @njit
 def _bits_of_one(keys, first, source, start):  # type: ignore[no-untyped-def]
     tweak, tweak2 = counters4(first + np.uint64(start)), counters4(first + np.uint64(start + 4))
-    h, g = _hash_two(keys, load4(source, 2 * start), load4(source, 2 * start + 8), tweak, tweak2)
+    h, g = hash_two(keys, load4(source, 2 * start), load4(source, 2 * start + 8), tweak, tweak2)
     return lowest4(h) | lowest4(g) << FOUR
 
 

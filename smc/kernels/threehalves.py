@@ -13,8 +13,8 @@ be the labels of colour i, j, and H, h 64 bits and one more bit of the hash. The
 
 A gate's row is G_0, G_1, G_2 of 8 bytes each and a byte with the five bits z: 25 bytes. The garbler draws r_1, r_2 for
 i = j = 0 at random; those of the other three colour pairs follow from the place of the one in the gate's truth table,
-so every r that the evaluator can see is uniform. `program` and tweaks are those of `smc.kernels.halfgates`; the hashes
-of A, B and A + B have tweaks of their own.
+so every r that the evaluator can see is uniform. `program` and the numbers of gates are those of
+`smc.kernels.gate_walk`; the hashes of A, B and A + B have tweaks of their own.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ from smc.kernels.block import (
     store,
     store_lows,
     swap,
-    xor_row,
 )
-from smc.kernels.hash_keys import NO_KEYS, key_row, load_keys, run_length
+from smc.kernels.gate_walk import walk_by
 
 SECOND = np.uint64(1)  # in the high word: tweaks of the second and third hash of a gate
 THIRD = np.uint64(2)
@@ -149,8 +148,8 @@ def _tweaks1(tweak):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _garble_run(keys, delta, state, o, a, b, start, stop, tweak, random, wide, narrow, control, row):  # type: ignore[no-untyped-def]
-    """Instances `start` .. `stop` - 1 of a gate; o, a, b: where instance 0's words begin, `row`: its table row."""
+def _garble_run(keys, state, o, a, b, start, stop, tweak, row, more):  # type: ignore[no-untyped-def]
+    delta, random, wide, narrow, control = more
     whole = start + in_fours(stop - start)
     delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
     low4, low1, ones4, ones1 = make4(ONES, ZERO), make(ONES, ZERO), make4(ONES, ONES), make(ONES, ONES)
@@ -176,35 +175,21 @@ def _garble_run(keys, delta, state, o, a, b, start, stop, tweak, random, wide, n
         store_lows(control, row + n, z)
 
 
+_garble_walk = walk_by(_garble_run)
+
+
 def garble(state, program, start, stop, keys, delta, tweak, stride, random, wide, narrow, control):  # type: ignore[no-untyped-def]
     """Gates start .. stop - 1 of the program, n = ANDs * instances rows.
 
     `random` u8[n]: two fresh bits each. Out: `wide` u64[2 n], `narrow` u64[n], `control` u8[n].
     """
-    columns = state.shape[1]
-    instances = columns >> 1
-    group = NO_KEYS
-    row = 0
-    for g in range(start, stop):
-        out, left, right = program[g, 1], program[g, 2], program[g, 3]
-        if program[g, 0] == 0:
-            xor_row(state, out, left, right)
-            continue
-        o, a, b = out * columns, left * columns, right * columns
-        n = 0
-        while n < instances:
-            number = tweak + np.uint64(n)
-            group = load_keys(keys, number, group)
-            end = n + run_length(number, instances - n)
-            own = key_row(number)
-            _garble_run(keys[own], delta, state, o, a, b, n, end, tweak, random, wide, narrow, control, row)
-            n = end
-        row += instances
-        tweak += stride
+    more = delta, random, wide, narrow, control
+    _garble_walk(state, program, start, stop, keys, tweak, stride, more)
 
 
 @njit
-def _evaluate_run(keys, state, o, a, b, start, stop, tweak, wide, narrow, control, row):  # type: ignore[no-untyped-def]
+def _evaluate_run(keys, state, o, a, b, start, stop, tweak, row, more):  # type: ignore[no-untyped-def]
+    wide, narrow, control = more
     whole = start + in_fours(stop - start)
     low4, low1, ones4, ones1 = make4(ONES, ZERO), make(ONES, ZERO), make4(ONES, ONES), make(ONES, ONES)
     for n in range(start, whole, 4):
@@ -225,24 +210,9 @@ def _evaluate_run(keys, state, o, a, b, start, stop, tweak, wide, narrow, contro
         store(state, o + j, c)
 
 
+_evaluate_walk = walk_by(_evaluate_run)
+
+
 def evaluate(state, program, start, stop, keys, tweak, stride, wide, narrow, control):  # type: ignore[no-untyped-def]
     """The same gates for the evaluator, whose state holds active labels."""
-    columns = state.shape[1]
-    instances = columns >> 1
-    group = NO_KEYS
-    row = 0
-    for g in range(start, stop):
-        out, left, right = program[g, 1], program[g, 2], program[g, 3]
-        if program[g, 0] == 0:
-            xor_row(state, out, left, right)
-            continue
-        o, a, b = out * columns, left * columns, right * columns
-        n = 0
-        while n < instances:
-            number = tweak + np.uint64(n)
-            group = load_keys(keys, number, group)
-            end = n + run_length(number, instances - n)
-            _evaluate_run(keys[key_row(number)], state, o, a, b, n, end, tweak, wide, narrow, control, row)
-            n = end
-        row += instances
-        tweak += stride
+    _evaluate_walk(state, program, start, stop, keys, tweak, stride, (wide, narrow, control))

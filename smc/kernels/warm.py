@@ -7,6 +7,7 @@ meter count it.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterable
 
 from smc.kernels.native import Kernel, is_compiled, prepare
@@ -14,14 +15,18 @@ from smc.kernels.native import Kernel, is_compiled, prepare
 NOTICE = "compiling the inner loops for this processor, once; this takes some ten seconds"
 
 _seen: set[str] = set()  # what is there need not be looked for again
+_lock = threading.Lock()  # two threads that want the same wait for one
 
 Told = Callable[[int, int], None]  # how many modules of kernels are compiled, and how many have to be
 
 
 def on_standard_error(done: int, total: int) -> None:
-    """A line when it begins."""
-    del total
-    if not done and sys.stderr is not None:
+    """A line when it begins, which on a terminal says how far it is."""
+    if sys.stderr is None:
+        return
+    if sys.stderr.isatty():
+        print(f"\rsmc: {NOTICE}  {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+    elif not done:
         print(f"smc: {NOTICE}", file=sys.stderr, flush=True)
 
 
@@ -31,14 +36,24 @@ def warm(modules: Iterable[str] | None = None, told: Told = on_standard_error) -
     `told` is called only if there are some, before and after each. Those that are there are loaded by their first call,
     which takes milliseconds.
     """
-    wanted = Kernel.registry if modules is None else modules
-    absent = [module for module in dict.fromkeys(wanted) if module not in _seen and not is_compiled(module)]
-    for done, module in enumerate(absent):
-        told(done, len(absent))
-        prepare(module)
-    _seen.update(wanted)
-    if absent:
-        told(len(absent), len(absent))
+    wanted = list(Kernel.registry if modules is None else modules)
+    with _lock:
+        absent = _absent(wanted)
+        for done, module in enumerate(absent):
+            told(done, len(absent))
+            prepare(module)
+        _seen.update(wanted)
+        if absent:
+            told(len(absent), len(absent))
+
+
+def is_warm() -> bool:
+    """Whether all kernels are there, and nothing would have to be compiled now."""
+    return not _absent(Kernel.registry)
+
+
+def _absent(modules: Iterable[str]) -> list[str]:
+    return [module for module in dict.fromkeys(modules) if module not in _seen and not is_compiled(module)]
 
 
 if __name__ == "__main__":

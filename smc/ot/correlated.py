@@ -15,7 +15,7 @@ import numpy as np
 
 from smc import kernels
 from smc.hashing import Blocks, KeySchedule, LabelHash
-from smc.ot.interface import Choices, Packed, Receiver, Sender, pack_words, select
+from smc.ot.interface import Choices, Packed, Receiver, Role, Sender, pack_words, select
 from smc.session import Session
 
 BATCH = 1 << 16  # OTs made and hashed at a time
@@ -54,14 +54,18 @@ def _batches(count: int) -> Iterator[slice]:
         yield slice(start, min(start + BATCH, count))
 
 
-class CorrelatedSender(Sender):
-    """A sender whose protocol is correlated OT."""
+class _Hashing(Role):
+    """What both ends hash by: a key for every use."""
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self._keys = KeySchedule(session, f"{name} random")
         self._bit_keys = KeySchedule(session, f"{name} bits")
         self._many = _ManyHashes(session, name)
+
+
+class CorrelatedSender(_Hashing, Sender):
+    """A sender whose protocol is correlated OT."""
 
     @abstractmethod
     def correlated(self, count: int) -> Blocks:
@@ -105,14 +109,8 @@ class CorrelatedSender(Sender):
         kernels.ot_bits_of_both(keys, first, self.delta, blocks, zero, one)
 
 
-class CorrelatedReceiver(Receiver):
+class CorrelatedReceiver(_Hashing, Receiver):
     """A receiver whose protocol is correlated OT."""
-
-    def __init__(self, session: Session, name: str) -> None:
-        super().__init__(session, name)
-        self._keys = KeySchedule(session, f"{name} random")
-        self._bit_keys = KeySchedule(session, f"{name} bits")
-        self._many = _ManyHashes(session, name)
 
     @abstractmethod
     def correlated(self, choice: Choices) -> Blocks:

@@ -7,7 +7,7 @@ import json
 import numpy as np
 from hypothesis import given
 
-from benchmarks.publishing import columns_of, drawn
+from benchmarks.published_trees import columns_of, drawn
 from parties.publish.cells import Cells
 from parties.publish.models import KAnonymity
 from parties.publish.mondrian import mondrian

@@ -11,6 +11,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from pyarrow.csv import read_csv
+from pyarrow.parquet import write_table
 
 from parties.tables.example import demo
 
@@ -54,6 +56,21 @@ def test_two_processes_get_the_same_tree(processes, engine: str) -> None:
     assert done[0].out == done[1].out
     assert (directory / "a.dot").read_text().count("->") == 7
     assert "<svg" in (directory / "a.svg").read_text()
+
+
+def test_parquet_at_one_side_and_csv_at_the_other(processes) -> None:
+    """What a party's file is, is its own business: in the other order of columns, with one that the schema lacks."""
+    table = read_csv(DEMO.clinic_a)
+    table = table.select(table.column_names[::-1]).append_column("number", [list(range(len(table)))])
+    write_table(table, processes.directory / "mine.parquet")
+    done = processes.pair(
+        id3("mine.parquet", "--out", "a.json"),
+        id3(DEMO.clinic_b, "--out", "b.json"),
+    )
+    assert [one.code for one in done] == [0, 0], (done[0].err, done[1].err)
+    trees = [json.loads((processes.directory / f"{name}.json").read_text()) for name in "ab"]
+    assert trees[0] == trees[1]
+    assert trees[0]["tree"] == TENNIS_TREE
 
 
 def test_rules_for_the_leaves(processes) -> None:

@@ -11,6 +11,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from pyarrow.csv import read_csv
+from pyarrow.parquet import write_table
 
 from parties import extras
 from parties.extras import EXTRA_OF, importing, needing, remedy
@@ -93,6 +95,7 @@ for line in sys.argv[1].splitlines():
 def test_what_the_core_can_and_what_it_says_of_the_rest(core: Path) -> None:
     """In one process, for it is quicker: every command's help, estimates, and commands that lack their extra."""
     data = example.demo()
+    write_table(read_csv(data.clinic_a), core / "mine.parquet")
     (core / "party.toml").write_text(f'[tables.t]\nsource = "{data.clinic_a}"\nschema = "{data.schema}"\n')
     able = [
         "--help", "id3 --help", "millionaires --help", "run --help", "release count --help", "node --help",
@@ -106,6 +109,9 @@ def test_what_the_core_can_and_what_it_says_of_the_rest(core: Path) -> None:
     unable = {
         f"id3 --data {data.clinic_a} --schema {data.schema} --dot x.dot --listen 127.0.0.1:0 "
         "--identity anna.key --certificate anna.crt --peer anna.crt": "plots",
+        f"id3 --data mine.parquet --schema {data.schema} --listen 127.0.0.1:0 "
+        "--identity anna.key --certificate anna.crt --peer anna.crt": "node",
+        "schema --data mine.parquet --target play --out other.toml": "node",
         "node --config party.toml": "node",
         "jobs": "node",
         "web": "node",
@@ -116,6 +122,7 @@ def test_what_the_core_can_and_what_it_says_of_the_rest(core: Path) -> None:
     assert {line for line in able if codes.get(line) != 0} == set(), done.stderr
     assert {line for line in unable if codes.get(line) != 2} == set(), done.stderr
     lines = [line for line in done.stderr.splitlines() if "pip install" in line]
+    assert sum(line.startswith("smc: mine.parquet: Parquet: needs more packages") for line in lines) == 2
     assert [re.search(r"\[(\w+)\]'$", line)[1] for line in lines] == list(unable.values())  # type: ignore[index]
 
 

@@ -40,7 +40,7 @@ def test_defaults_stand_when_nothing_is_given(tmp_path: Path) -> None:
         assert (loaded.id3.delta, loaded.id3.min_rows, loaded.id3.max_depth) == (0.001, 0, None)
         assert (loaded.id3.max_rows, loaded.id3.engine, loaded.id3.ot) == (65535, "mixed", "extension")
         assert (loaded.millionaires.bits, loaded.millionaires.engine, loaded.circuit.engine) == (32, "yao", "yao")
-        assert (loaded.link.wait, loaded.link.timeout, loaded.link.listen) == (60.0, 120.0, None)
+        assert (loaded.link.wait, loaded.link.timeout, loaded.link.listen) == (180.0, 120.0, None)
 
 
 @pytest.mark.parametrize(

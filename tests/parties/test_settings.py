@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import Field
 
+from parties.jobs import kinds
 from parties.jobs.id3_settings import Id3Settings
 from parties.party_file import load
-from parties.settings import merge, required
+from parties.settings import Settings, merge, required, validated
 from smc.errors import InputError
 from tests.support.party_files import FULL, write
 
@@ -41,3 +43,27 @@ def test_required_returns_the_value_or_names_flag_and_key() -> None:
     assert required(0, "id3.min_rows") == 0
     with pytest.raises(InputError, match=r"--min-rows is missing: .*min_rows under \[id3\]"):
         required(None, "id3.min_rows")
+
+
+class Example(Settings):
+    where: str | None = Field(default=None, examples=["age in [a, b]"])
+    other: str = ""
+
+
+class Outer(Settings):
+    inner: Example = Example()
+
+
+@pytest.mark.parametrize("value", [5, True, ["age = a"], {"age": "a"}, 2.5])
+def test_what_is_no_text_is_told_what_it_could_be(value: object) -> None:
+    with pytest.raises(InputError, match=r'^where: must be text in quotes, not .*; for example "age in \[a, b\]"$'):
+        validated(Example, {"where": value})
+    with pytest.raises(InputError, match=r'^inner.where: must be text .*; for example "age in'):
+        validated(Outer, {"inner": {"where": value}})
+    with pytest.raises(InputError, match=r"^other: must be text in quotes, not [^;]*$"):
+        validated(Example, {"other": value})
+
+
+def test_a_job_whose_rows_are_not_said_in_text_is_told_how() -> None:
+    with pytest.raises(InputError, match=r'^where: .*not 5; for example "age in \[young, middle\] and sex = male"$'):
+        validated(kinds.find("release-count").Settings, {"where": 5, "epsilon": 1.0})

@@ -12,7 +12,8 @@ import numpy as np
 
 from parties.jobs.kind import Document, File, KindSettings, Means, Opened, Spending, State, Step, Told
 from parties.jobs.regress import result
-from parties.jobs.regress.methods import METHODS, Method, total
+from parties.jobs.regress.method import Method
+from parties.jobs.regress.methods import METHODS
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import RegressSettings, completed
 from parties.jobs.release import reading
@@ -108,11 +109,6 @@ class RegressJoint(BySchema):
         return self.target
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
-        return tuple(self.schema.attributes)
-
-    @property
     def question(self) -> str:
         """See `Kind.question`."""
         return (
@@ -142,7 +138,7 @@ class RegressJoint(BySchema):
 
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`."""
-        return {self.method.what: total(state if step is None else state[step : step + 1])}
+        return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
 
     @property
     def spends(self) -> tuple[Spending, ...]:
@@ -224,8 +220,13 @@ class RegressJoint(BySchema):
             about["huber"] = settings.huber
         about |= {"lambda": settings.regularisation, "epsilon": settings.epsilon, "adjacency": settings.adjacency}
         about |= self.method.fields(state)
-        classes = classes_of(self.schema, self.target)
-        model = result.model(self.target, classes, self.features, self.method.weights(state))
+        classes, weights, spread = (
+            classes_of(self.schema, self.target),
+            self.method.weights(state),
+            self.method.spread(state),
+        )
+        about |= {} if spread is None else result.noise(self.features, weights, spread)
+        model = result.model(self.target, classes, self.features, weights)
         return {**about, "schema_digest": self.schema.digest(), **model}
 
     @classmethod

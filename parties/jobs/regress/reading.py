@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parties.jobs.release import values
+from parties.jobs.tabular_settings import check_names
 from parties.regression.features import Column, Features
 from parties.regression.rows import Rows
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, listed, quoted
+from parties.text import quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,16 +28,9 @@ def features_of(
     """The features of these columns in the schema's order, by default all but the target; and their schema."""
     known = schema.features(target)
     for key, names in (("columns", columns or ()), ("numeric", numeric or ())):
-        for name in names:
-            if name == target:
-                raise InputError(f"{key}: {quoted(name)} is the target: name others")
-            if name not in known:
-                hint = did_you_mean(name, known)
-                raise InputError(
-                    f"{key}: {quoted(name)} is not an attribute of the schema{hint}; there are {listed(known)}"
-                )
-        if len(set(names)) < len(names):
-            raise InputError(f"{key}: name each column once, not {listed(names)}")
+        if target in names:
+            raise InputError(f"{key}: {quoted(target)} is the target: name others")
+        check_names(key, names, known)
     wanted = known if columns is None else tuple(name for name in known if name in columns)
     if not wanted:
         raise InputError("columns: name one at least besides the target")

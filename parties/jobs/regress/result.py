@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +15,7 @@ from parties.regression.features import ONE, Features
 Document = Mapping[str, Any]
 SHOWN = 60  # bars; the text has all weights
 DIGITS = 9  # behind the point, of a weight
+HALF = math.sqrt(2)  # times the noise: weights of that size have half of their mean square from it
 
 
 def model(target: str, classes: tuple[str, str], features: Features, weights: NDArray[np.float64]) -> dict[str, Any]:
@@ -36,9 +37,15 @@ def model(target: str, classes: tuple[str, str], features: Features, weights: ND
     return {"target": target, "classes": list(classes), "intercept": intercept, "columns": columns}
 
 
-def json_text(document: Document) -> str:
-    """The content of a model file."""
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+def noise(features: Features, weights: NDArray[np.float64], spread: float) -> dict[str, Any]:
+    """What a model file says of the noise in the weight of a category, and whether there is little else in the weights.
+
+    `spread` is its standard deviation, or a bound of that, for weights of rows as vectors; both follow from what all
+    may know.
+    """
+    size = math.sqrt(float(np.mean(weights**2)))
+    scale = features.unit / ONE
+    return {"noise": float(f"{spread * scale:.4g}"), "mostly_noise": size <= HALF * spread}
 
 
 def text(document: Document) -> str:
@@ -66,7 +73,14 @@ def about(document: Document) -> list[str]:
     if "rows" in document:
         about_ = "about " if "steps" in document else ""
         lines.append(f"of {about_}{document['rows']:,} rows")
-    return [*lines, f"{privacy} ({document['adjacency']})"]
+    lines.append(f"{privacy} ({document['adjacency']})")
+    if "noise" in document:
+        exact = document["method"] == "output"
+        up_to = "" if exact else "up to "
+        lines.append(f"noise in the weight of a category: standard deviation {up_to}{document['noise']:.3g}")
+        if document["mostly_noise"]:
+            lines.append(f"the weights {'are' if exact else 'may be'} mostly noise: too few rows for this epsilon")
+    return lines
 
 
 def picture(document: Document) -> str:

@@ -8,10 +8,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from parties.jobs.kind import KindSettings
-from parties.jobs.release.kind import Columns, Delta, Epsilon, Name
-from parties.jobs.settings import MAX_ROWS, BooleanEngine, output, own_file, public
+from parties.jobs.release.settings import Delta, Epsilon, neighbours
+from parties.jobs.settings import BooleanSettings, output, public
 from parties.jobs.spending import Adjacency
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
 from parties.regression.features import Features
 from parties.regression.losses import Loss, LossName, loss
 from parties.settings import LocalPath
@@ -19,16 +19,15 @@ from smc.errors import InputError
 
 Method: TypeAlias = Literal["gradient", "output", "choice"]
 MOST_STEPS = 1_000
-POINTS = 1_001  # of the grid of weights
 SHARE = 1000  # delta is at most one in so many times the greatest number of rows, if nobody says
 
 
-class RegressSettings(KindSettings):
+class RegressSettings(BooleanSettings, TabularSettings):
     """`smc regress joint`."""
 
-    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
-    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
-    target: Name | None = public(None, "Target", "The class column, of two classes", none="target in the schema")
+    target: Name | None = public(
+        None, "Target", "The class column, of two classes", none="target in the schema", column=True
+    )
     columns: Columns | None = public(
         None, "Columns", "The columns to predict from, with commas between them", none="all of the schema"
     )
@@ -53,9 +52,7 @@ class RegressSettings(KindSettings):
     delta: Delta | None = public(
         None, "Delta", "The chance that epsilon does not hold", none="a thousandth of one over all rows, or less"
     )
-    adjacency: Adjacency = public(
-        "add-remove", "Neighbours", "What is hidden: that a row is there at all, or what one row says"
-    )
+    adjacency: Adjacency = neighbours()
     steps: Annotated[int, Field(strict=True, ge=1, le=MOST_STEPS)] | None = public(
         None, "Steps", "Of gradient descent: epsilon is divided among them", none="by public numbers"
     )
@@ -65,13 +62,10 @@ class RegressSettings(KindSettings):
     clip: Annotated[float, Field(strict=True, ge=0.01, le=1, allow_inf_nan=False)] | None = public(
         None, "Clip", "No row's gradient is longer", none="by public numbers"
     )
-    max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = public(
-        MAX_ROWS, "Row bound", "Public bound: no party has more rows than that"
-    )
-    least_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] | None = public(
+    max_rows: RowBound = row_bound()
+    least_rows: RowBound | None = public(
         None, "Least rows", "Public bound: no party has fewer rows; the method output needs it", none="none"
     )
-    engine: BooleanEngine = public("yao", "Engine", "How it is computed; auto measures the link and chooses")
     svg: LocalPath | None = output("Draw the weights.")
 
     @property

@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from parties.jobs.release.kind import Columns, Release, ReleaseSettings
+from parties.jobs.release.kind import Release
 from parties.jobs.release.reading import Question
+from parties.jobs.release.settings import ReleaseSettings
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Columns
 from parties.settings import required
 from parties.tables.schema import Schema
 
@@ -36,7 +38,7 @@ class OfColumn(Release):
 
     @property
     def target(self) -> str:
-        """See `Release.target`."""
+        """See `BySchema.target`."""
         return self.subject
 
     @property

@@ -9,9 +9,10 @@ import numpy as np
 
 from parties.jobs.kind import Document, Spending, State
 from parties.jobs.release.cells import GroupSettings, OfColumn
-from parties.jobs.release.kind import Name, Numbers
+from parties.jobs.release.kind import Numbers
 from parties.jobs.release.reading import Question, cells
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Name
 
 if TYPE_CHECKING:
     from protocols.counts import Counts
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class ChoiceSettings(GroupSettings):
     """Those of a choice among the values of a column."""
 
-    of: Name | None = public(None, "Of", "The column whose values are the candidates")
+    of: Name | None = public(None, "Of", "The column whose values are the candidates", column=True)
 
 
 class Choices(OfColumn):

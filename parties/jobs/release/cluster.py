@@ -6,22 +6,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field
 
 from parties.jobs.kind import Document, Spending, State, Step, Told
 from parties.jobs.release import clusters
-from parties.jobs.release.kind import COUNTABLE, Columns, DrawnSettings, Name, Numbers, Release
+from parties.jobs.release.cluster_settings import ClusterSettings
+from parties.jobs.release.kind import COUNTABLE, Numbers, Release
+from parties.jobs.release.lloyd import Lloyd, ends, planned, split
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.points import Axis, Grid, points, usual_parts
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.sums import Part
-from parties.jobs.settings import public
 from parties.settings import required
 from parties.text import listed
-from protocols.release.centroids import UNIT
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,37 +28,7 @@ if TYPE_CHECKING:
     from protocols.release.clusters import Rounds
     from smc.engines import Engine
 
-ROUNDS, GROWTH = 4, Fraction(3, 2)
-FEW = 2  # a cluster with a noisy count of less than so many scales of its noise has no mean
-
-Bounds = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
-
-
-class ClusterSettings(DrawnSettings):
-    """`smc cluster`."""
-
-    columns: Columns | None = public(None, "Columns", "The columns of numbers, with commas between them")
-    bounds: Bounds | None = public(
-        None,
-        "Bounds",
-        "LOW:HIGH for each column; never taken from the rows. What is outside is moved to the nearer bound",
-    )
-    k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(None, "Clusters", "So many clusters")
-    method: Literal["grid", "in-process"] = public(
-        "grid", "Method", "One noisy count for each cell of a grid, or rounds of noisy sums of the clusters"
-    )
-    parts: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] | None = public(
-        None, "Parts", "Of the grid: parts of each column", none="by epsilon and the row bound"
-    )
-    iterations: Annotated[int, Field(strict=True, ge=1, le=20)] | None = public(
-        None, "Iterations", "In-process: so many rounds", none=f"{ROUNDS}"
-    )
-    shares: Literal["growing", "even"] | None = public(
-        None,
-        "Shares",
-        "In-process: each round's epsilon is 1.5 times that of the one before, or the same",
-        none="growing",
-    )
+GROWTH = Fraction(3, 2)  # of epsilon, from round to round
 
 
 class Cluster(Release):
@@ -134,7 +103,7 @@ class Cluster(Release):
 
     @property
     def target(self) -> str:
-        """See `Release.target`: the last column, so that rows are read in the schema's order."""
+        """See `BySchema.target`: the last column, so that rows are read in the schema's order."""
         return list(self.schema.attributes)[-1]
 
     @cached_property
@@ -158,25 +127,18 @@ class Cluster(Release):
     @cached_property
     def rounds(self) -> tuple[Part, ...]:
         """What each round opens; a grid is one."""
-        from protocols.release.clusters import change, shares
-
-        most, adjacency = self.settings.max_rows, self.settings.adjacency
         if self.on_grid:
-            noise = None if self.exact else laplace(self.epsilon, 2 if self.replaced else 1, adjacency)
-            return (Part(self.grid.cells, most, False, noise),)
-        many = self.settings.iterations or ROUNDS
-        numbers, bound = self.k * (1 + len(self.axes)), most * UNIT
-        if self.exact:
-            return (Part(numbers, bound, True, None),) * many
-        moved = change(len(self.axes), self.replaced)
-        growth = Fraction(1) if self.settings.shares == "even" else GROWTH
-        each = shares(self.epsilon, many, growth)
-        return tuple(Part(numbers, bound, True, laplace(one, moved, adjacency)) for one in each)
+            noise = None if self.exact else laplace(self.epsilon, 2 if self.replaced else 1, self.settings.adjacency)
+            return (Part(self.grid.cells, self.settings.max_rows, False, noise),)
+        return self.lloyd.parts
 
-    @property
-    def least(self) -> list[int]:
-        """The noisy count, times UNIT, from which a cluster of each round has a mean."""
-        return [max(UNIT, 0 if part.noise is None else int(FEW * part.noise.scale)) for part in self.rounds]
+    @cached_property
+    def lloyd(self) -> Lloyd:
+        """The rounds in process."""
+        epsilon = None if self.exact else self.epsilon
+        growth = Fraction(1) if self.settings.shares == "even" else GROWTH
+        settings, size = self.settings, (self.k, len(self.axes))
+        return planned(settings.max_rows, epsilon, *size, settings.iterations, growth, settings.adjacency)
 
     # What is said of it.
 
@@ -196,27 +158,27 @@ class Cluster(Release):
             how = f"how many rows of both tables{self.where.words()} each of {self.grid.cells:,} cells of {numbers} has"
         else:
             how = (
-                f"in {len(self.rounds)} rounds how many rows of both tables{self.where.words()} each cluster has, and "
-                f"the sums of {numbers} in each"
+                f"in {len(self.rounds)} rounds how many rows of both tables{self.where.words()} each cluster has "
+                f"(in the first, each of {self.lloyd.cells:,} parts of the box), and the sums of {numbers} in each"
             )
         return f"{self.k} clusters, which follow from what both see: {how}"
 
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`."""
-        many = (0 if state is None else len(state)) if step is None else self.own_count
+        many = (0 if state is None else len(state)) if step is None else self.rounds[step].numbers
         return {"exact number" if self.exact else "number with noise": many}
 
     # What it costs.
 
     @property
     def own_count(self) -> int:
-        """See `Release.own_count`: of a round."""
+        """See `Release.own_count`: of the first round."""
         return self.rounds[0].numbers
 
     @property
     def is_countable(self) -> bool:
         """See `Kind.is_countable`."""
-        return self.own_count * len(self.rounds) <= COUNTABLE
+        return sum(part.numbers for part in self.rounds) <= COUNTABLE
 
     def program(self, means: Any) -> Any:
         """See `Kind.program`: it does not depend on the rows."""
@@ -251,23 +213,18 @@ class Cluster(Release):
 
         def tell(opened: Rounds) -> None:
             words = f"round {len(opened) + 1} of {len(self.rounds)}"
-            told(Step(len(opened), self.own_count, list(chain(*opened)) or None, words))
+            told(Step(len(opened), self.rounds[len(opened)].numbers, list(chain(*opened)) or None, words))
 
         laws = [None if part.noise is None else part.noise.law(part.numbers) for part in self.rounds]
-        width, before = self.rounds[0].width, self.split(start or ())
-        found = noisy_lloyd(engine, data[:, :-1], data[:, -1], self.k, laws, self.least, width, tell, before)
+        width, before = self.rounds[0].width, split(start or (), self.rounds)
+        found = noisy_lloyd(engine, data[:, :-1], data[:, -1], self.lloyd.places, laws, width, tell, before)
         return list(chain(*found))
-
-    def split(self, state: Sequence[int]) -> Rounds:
-        """The opened numbers of each round."""
-        size = self.own_count
-        return tuple(tuple(state[start : start + size]) for start in range(0, len(state), size))
 
     # Its states: what was opened, round after round.
 
     def steps(self, state: State) -> int:
         """See `Kind.steps`: rounds."""
-        return 0 if state is None else len(state) // self.own_count
+        return 0 if state is None else len(split(state, self.rounds))
 
     def is_done(self, state: State) -> bool:
         """See `Kind.is_done`."""
@@ -275,25 +232,23 @@ class Cluster(Release):
 
     def cut(self, state: State, steps: int) -> State:
         """See `Kind.cut`."""
-        return state[: steps * self.own_count] if steps else None
+        return state[: ends(self.rounds)[steps]] if steps else None
 
     # What it brings.
 
     def found(self, state: Sequence[int]) -> Document:
         """See `Release.found`: the clusters, the one with the most rows first."""
-        most = 2 * self.settings.max_rows
         if self.on_grid:
             from parties.analysis.clustering import weighted
 
-            places, rows = weighted(self.grid.places, consistent(np.array(state, dtype=np.int64), most), self.k)
+            counts = consistent(np.array(state, dtype=np.int64), 2 * self.settings.max_rows)
+            places, rows = weighted(self.grid.places, counts, self.k)
         else:
-            from protocols.release.clusters import centroids
-
-            opened = self.split(state)
-            places = centroids(self.k, len(self.axes), opened, self.least)
-            rows = np.array([min(max((n + UNIT // 2) // UNIT, 0), most) for n in opened[-1][:: len(self.axes) + 1]])
+            places, rows = self.lloyd.followed(split(state, self.rounds))
         about: Document = {"method": self.settings.method}
-        about |= {"cells": self.grid.cells} if self.on_grid else {"iterations": len(self.rounds)}
+        about |= (
+            {"cells": self.grid.cells} if self.on_grid else {"iterations": len(self.rounds), "first": self.lloyd.cells}
+        )
         if not self.exact:
             about["epsilons"] = [one.epsilon for one in self.spends]
         return {**about, **clusters.fields(self.axes, places, rows)}

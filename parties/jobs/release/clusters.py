@@ -46,5 +46,6 @@ def notes(document: Document) -> list[str]:
         how = f"k-means on the counts of {document['cells']:,} cells"
     else:
         each = ", ".join(f"{one:.3g}" for one in document.get("epsilons", ()))
-        how = f"{document['iterations']} rounds of k-means" + (f", of epsilon {each}" if each else "")
+        how = f"{document['iterations']} rounds of k-means, the first on {document['first']} cells"
+        how += f", of epsilon {each}" if each else ""
     return [*map(shown, about(document)), how]

@@ -10,11 +10,11 @@ from typing import Annotated
 from pydantic import Field
 
 from parties.jobs.release.count import GaussianSettings
-from parties.jobs.release.kind import Columns
 from parties.jobs.release.predicates import Predicate
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Columns, check_names
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, listed, quoted
+from parties.text import listed
 from smc.errors import InputError
 
 MAX_CELLS = 1 << 16  # of a marginal
@@ -36,20 +36,8 @@ def ordered(given: Columns | None, schema: Schema) -> tuple[str, ...]:
     """The columns in the schema's order; all if none are given. `InputError` names one that is wrong."""
     if given is None:
         return tuple(schema.attributes)
-    check(given, "columns", schema)
+    check_names("columns", given, schema.attributes)
     return tuple(name for name in schema.attributes if name in given)
-
-
-def check(names: Sequence[str], key: str, schema: Schema) -> None:
-    """`InputError` for a column that the schema does not have, or that is named twice."""
-    for name in names:
-        if name not in schema.attributes:
-            hint = did_you_mean(name, schema.attributes)
-            raise InputError(
-                f"{key}: {quoted(name)} is not an attribute of the schema{hint}; there are {listed(schema.attributes)}"
-            )
-    if len(set(names)) < len(names):
-        raise InputError(f"{key}: name each column once, not {listed(names)}")
 
 
 def subsets(columns: Sequence[str], ways: int) -> list[tuple[str, ...]]:

@@ -7,9 +7,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from parties.jobs.kind import Document
-from parties.jobs.release.kind import Delta, DrawnSettings, Numbers, ReleaseSettings
-from parties.jobs.release.noise import Noise, exact, gauss, laplace
+from parties.jobs.release.kind import Numbers
+from parties.jobs.release.loss import exact
+from parties.jobs.release.noise import Noise, gauss, laplace
 from parties.jobs.release.reading import Question, cells
+from parties.jobs.release.settings import Delta, DrawnSettings, ReleaseSettings, check_share
 from parties.jobs.release.sums import Part, Sums, number, own_vector
 from parties.jobs.settings import public
 from smc.errors import InputError
@@ -115,14 +117,9 @@ def vector_noise(settings: GaussianSettings, changed: int) -> Noise:
 
 
 def check_delta(settings: GaussianSettings) -> None:
-    """`InputError` if delta is none that promises anything: for one of n rows it must be far below 1 / n."""
+    """`InputError` if there is a delta without noise, or one that promises nothing."""
     if settings.delta is None:
         return
     if settings.exact:
         raise InputError("exact: without noise there is no delta: give one or the other")
-    rows = 2 * settings.max_rows
-    if exact(settings.delta) * rows >= 1:
-        raise InputError(
-            f"delta: must be less than one over the greatest number of rows, 1 / {rows}, and better far less: "
-            f"{settings.delta:g} would allow to give whole rows away"
-        )
+    check_share(settings.delta, settings.max_rows)

@@ -10,11 +10,13 @@ import numpy as np
 
 from parties.jobs.kind import Document
 from parties.jobs.release.cells import labels, words
-from parties.jobs.release.kind import DrawnSettings, Name, Numbers
+from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.reading import Question, cells
+from parties.jobs.release.settings import DrawnSettings
 from parties.jobs.release.sums import Part, Sums, number, own_vector
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Name
 from parties.settings import required
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 class HistogramSettings(DrawnSettings):
     """`smc release histogram`."""
 
-    by: Name | None = public(None, "By", "The column whose values are counted")
+    by: Name | None = public(None, "By", "The column whose values are counted", column=True)
 
 
 class Histogram(Sums):
@@ -73,7 +75,7 @@ class Histogram(Sums):
 
     @property
     def target(self) -> str:
-        """See `Release.target`."""
+        """See `BySchema.target`."""
         return self.asked_for.by[-1]
 
     @property

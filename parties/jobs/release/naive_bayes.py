@@ -9,11 +9,12 @@ import numpy as np
 
 from parties.jobs.kind import Document
 from parties.jobs.release.count import GaussianSettings, check_delta, vector_noise
-from parties.jobs.release.kind import Columns, Name, Numbers
+from parties.jobs.release.kind import Numbers
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.reading import Question, pairs
 from parties.jobs.release.sums import Part, Sums, own_vector
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Columns, Name
 from parties.settings import required
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class NaiveBayesSettings(GaussianSettings):
     """`smc release naive-bayes`."""
 
-    target: Name | None = public(None, "Target", "The class column", none="target in the schema")
+    target: Name | None = public(None, "Target", "The class column", none="target in the schema", column=True)
     columns: Columns | None = public(
         None, "Columns", "The columns to predict from, with commas between them", none="all of the schema"
     )
@@ -78,7 +79,7 @@ class NaiveBayes(Sums):
 
     @property
     def target(self) -> str:
-        """See `Release.target`."""
+        """See `BySchema.target`."""
         assert self.settings.target is not None
         return self.settings.target
 

@@ -25,11 +25,6 @@ FINE = 512  # scales above that are computed on a coarser grid; intervals are ro
 _DECIMAL = Context(prec=60)
 
 
-def exact(value: float) -> Fraction:
-    """The decimal number that was written, not the binary one nearest to it."""
-    return Fraction(str(value))
-
-
 @dataclass(frozen=True)
 class Noise:
     """A law of noise on integers. `scale` is the sensitivity divided by epsilon, or the standard deviation sigma."""

@@ -147,6 +147,10 @@ class _Reader:
         elif sign.is_keyword("in"):
             values = self._read_list(column)
         elif sign.is_sign("=") or sign.is_sign("!="):
+            if self._follows("="):
+                behind = self._tokens[self._place + 1 :]
+                value = behind[0].text if behind and behind[0].kind != "sign" else known[column][0]
+                raise InputError(f"where: a single '=' is enough: {_word(column)} {sign.text} {_word(value)}")
             values = {self._read_value(column)}
         else:
             raise InputError(
@@ -158,8 +162,11 @@ class _Reader:
         bracket = self._next("a list in brackets behind 'in'")
         if not bracket.is_sign("["):
             raise InputError(f"where: behind 'in' must stand a list in brackets, as in {column} in [a, b]")
+        if self._follows("]"):
+            raise InputError(f"where: the list behind '{_word(column)} in' is empty: no row can be such")
         values = {self._read_value(column)}
-        while not (sign := self._next("']' at the end of a list")).is_sign("]"):
+        unclosed = f"']' (the list behind '{_word(column)} in' begins with '[')"
+        while not (sign := self._next(unclosed)).is_sign("]"):
             if not sign.is_sign(","):
                 raise InputError(
                     f"where: between the values of a list must stand ',', not {quoted(sign.text)}; "
@@ -186,11 +193,20 @@ class _Reader:
 
     def _expect_keyword(self, keyword: str) -> None:
         token = self._next(quoted(keyword))
+        if token.is_sign("]"):
+            raise InputError("where: there is a ']' without a '[' before it: a list is written as in [a, b]")
+        if token.is_keyword("or"):
+            raise InputError(
+                "where: conditions are joined by 'and' only; instead of 'or' list the values of a column, as in [a, b]"
+            )
         if not token.is_keyword(keyword):
             raise InputError(
                 f"where: {quoted(keyword)} must stand where {quoted(token.text)} is; "
                 "a word with a space or a sign in it is written in quotes"
             )
+
+    def _follows(self, sign: str) -> bool:
+        return self._place < len(self._tokens) and self._tokens[self._place].is_sign(sign)
 
     def _next(self, what: str) -> _Token:
         if self._place == len(self._tokens):

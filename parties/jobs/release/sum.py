@@ -10,12 +10,14 @@ import numpy as np
 
 from parties.jobs.kind import Document
 from parties.jobs.release.cells import GroupSettings, OfColumn, words
-from parties.jobs.release.kind import DrawnSettings, Name, Numbers
+from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.reading import Question, cells
+from parties.jobs.release.settings import DrawnSettings
 from parties.jobs.release.sums import Part, Sums, number, own_vector
 from parties.jobs.release.values import Values, read
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Name
 
 if TYPE_CHECKING:
     from protocols.counts import Counts
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 class SumSettings(GroupSettings, DrawnSettings):
     """`smc release sum`."""
 
-    of: Name | None = public(None, "Of", "The column of numbers; the schema lists its values, so bounds are public")
+    of: Name | None = public(
+        None, "Of", "The column of numbers; the schema lists its values, so bounds are public", column=True
+    )
 
 
 class Numeric(OfColumn, Sums):

@@ -10,10 +10,11 @@ import numpy as np
 
 from parties.jobs.kind import Document
 from parties.jobs.release.histogram import Histogram
-from parties.jobs.release.kind import Columns, DrawnSettings
 from parties.jobs.release.postprocessing import consistent
+from parties.jobs.release.settings import DrawnSettings
 from parties.jobs.release.sums import number
 from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Columns
 from parties.settings import required
 
 

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from parties.analysis.clustering import inertia, weighted
-from protocols.release.centroids import packed
+from parties.analysis.clustering import followed, inertia, weighted
+from protocols.release.centroids import UNIT, cluster_sums, packed
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -42,3 +42,28 @@ def test_no_rows_and_one_place() -> None:
     found, sizes = weighted(nowhere, np.array([0, 4]), 3)
     assert inertia(nowhere, np.array([0, 4]), found) == 0
     assert sizes.sum() == 4
+
+
+def round_clusters(seed: int) -> np.ndarray:
+    """2,000 points in four round clusters of the square."""
+    draw = np.random.default_rng(seed)
+    places = draw.uniform(-0.8, 0.8, (4, 2))[draw.integers(0, 4, 2000)] + draw.normal(0, 0.1, (2000, 2))
+    return np.rint(np.clip(places, -1, 1) * UNIT).astype(np.int64)
+
+
+def test_rounds_that_begin_with_many_cells_end_as_well_as_many_starts() -> None:
+    """Five rounds without noise, against ten starts on all points; those that begin with as many cells do not."""
+    ratios: dict[int, list[float]] = {4: [], 32: []}
+    for seed in range(12):
+        points, ones = round_clusters(seed), np.ones(2000, dtype=np.int64)
+        best = inertia(points, ones, weighted(points, ones, 4)[0])
+        for cells, found in ratios.items():
+            opened: list[list[int]] = []
+            for _ in range(5):
+                places, _ = followed(opened, cells, 4, 2, [UNIT] * 5, 2000)
+                opened.append(cluster_sums(points, ones, places).reshape(-1).tolist())
+            places, rows = followed(opened, cells, 4, 2, [UNIT] * 5, 2000)
+            assert rows.sum() == 2000
+            found.append(inertia(points, ones, places) / best)
+    assert max(ratios[32]) < 1.1
+    assert sorted(ratios[4])[8] > 1.3

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from parties.analysis.marginals import Measurement
-from parties.jobs.synthesise import GENERATORS, SynthesiseSettings
+from parties.jobs.synthesise_rows import GENERATORS
+from parties.jobs.synthesise_settings import SynthesiseSettings
 
 DOMAIN = {"a": 3, "b": 2, "c": 4}
 JOINT = np.array([[900, 100], [300, 700], [50, 950]])

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from parties.analysis.losses import Outcomes
 from parties.checking.mechanism import Mechanism, check, sample
-from parties.checking.mechanisms import MECHANISMS, Promise, sums
+from parties.checking.mechanisms import MECHANISMS, sums
+from parties.checking.promise import Promise
 from protocols.release.laplace import DiscreteLaplace
 from smc.engines import Engine
 

@@ -15,7 +15,8 @@ import pytest
 from parties.analysis.losses import Finding, Outcomes
 from parties.checking import sensitivity, trees
 from parties.checking.mechanism import Mechanism, check, sample
-from parties.checking.mechanisms import BROKEN, MECHANISMS, Promise, choose, sums
+from parties.checking.mechanisms import BROKEN, CIRCUITS, MECHANISMS, choose, sums
+from parties.checking.promise import Promise
 from parties.sensitivity.draws import drawn
 from parties.sensitivity.median import Table
 from protocols.release.choice import choice_law
@@ -34,7 +35,7 @@ def found(mechanism: Mechanism) -> Finding:
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", CIRCUITS)
 def test_what_we_publish_keeps_its_promise(name: str, adjacency: str) -> None:
     mechanism = MECHANISMS[name](replace(ONE, adjacency=adjacency))
     finding = found(mechanism)
@@ -45,7 +46,7 @@ def test_what_we_publish_keeps_its_promise(name: str, adjacency: str) -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0.25", "3"])
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", CIRCUITS)
 def test_at_other_budgets(name: str, epsilon: str) -> None:
     assert found(MECHANISMS[name](replace(ONE, epsilon=Fraction(epsilon)))).holds
 
@@ -56,7 +57,7 @@ def planted(name: str, draw: Draw, adjacency: str = "add-remove") -> Mechanism:
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
-@pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "smooth"])  # its proof leaves more than that
+@pytest.mark.parametrize("name", [name for name in CIRCUITS if name != "smooth"])  # its proof leaves more than that
 def test_half_the_scale(name: str, adjacency: str) -> None:
     louder = MECHANISMS[name](Promise(Fraction(2), adjacency=adjacency))
     assert not found(planted(name, louder.draw, adjacency)).holds

@@ -14,86 +14,14 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from parties import cli
+from tests.support.patients import DISEASES, laid_out, patients, plan, smc, stands_for, written
 from tests.support.places import ROOT
-
-PLAN = """
-source = "patients.csv"
-max_suppressed = 0.1
-{more}
-[columns]
-name = {{ role = "identifier" }}
-zip = {{ role = "quasi-identifier", prefixes = [4, 3, 2] }}
-age = {{ role = "quasi-identifier", ranges = [5, 10, 20] }}
-sex = {{ role = "quasi-identifier" }}
-disease = {{ role = "sensitive", tree = "disease.csv" }}
-visit = {{ role = "other" }}
-{columns}
-[[models]]
-model = "k-anonymity"
-k = 4
-[[models]]
-model = "l-diversity"
-column = "disease"
-l = 2
-{models}
-"""
-DISEASES = {"flu": "lung", "asthma": "lung", "ulcer": "stomach", "gastritis": "stomach"}
-
-
-def patients(path: Path, rows: int, seed: int) -> list[dict[str, str]]:
-    """Random patients in a file; a visit tells two of them apart, and most others."""
-    draw = random.Random(seed)
-    found = []
-    for i in range(rows):
-        found.append(
-            {
-                "name": f"name {i}",
-                "visit": f"v{i // 2}",
-                "zip": f"53{draw.choice([7, 8])}{draw.randrange(3)}{draw.randrange(4)}",
-                "age": str(draw.randrange(18, 60)),
-                "sex": draw.choice("mf"),
-                "disease": draw.choice(list(DISEASES)),
-            }
-        )
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(found[0]))
-        writer.writeheader()
-        writer.writerows(found)
-    return found
-
-
-def written(path: Path) -> list[dict[str, str]]:
-    if path.suffix == ".parquet":
-        return pyarrow.parquet.read_table(path).to_pylist()
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 @pytest.fixture(autouse=True)
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "disease.csv").write_text("".join(f"{name};{part};*\n" for name, part in DISEASES.items()))
-    plan()
-    return patients(tmp_path / "patients.csv", 300, 1)
-
-
-def plan(more: str = "", columns: str = "", models: str = "") -> None:
-    Path("publish.toml").write_text(PLAN.format(more=more, columns=columns, models=models))
-
-
-def smc(*arguments: str) -> int:
-    return cli.run(["publish", *arguments])
-
-
-def stands_for(label: str, value: str) -> bool:
-    """Whether a published cell may be the original one."""
-    if label.startswith("["):
-        low, high = (float(x) for x in label.strip("[]").split(","))
-        return low <= float(value) < high + label.endswith("]") * 1e-9
-    return label in ("*", value) or (
-        len(label) == len(value) and all(a in ("*", b) for a, b in zip(label, value, strict=True))
-    )
+    return laid_out()
 
 
 @pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
@@ -221,86 +149,6 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
     assert f"visit, age, zip: {alone:.1%} of the rows are alone" in printed or "of the rows are alone" in printed
     assert smc("anonymise", "--plan", "proposal.toml", "--out", "out.csv") == 0
     assert "name" not in written(Path("out.csv"))[0]
-
-
-def register(*tables: list[dict[str, str]]) -> None:
-    with Path("register.csv").open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, ["zip", "age", "sex"], extrasaction="ignore")
-        writer.writeheader()
-        for table in tables:
-            writer.writerows(table)
-
-
-def presence_plan(algorithm: str) -> None:
-    """The register has every patient, and as many people again."""
-    model = '[[models]]\nmodel = "presence"\nleast = 0.2\nmost = 0.7\n[public]\nsource = "register.csv"'
-    plan(f'algorithm = "{algorithm}"', models=model)
-
-
-@pytest.mark.parametrize("algorithm", ["flash", "mondrian"])
-def test_presence(table: list[dict[str, str]], algorithm: str, capsys: Any) -> None:
-    people = [*table, *patients(Path("others.csv"), 300, 3)]
-    register(people)
-    presence_plan(algorithm)
-    arguments = ["anonymise", "--plan", "publish.toml", "--out", "out.csv"]
-    assert smc(*arguments, "--recoding", "recoding.json", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["suppressed"] == 0
-    assert next(m for m in found["models"] if "presence" in m["model"])["holds"]
-
-    def reached(*arguments: str) -> list[float]:
-        smc(*arguments, "--json")
-        models = json.loads(capsys.readouterr().out)["models"]
-        return next(m["reached"] for m in models if "presence" in m["model"])
-
-    classes = Counter((row["zip"], row["age"], row["sex"]) for row in written(Path("out.csv")))
-    if algorithm == "flash":  # whose labels this test can read
-        inside = {
-            label: sum(all(stands_for(label[i], one[c]) for i, c in enumerate(("zip", "age", "sex"))) for one in people)
-            for label in classes
-        }
-        shares = [n / inside[label] for label, n in classes.items()]
-        assert reached("check", "--plan", "publish.toml", "--data", "out.csv") == pytest.approx(
-            [min(shares), max(shares)]
-        )
-    assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
-    capsys.readouterr()
-    rows = written(Path("out.csv"))  # who is left out is known not to be there
-    with Path("fewer.csv").open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(row for row in rows if (row["zip"], row["age"], row["sex"]) != min(classes))
-    assert reached("check", "--plan", "publish.toml", "--data", "fewer.csv")[0] == 0
-    assert smc("check", "--plan", "publish.toml", "--data", "fewer.csv") == 2
-    assert capsys.readouterr().err == "smc: the table does not satisfy (0.2, 0.7)-presence\n"
-    again = ["apply", "--recoding", "recoding.json", "--data", "patients.csv", "--out", "again.csv"]
-    assert reached(*again, "--public", "register.csv") == pytest.approx(
-        reached("check", "--plan", "publish.toml", "--data", "out.csv")
-    )
-    Path("again.csv").unlink()
-    assert smc(*again) == 2
-    assert "give --public" in capsys.readouterr().err
-    register(people, [{"zip": "99999", "age": "59", "sex": "x"}])
-    assert smc(*again, "--public", "register.csv") == 2
-    assert "do not satisfy (0.2, 0.7)-presence" in capsys.readouterr().err
-    assert not Path("again.csv").exists()
-    Path("register.csv").write_text("zip,age,sex\n53700,20,m\n")
-    for command in (arguments, [*again, "--public", "register.csv"]):
-        assert smc(*command) == 2
-        assert "combinations are not in this public table" in capsys.readouterr().err
-
-
-def test_presence_is_not_counted_in_what_it_does_not_fit(table: list[dict[str, str]], capsys: Any) -> None:
-    register(table)
-    presence_plan("flash")
-    for labels, problem in (
-        (["*,*,*", "53***,*,*"], "classes overlap, so presence cannot be counted"),
-        (["5372x,*,*"], "column 'zip': nobody in the public table can be meant by '5372x'"),
-    ):
-        rows = [f"{label},{disease}\n" for label in labels for disease in DISEASES]
-        Path("out.csv").write_text("zip,age,sex,disease\n" + "".join(rows))
-        assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 2
-        assert problem in capsys.readouterr().err
 
 
 REFUSED = [

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from parties.cli import run
+from parties.commands import regress_alone
+from tests.support.refused import refused
 
 SCHEMA = (
     '[attributes]\nage = ["young", "middle", "old"]\nvisits = [0, 1, 2.5]\noutcome = ["good", "bad"]\n'
@@ -77,12 +80,22 @@ def test_what_is_wrong_is_a_line(
     more += [] if "--data" in line else ["--data", "mine.csv"]
     more += [] if "--target" in line else ["--target", "outcome"]
     more += ["--listen", "127.0.0.1:0"] if line.startswith("joint") else []
-    assert run(["regress", *line.split(), *more]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.splitlines()[-1].startswith("smc: ")
-    assert told.err.count("\n") == 1
-    assert message in told.err
+    assert message in refused(["regress", *line.split(), *more], capsys)
+
+
+@pytest.mark.parametrize("method", ["objective", "output"])
+def test_a_few_rows_that_teach_nothing_but_noise_say_so(
+    method: str, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regress_alone, "private", lambda: np.random.default_rng(1))
+    (place / "few.csv").write_text((place / "mine.csv").read_text() + "young,0,good,b\n")
+    files = ["--schema", str(place / "schema.toml"), "--target", "outcome", "--lambda", "0.3", "--method", method]
+    for data, epsilon, few in (("few.csv", "2", True), ("many.csv", "8", False)):
+        words = [*files, "--data", str(place / data), "--epsilon", epsilon]
+        assert run(["regress", "alone", *words]) == 0
+        assert ("mostly noise: too few rows for this epsilon" in capsys.readouterr().out) == few
+        assert run(["regress", "alone", *words, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["mostly_noise"] == few
 
 
 @pytest.mark.parametrize(("method", "loss"), [("objective", "logistic"), ("output", "huber")])

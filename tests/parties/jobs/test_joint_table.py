@@ -34,6 +34,7 @@ from smc.meter import Meter
 from smc.primitives.prg import Prg
 from smc.session import Session
 from tests.support.joint_tables import ranges, state
+from tests.support.refused import refused
 
 BENEFITS = ("$0-19", "$20-39", "$40-59", "$60-79", "$80-99", "$100+")
 COUNTIES = {
@@ -293,31 +294,27 @@ def test_what_was_changed_does_not_open(
     good.write_text(json.dumps(document))
     key = ["--key", str(keys / "analyst.key"), "--out", str(out)]
 
-    def refused(words: str, *arguments: str) -> None:
+    def stays_closed(words: str, *arguments: str) -> None:
         capsys.readouterr()
-        assert run(["publish", "open", *arguments]) == 2
-        told = capsys.readouterr()
-        assert told.out == ""
-        assert told.err.count("\n") == 1
-        assert words in told.err
+        assert words in refused(["publish", "open", *arguments], capsys)
         assert not out.exists()
 
     for content, words in changed(document, other):
         bad.write_text(json.dumps(content))
-        refused(words, str(bad), *key)
+        stays_closed(words, str(bad), *key)
     bad.write_text("{")
-    refused("not a sealed table", str(bad), *key)
+    stays_closed("not a sealed table", str(bad), *key)
     bad.write_text(json.dumps(other))
-    refused("of one job, but not the same", str(good), str(bad), *key)
+    stays_closed("of one job, but not the same", str(good), str(bad), *key)
     third = task(analyst=certificate, against="public", threshold=4)
     bad.write_text(json.dumps(third.document(found(third, own)[0])))
-    refused("are not of one job", str(good), str(bad), *key)
-    refused("the table was sealed to another key", str(good), "--key", str(keys / "other.key"), "--out", str(out))
+    stays_closed("are not of one job", str(good), str(bad), *key)
+    stays_closed("the table was sealed to another key", str(good), "--key", str(keys / "other.key"), "--out", str(out))
     open_key = tmp_path / "open.key"
     open_key.write_bytes((keys / "analyst.key").read_bytes())
     open_key.chmod(0o644)
-    refused("can be read by other users", str(good), "--key", str(open_key), "--out", str(out))
-    refused("good.json", str(good), "--key", str(keys / "analyst.key"), "--out", str(good))
+    stays_closed("can be read by other users", str(good), "--key", str(open_key), "--out", str(out))
+    stays_closed("good.json", str(good), "--key", str(keys / "analyst.key"), "--out", str(good))
 
 
 def test_what_is_said_of_it(certificate: str) -> None:
@@ -369,12 +366,7 @@ def test_what_is_wrong_is_a_line(
     for name in ("analyst.crt", "analyst.key"):
         (tmp_path / name).write_bytes((keys / name).read_bytes())
     flags = [*line.split(), "--data", "mine.csv", "--schema", "schema.toml", "--listen", "127.0.0.1:0"]
-    assert run(["publish", "joint-table", *flags]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("smc: ")
-    assert told.err.count("\n") == 1
-    assert message in told.err
+    assert message in refused(["publish", "joint-table", *flags], capsys)
 
 
 def test_a_certificate_for_something_else_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from parties.jobs.kind import Means
-from parties.jobs.synthesis_state import GraphicalModel, Synthesis
-from parties.jobs.synthesise import Synthesise, SynthesiseSettings
+from parties.jobs.synthesise import Synthesise
+from parties.jobs.synthesise_rows import agreed
+from parties.jobs.synthesise_settings import SynthesiseSettings
+from parties.jobs.synthesise_state import GraphicalModel, Synthesis
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from smc.engines import Profile, engine_of, make_engine
@@ -151,7 +153,7 @@ def test_rows_of_values_that_do_not_exist_are_refused() -> None:
     def party(session: Any) -> Any:
         engine = make_engine(session, "clear")
         if session.party == 1:
-            return task._rows(engine, GraphicalModel(task.work), Synthesis())
+            return agreed(engine, task.settings, task.work, task.names, GraphicalModel(task.work), Synthesis())
         session.send("number of rows", np.array([5]))
         session.send("rows", np.full((5, 4), 3, dtype=np.uint16))
         return None

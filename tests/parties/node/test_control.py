@@ -19,8 +19,6 @@ from parties.node import control
 from parties.node.control import Control, control_options
 from tests.support.waiting import eventually
 
-OPTIONS = {"wait": 5.0, "timeout": 5.0, "goodbye": 5.0}
-
 
 class End:
     """One node's end of the link, and what it has heard."""

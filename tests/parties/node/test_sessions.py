@@ -139,6 +139,18 @@ def test_a_session_that_cannot_even_greet_leaves_nothing_behind(
         eventually(lambda: not nodes.run(job))
 
 
+def test_no_session_is_admitted_while_the_inner_loops_are_compiled(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the peer would wait within a session for what it cannot see."""
+    monkeypatch.setattr(sessions, "is_warm", lambda: False)
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        with pytest.raises(RefusedError, match="being compiled"):
+            nodes.alice.admit(job)
+        assert pair.parties[0].state(job) != "running"
+
+
 def test_cancelled_while_the_peer_is_dialled(
     tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
 ) -> None:

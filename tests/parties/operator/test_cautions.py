@@ -18,11 +18,6 @@ def price(epsilon: float) -> Price:
     return Price(epsilon=epsilon, at=0.0, rho=0.0, delta=0.0, adjacency="replace", uses=[])
 
 
-@pytest.fixture
-def node() -> FakeNode:
-    return FakeNode()
-
-
 @pytest.mark.parametrize(
     ("parameters", "noticed"),
     [

@@ -12,9 +12,10 @@ from parties.regression.losses import Huber, Logistic, Loss
 from parties.regression.minimiser import minimise
 from parties.regression.perturbation import (
     GRID,
+    Way,
     least_lambda,
     left_epsilon,
-    noise,
+    noises,
     perturbed,
     sensitivity,
 )
@@ -106,11 +107,22 @@ def test_a_lambda_that_is_too_small_is_refused_with_the_least_one() -> None:
 def test_the_noise_has_the_law_of_the_paper() -> None:
     """Of density e^(-|b| / scale) in d dimensions: the norm is Gamma(d, scale), the direction even. Fixed seed."""
     rng = np.random.default_rng(3)
-    drawn = np.array([noise(5, 0.5, rng) for _ in range(4000)])
+    drawn = np.array([noises(1, 5, 0.5, rng)[0] for _ in range(4000)])
     norms = np.linalg.norm(drawn, axis=1)
     assert norms.mean() == pytest.approx(2.5, abs=6 * 0.5 * math.sqrt(5 / 4000))
     assert norms.var() == pytest.approx(1.25, rel=0.2)
     assert np.abs(drawn.mean(axis=0)).max() < 6 * math.sqrt((norms**2).mean() / 5 / 4000)
+
+
+@pytest.mark.parametrize("way", ["objective", "output"])
+def test_no_weight_moves_more_than_its_spread(way: Way) -> None:
+    """That of noise on the minimiser is its own; in the objective, a bound. Fixed seed."""
+    some, rng = random_rows(4), np.random.default_rng(6)
+    found = [perturbed(some, Logistic(), 0.05, 2.0, way, rng) for _ in range(300)]
+    moved = np.sqrt(np.mean((np.array([one.weights for one in found]) - minimise(some, Logistic(), 0.05).weights) ** 2))
+    (spread,) = {one.spread for one in found}
+    assert moved < (1.1 if way == "output" else 0.8) * spread
+    assert moved > (0.9 if way == "output" else 0.2) * spread
 
 
 def test_what_is_published_is_the_minimiser_with_its_noise() -> None:
@@ -118,12 +130,12 @@ def test_what_is_published_is_the_minimiser_with_its_noise() -> None:
     some, n = random_rows(4), random_rows(4).total
     found = perturbed(some, Logistic(), 0.02, 2.0, "objective", np.random.default_rng(9))
     left = left_epsilon(2.0, Logistic(), n, 0.02)
-    tilt = noise(5, 2 / left, np.random.default_rng(9)) / n
+    tilt = noises(1, 5, 2 / left, np.random.default_rng(9))[0] / n
     assert (found.rows, found.epsilon) == (n, left)
     assert found.weights == pytest.approx(minimise(some, Logistic(), 0.02, tilt).weights, abs=GRID)
     assert np.linalg.norm(some.gradient(Logistic(), 0.02, found.weights) + tilt) < 1e-4
     found = perturbed(some, Huber(0.5), 0.02, 2.0, "output", np.random.default_rng(9))
-    added = noise(5, sensitivity(n, 0.02) / 2.0, np.random.default_rng(9))
+    added = noises(1, 5, sensitivity(n, 0.02) / 2.0, np.random.default_rng(9))[0]
     assert found.weights == pytest.approx(minimise(some, Huber(0.5), 0.02).weights + added, abs=GRID)
     with pytest.raises(InputError, match="no rows"):
         perturbed(rows([]), Logistic(), 0.1, 1.0, "output", np.random.default_rng())

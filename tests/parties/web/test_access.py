@@ -37,11 +37,6 @@ def token(link: str) -> str:
     return link.split("token=")[1]
 
 
-@pytest.fixture
-def node() -> FakeNode:
-    return FakeNode()
-
-
 def test_a_link_works_once_and_leaves_the_address() -> None:
     browser = Browser(FakeNode(), signed_in=False)
     link = browser.logins.link(ORIGIN)

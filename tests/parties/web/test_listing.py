@@ -33,11 +33,6 @@ def node() -> FakeNode:
     return made
 
 
-@pytest.fixture
-def browser(node: FakeNode) -> Browser:
-    return Browser(node)
-
-
 def rows(page: str) -> list[str]:
     return re.findall(r'<article class="row[^"]*" id="job-([0-9a-f]{32})"', page)
 

@@ -1,50 +1,21 @@
-"""What the pages say: jobs, results, the log, the form; and that nobody's text is taken for markup."""
+"""What the pages say: jobs, results, the log; and that nobody's text is taken for markup."""
 
 from __future__ import annotations
 
-import html
 import re
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
 from parties.operator.budget import Price
 from parties.operator.interface import Asked, Verdict
-from parties.trees.text import to_dot, to_text
-from parties.trees.tree import Noise, TreeFile, size
-from parties.web import listing, results, words
-from tests.support.fake_node import ORIGIN, Browser, FakeNode, tree, wide_tree
+from parties.web import listing, words
+from tests.support.elements import Elements
+from tests.support.fake_node import ORIGIN, Browser, FakeNode
 from tests.support.hostile import HOSTILE
 
 APPROVED = Verdict(verdict="approved", by="proposer", at="2026-03-01T12:00:00+00:00")
 WAITING = Verdict(verdict="waiting")
-
-
-class Elements(HTMLParser):
-    """All start tags with their attributes, and the text."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-@pytest.fixture
-def node() -> FakeNode:
-    return FakeNode()
-
-
-@pytest.fixture
-def browser(node: FakeNode) -> Browser:
-    return Browser(node)
 
 
 SVG = {"id", "class", "xmlns", "viewbox", "preserveaspectratio", "width", "height", "font-family", "tabindex", "role"}
@@ -181,135 +152,6 @@ def test_a_decision_on_a_job_that_is_gone_is_a_404(browser: Browser) -> None:
     assert browser.send_form("/jobs/ffffffff/approve", page="job").status_code == 404
 
 
-def test_a_proposal_becomes_a_job_file(node: FakeNode, browser: Browser) -> None:
-    answer = browser.send_form(
-        "/propose", table="visits", peer_table="besuche", purpose=" audit ", target="outcome",
-        columns="age, sex,\nsmoker ,", delta="0.01", min_rows="5", max_depth="", max_rows="1000",
-    )  # fmt: skip
-    assert answer.status_code == 303
-    assert answer.headers["location"] == f"/jobs/{node.jobs()[0].id}"
-    assert node.submitted == [
-        {
-            "protocol": "id3", "table": "visits", "peer_table": "besuche", "purpose": "audit", "target": "outcome",
-            "columns": ["age", "sex", "smoker"], "delta": 0.01, "min_rows": 5, "max_rows": 1000,
-        }
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("tables", [["visits"], []])
-def test_what_is_typed_needs_no_table(node: FakeNode, browser: Browser, tables: list[str]) -> None:
-    node.tables = tables
-    page = browser.get("/propose?kind=equality").text
-    assert ('<option value="">none' in page) == bool(tables)
-    answer = browser.send_form("/propose", protocol="equality", table="", purpose="audit", value="1000000")
-    assert answer.status_code == 303
-    assert node.submitted == [{"protocol": "equality", "purpose": "audit", "value": 1000000}]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("delta", "a bit", "delta: must be a number"),
-        ("max_depth", "4.5", "max_depth: must be a whole number"),
-        ("max_rows", "9" * 5000, "max_rows: must be a whole number"),
-        ("min_rows", "<b>", "&lt;b&gt;"),
-        ("table", "nowhere", "there is no table"),
-    ],
-)
-def test_a_bad_proposal_comes_back_as_typed(node: FakeNode, browser: Browser, name: str, text: str, said: str) -> None:
-    typed = {"table": "visits", "purpose": 'a "quoted" purpose', "columns": "age, sex", name: text}
-    answer = browser.send_form("/propose", **typed)
-    assert answer.status_code == 400
-    assert said in answer.text
-    assert "a &#34;quoted&#34; purpose" in answer.text
-    assert 'name="column:sex" checked' in answer.text
-    if name != "table":
-        assert f'value="{html.escape(text)}"' in answer.text
-        assert '<option value="visits" selected>' in answer.text
-    assert node.submitted == []
-
-
-def test_a_proposal_like_another(node: FakeNode, browser: Browser) -> None:
-    job = node.add(table="visits", purpose="again")
-    page = browser.get(f"/propose?like={job.id}").text
-    assert '<option value="visits" selected>' in page
-    assert 'value="again"' in page
-    assert page.count(" checked>") == 4
-    assert re.search(r'id="delta"[^>]*value="0.001"', page)
-    assert browser.get("/propose?like=ffffffff").status_code == 400
-
-
-def test_a_result_in_words_and_files(node: FakeNode, browser: Browser) -> None:
-    job = node.add()
-    node.finish(job.id)
-    text = " ".join(Elements(browser.get(f"/jobs/{job.id}").text).text.split())
-    for fact in ("6 questions, 12 leaves, depth 4", "chosen attribute5", "Both have signed", "5.1 MB", "as agreed"):
-        assert fact in text
-    file = browser.get(f"/jobs/{job.id}/tree.json")
-    assert TreeFile.parse(file.json()).tree == tree()
-    assert file.headers["content-disposition"] == f'attachment; filename="tree-{job.id[:8]}.json"'
-    assert browser.get(f"/jobs/{job.id}/tree.txt").text == to_text(tree())
-    assert browser.get(f"/jobs/{job.id}/tree.dot").text == to_dot(tree(), "readmitted")
-    assert "<title>Decision tree for readmitted</title>" in browser.get(f"/jobs/{job.id}/tree.svg").text
-    assert browser.get(f"/jobs/{job.id}/result.json").json()["opened"] == node.result(job.id).opened
-
-
-def test_a_forest_with_noise_in_words(node: FakeNode, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = node.add()
-    node.finish(job.id)
-    made = TreeFile("5" * 64, "readmitted", None, tree(), Noise(0.5, "replace", "gini"), (tree(), tree()))
-    result = node.result(job.id).model_copy(update={"document": made.fields()})
-    monkeypatch.setattr(node, "result", lambda identifier: result)
-    text = " ".join(Elements(browser.get(f"/jobs/{job.id}").text).text.split())
-    assert "18 questions, 36 leaves, depth 4." in text
-    assert "3 trees, each of rows of its own, vote." in text
-    assert "with epsilon 0.5 for a row replaced, attributes compared by gini." in text
-    assert "tree 3" in browser.get(f"/jobs/{job.id}/tree.txt").text
-
-
-@pytest.mark.parametrize("name", ["tree.json", "tree.svg", "picture"])
-def test_there_is_no_result_before_the_end(node: FakeNode, browser: Browser, name: str) -> None:
-    job = node.add()
-    assert browser.get(f"/jobs/{job.id}/{name}").status_code == 404
-
-
-def test_the_outline_is_well_nested(node: FakeNode, browser: Browser) -> None:
-    job = node.add()
-    node.finish(job.id)
-    page = browser.get(f"/jobs/{job.id}").text
-    outline = page[page.index('<details class="outline"') : page.index('<p class="downloads"')]
-    open_tags: list[str] = []
-    for closing, tag in re.findall(r"<(/?)(ul|li|details|summary|strong|bdi)\b", outline):
-        if closing:
-            assert open_tags.pop() == tag
-        else:
-            open_tags.append(tag)
-    assert open_tags == []
-    assert outline.count("<li>") == size(tree()).nodes
-    lines = results.brought(node.result(job.id)).shown.outline
-    assert lines is not None
-    assert lines[-1].ends == 2
-
-
-def test_large_trees_are_files_only(node: FakeNode, browser: Browser) -> None:
-    job = node.add()
-    node.finish(job.id, wide_tree(6, 4))
-    page = browser.get(f"/jobs/{job.id}").text
-    assert "too large to draw" in page
-    assert 'class="tree-picture"' not in page
-    assert browser.get(f"/jobs/{job.id}/tree.json").status_code == 200
-
-
-def test_a_tree_that_cannot_be_read_is_said(node: FakeNode, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = node.add()
-    node.finish(job.id)
-    result = node.result(job.id).model_copy(update={"document": {"class": "yes"}})
-    monkeypatch.setattr(node, "result", lambda identifier: result)
-    answer = browser.get(f"/jobs/{job.id}")
-    assert answer.status_code == 200
-    assert "the tree of this job cannot be read" in answer.text
-
-
 def test_the_audit_log_in_pages(node: FakeNode, browser: Browser) -> None:
     for i in range(120):
         node.note("tick", None, count=i)
@@ -417,56 +259,18 @@ def test_rules_come_with_a_picture_of_whom_they_are_against(
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml")
 
 
-def test_columns_of_the_schema_are_picked_and_others_typed(node: FakeNode, browser: Browser) -> None:
-    page = browser.get("/propose").text
-    assert page.count('type="checkbox" name="column:smoker"') == len(node.tables)
-    assert '<option value="readmitted" data-of="patients"></option>' in page
-    ticks = {"column:sex": "on", "column:age": "on"}
-    browser.send_form("/propose", table="patients", purpose="p", columns="other", **ticks)
-    assert node.submitted[-1]["columns"] == ["other", "sex", "age"]
-    again = browser.get(f"/propose?like={node.add(target='age', columns=['sex', 'age', 'x']).id}").text
-    assert 'name="column:sex" checked' in again
-    assert 'name="column:age" checked' not in again, "it is the target"
-    assert 'name="columns" value="x"' in again
-
-
-def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
-    page = browser.send_form("/propose", table="patients", purpose="p", delta="a little", min_rows="some").text
-    wrong = [fields["id"] for tag, fields in Elements(page).tags if "aria-invalid" in fields]
-    assert sorted(str(name) for name in wrong) == ["delta", "min_rows"]
-    assert '<p class="wrong" id="delta-wrong">must be a number, with a point as in 0.001, not' in page
-    assert "aria-invalid" not in browser.get("/propose").text
-
-
-@pytest.mark.parametrize(
-    ("said", "fields", "marked"),
-    [
-        (
-            "",
-            {"delta": "2", "min_rows": "-1", "columns": "a"},
-            {"delta": "must be &lt;= 1", "min_rows": "must be &gt;= 0"},
-        ),
-        ("", {"against": "nobody", "delta": "x"}, {"against": "must be", "delta": "must be a number"}),
-        ("peer: there is no 'x'; there are 'a', 'b'", {}, {"peer": "there is no &#39;x&#39;; there are &#39;a&#39;"}),
-        ("table: there is no table; target: is missing", {}, {"table": "there is no", "target": "is missing"}),
-        ("min_rows asks for exact counts: leave it out", {}, {"min_rows": "min_rows asks for exact counts"}),
-        ("the purpose is not allowed; delta: too small", {}, {"delta": "too small"}),
-        ("nothing works", {}, {}),
-    ],
-)
-def test_fields_are_marked_however_they_are_named(
-    node: FakeNode, browser: Browser, said: str, fields: dict[str, str], marked: dict[str, str]
-) -> None:
-    node.trouble, node.peers = said, ["university", "registry"]
-    page = browser.send_form("/propose", table="visits", peer="registry", purpose="kept", **fields).text
-    found = {fields["id"] for _, fields in Elements(page).tags if "aria-invalid" in fields}
-    assert found == set(marked)
-    for name, text in marked.items():
-        assert f'<p class="wrong" id="{name}-wrong">{text}' in page
-        assert f"{name}-wrong" in str(next(one for _, one in Elements(page).tags if one.get("id") == name))
-    kept = {"purpose": "kept", **fields}
-    assert all(f'value="{text}"' in page for name, text in kept.items() if name not in ("columns", "against"))
-    assert '<option value="registry" selected>' in page
+def test_the_audit_log_in_words_and_searched(node: FakeNode, browser: Browser) -> None:
+    for i in range(130):
+        node.note("tick" if i % 2 else "tock", None, count=i, nothing=None, names=["a", "b"], digest="9" * 64)
+    page = browser.get("/audit?q=tick").text
+    assert re.findall(r'id="entry-(\d+)"', page) == [str(i) for i in range(130, 30, -2)]
+    assert 'href="/audit?q=tick&amp;before=32"' in page.replace("&before", "&amp;before")
+    older = browser.get("/audit?q=tick&before=32").text
+    assert re.findall(r'id="entry-(\d+)"', older) == [str(i) for i in range(30, 0, -2)]
+    assert "<bdi>a, b</bdi>" in page
+    assert "nothing" not in page
+    assert f"<bdi>{'9' * 23}…</bdi>" in page
+    assert "No entry is like that" in browser.get("/audit?q=absent").text
 
 
 @pytest.mark.parametrize(
@@ -481,17 +285,3 @@ def test_the_audit_says_how_many_entries_it_hides(
     assert (said is None) == ('id="hidden"' not in page)
     assert said is None or said in page
     assert ("Older entries are like that" in browser.get("/audit?q=tick").text) == (entries > 50)
-
-
-def test_the_audit_log_in_words_and_searched(node: FakeNode, browser: Browser) -> None:
-    for i in range(130):
-        node.note("tick" if i % 2 else "tock", None, count=i, nothing=None, names=["a", "b"], digest="9" * 64)
-    page = browser.get("/audit?q=tick").text
-    assert re.findall(r'id="entry-(\d+)"', page) == [str(i) for i in range(130, 30, -2)]
-    assert 'href="/audit?q=tick&amp;before=32"' in page.replace("&before", "&amp;before")
-    older = browser.get("/audit?q=tick&before=32").text
-    assert re.findall(r'id="entry-(\d+)"', older) == [str(i) for i in range(30, 0, -2)]
-    assert "<bdi>a, b</bdi>" in page
-    assert "nothing" not in page
-    assert f"<bdi>{'9' * 23}…</bdi>" in page
-    assert "No entry is like that" in browser.get("/audit?q=absent").text

@@ -46,6 +46,16 @@ def test_no_row_changes_more_than_the_noise_is_made_for(seed: int, numbers: int,
     assert moved <= Change(numbers, norm, replaced).squared
 
 
+def test_the_spread_is_that_of_noise_alone() -> None:
+    """Weights are linear in what is opened if the number of rows stays: a unit in each step, one after the other."""
+    made, rows = problem(steps=7), 12 * COUNTED
+    units = np.eye(7, dtype=int)
+    alone = [made.weights([(int(one), 0, 0, rows) for one in line])[0] for line in units]
+    assert made.spread([(0, 0, 0, rows)] * 7) == pytest.approx(1000 * math.sqrt(sum(w * w for w in alone)))
+    assert made.spread([(9, 9, 9, rows)] * 7) == made.spread([(0, 0, 0, rows)] * 7)  # it tells nothing of the sums
+    assert made.spread([(0, 0, 0, 2 * rows)] * 7) == pytest.approx(made.spread([(0, 0, 0, rows)] * 7) / 2)
+
+
 def test_the_change_is_no_more_than_it_must_be() -> None:
     """What is added for rounding is little, and it is added: without it the bound would be wrong."""
     for numbers, norm in ((1, 1 << FINE), (100, 1 << FINE), (100, 1 << 27)):

@@ -147,6 +147,28 @@ def test_code_of_another_user_is_not_loaded(
     assert f"{place} belongs to another user" in refused[0]
 
 
+def test_what_root_has_compiled_is_loaded_by_all_and_left_alone(
+    cache: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after an installation for a service's user: in an image, or below /opt."""
+    folder, refused = cache
+    (file,) = folder.iterdir()
+    roots, status = {place.stat().st_ino for place in (folder, file)}, native.os.fstat
+
+    def fstat(handle: int) -> Any:
+        found = status(handle)
+        return SimpleNamespace(st_uid=0, st_mode=found.st_mode) if found.st_ino in roots else found
+
+    monkeypatch.setattr(native.os, "fstat", fstat)
+    monkeypatch.setattr(native.os, "geteuid", lambda: 10001)
+    monkeypatch.setattr(native, "_lock_folder", lambda folder: pytest.fail("a lock on root's folder stops other users"))
+    assert native._machine_code("labels") == b"planted"
+    assert refused == []
+    file.unlink()
+    assert native._machine_code("labels") == b"own"
+    assert list(folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("which", ["file", "folder"])
 def test_code_behind_a_symbolic_link_is_not_loaded(cache: tuple[Path, list[str]], which: str) -> None:
     folder, refused = cache

@@ -13,8 +13,10 @@ import pytest
 from parties.budget.composition import composed, epsilon_at
 from parties.jobs import kinds
 from parties.jobs.means import Means
+from parties.jobs.regress.choice import Choice
+from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
-from parties.jobs.regress.methods import Choice, Gradient, Output
+from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import rows_of
 from parties.jobs.regress.settings import RegressSettings, default_delta
 from parties.jobs.release.noise import Noise
@@ -115,6 +117,26 @@ def test_output_is_the_mean_of_both_minimisers(monkeypatch: pytest.MonkeyPatch) 
     moved = 2 / (40 * made.method.regularisation)
     assert made.method.moved == pytest.approx(moved, rel=1e-6)
     assert made.method.squared >= (made.method.moved / made.method.unit + np.sqrt(5)) ** 2
+
+
+def test_weights_that_are_mostly_noise_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In text, picture and JSON; of a choice nothing is said, and nothing where there are rows enough."""
+    monkeypatch.setattr(Noise, "law", known_noise(0))  # the weights are what they are, whatever the noise could be
+    few = {**OUTPUT, "least_rows": 20}
+    for fields, word in (({"steps": 5, "epsilon": 0.05}, "may be"), ({**few, "epsilon": 0.05}, "are")):
+        made = task(**fields)
+        document = made.document(state_of(made))
+        assert document["mostly_noise"] is True
+        said = f"the weights {word} mostly noise: too few rows for this epsilon"
+        assert said in made.text(document, 0).splitlines()
+        assert said in made.picture(document)
+    made = task(**OUTPUT, epsilon=16.0, **{"lambda": 0.5})
+    document = made.document(state_of(made))
+    assert document["noise"] == pytest.approx(document["sigma"], rel=1e-3)
+    assert document["mostly_noise"] is False
+    assert "mostly noise" not in made.text(document, 0)
+    made = task(**CHOICE)
+    assert "noise" not in made.document(state_of(made))
 
 
 def test_a_choice_is_of_the_weight_of_least_objective() -> None:

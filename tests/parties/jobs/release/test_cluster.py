@@ -15,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties import cli
+from parties.analysis.clustering import weighted
 from parties.jobs import kinds
 from parties.jobs.means import Means
 from parties.jobs.release.cluster import Cluster
+from parties.jobs.release.lloyd import usual_cells, usual_rounds
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.points import Axis, Grid, usual_parts
 from parties.tables.schema import Schema
@@ -49,27 +51,40 @@ def place(row: Row) -> tuple[float, float]:
     return (math.floor((x - 1.5) / 2.5 * UNIT + 0.5) / UNIT, math.floor((y - 3) / 3 * UNIT + 0.5) / UNIT)
 
 
-def plain(rows: list[Row], k: int, rounds: int, noise: float, least: list[float]) -> tuple[np.ndarray, list[float]]:
-    """Lloyd's algorithm in floating point with known noise on counts and sums; the counts of the last round."""
-    points, centroids = [place(row) for row in rows if row["x"] != "?"], np.array(packed(k, 2)) / UNIT
-    for number in range(rounds):
-        sums = np.full((k, 3), noise)
+def plain(rows: list[Row], task: Cluster, noise: float) -> tuple[np.ndarray, list[float]]:
+    """Lloyd's algorithm in floating point with known noise on counts and sums; the counts of the last round.
+
+    The first round is of many cells: k-means on the means of those that have enough rows, and packed places where they
+    are too few.
+    """
+    points, k, cells = [place(row) for row in rows if row["x"] != "?"], task.k, task.lloyd.cells
+    least = [count / UNIT for count in task.lloyd.least]
+    centroids = np.array(packed(cells, 2)) / UNIT
+    for number in range(len(least)):
+        sums = np.full((len(centroids), 3), noise)
         for x, y in points:
             distances = ((centroids - (x, y)) ** 2).sum(axis=1)
             sums[int(np.argmin(distances))] += (1, x, y)
+        strong = sums[:, 0] >= least[number]
+        means = np.clip(np.floor(sums[:, 1:] / np.where(strong, sums[:, 0], 1)[:, None] * UNIT + 0.5) / UNIT, -1, 1)
+        counts = np.clip(np.floor(sums[:, 0] + 0.5), 0, 2000)
+        if number == 0:
+            many = int(strong.sum())
+            if many >= k:
+                found, counts = weighted((means[strong] * UNIT).astype(np.int64), counts[strong].astype(np.int64), k)
+                centroids = found / UNIT
+            else:
+                centroids = np.concatenate([means[strong], np.array(packed(k, 2))[: k - many] / UNIT])
+                counts = np.concatenate([counts[strong], np.zeros(k - many)])
+            continue
         load = sums[:, 0].copy()
-        for cluster in range(k):
-            if sums[cluster, 0] >= least[number]:
-                means = sums[cluster, 1:] / sums[cluster, 0]
-                centroids[cluster] = np.clip(np.floor(means * UNIT + 0.5) / UNIT, -1, 1)
-        if number < rounds - 1:
-            for cluster in range(k):
-                if sums[cluster, 0] < least[number]:
-                    largest = int(np.argmax(load))
-                    signs = [1 if ((cluster >> i) ^ i) & 1 else -1 for i in range(2)]
-                    centroids[cluster] = np.clip(centroids[largest] + np.array(signs) / 8, -1, 1)
-                    load[largest] = load[largest] * UNIT // 2 / UNIT
-    return centroids, sums[:, 0].tolist()
+        centroids[strong] = means[strong]
+        for cluster in np.flatnonzero(~strong) if number < len(least) - 1 else ():
+            largest = int(np.argmax(load))
+            signs = [1 if ((cluster >> i) ^ i) & 1 else -1 for i in range(2)]
+            centroids[cluster] = np.clip(centroids[largest] + np.array(signs) / 8, -1, 1)
+            load[largest] = load[largest] * UNIT // 2 / UNIT
+    return centroids, counts.tolist()
 
 
 @settings(deadline=None, max_examples=40)
@@ -82,12 +97,11 @@ def test_rounds_are_those_of_plain_k_means(left: list[Row], right: list[Row], k:
         patch.setattr(Noise, "law", known_noise(noise))
         opened = state_of(task, [left, right])
     for one, state, added in ((task, opened, noise), (exact, state_of(exact, [left, right]), 0)):
-        least = [count / UNIT for count in one.least]
-        expected, sizes = plain([*left, *right], k, rounds, added / UNIT, least)
+        expected, sizes = plain([*left, *right], one, added / UNIT)
         found = one.document(state)["clusters"]
         centroids = sorted([(a - 1.5) / 2.5, (b - 3) / 3] for a, b in (cluster["centroid"] for cluster in found))
         assert np.allclose(centroids, sorted(expected.tolist()), atol=1e-9)
-        assert sorted(cluster["rows"] for cluster in found) == sorted(max(0, math.floor(n + 0.5)) for n in sizes)
+        assert sorted(cluster["rows"] for cluster in found) == sorted(sizes)
 
 
 @settings(deadline=None, max_examples=15)
@@ -146,7 +160,7 @@ def test_the_estimate_is_what_is_measured(given_: dict[str, Any]) -> None:
 
 def test_a_run_goes_on_from_any_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Noise, "law", known_noise(100))
-    task = task_of(method="in-process", epsilon=16.0)
+    task = task_of(method="in-process", epsilon=16.0, iterations=4)
     own = task.own_numbers(counts(task, [{"x": "3", "sex": "male", "y": "1"}] * 5))
     whole, _ = run_local(lambda session: task.run(engine_of(session, Profile("clear")), own, None, lambda step: None))
     assert (task.steps(whole), task.is_done(whole), task.steps(None)) == (4, True, 0)
@@ -171,7 +185,7 @@ def test_what_is_shown() -> None:
         assert json.loads(json.dumps(document)) == document
         text = Cluster.text(document, 0)
         assert "epsilon 1 (add-remove)" in text
-        assert ("4 rounds" in text) == ("method" in given_)
+        assert ("3 rounds of k-means, the first on 11 cells" in text) == ("method" in given_)
         assert "2 clusters" in Cluster.picture(document)
         assert "with noise that neither knows" in task.reveals("bob")[0]
 
@@ -214,6 +228,20 @@ def test_the_usual_grid(rows: int, dimensions: int) -> None:
     parts = usual_parts(rows, Fraction(1, 2), dimensions)
     wanted = min((rows / 20) ** (2 / (2 + dimensions)), (1 << 14) ** (1 / dimensions))
     assert parts == max(2, math.floor(wanted + 1e-9))
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "clusters", "dimensions", "rounds", "cells"),
+    [(1000, "1", 4, 2, 2, 16), (10_000, "1", 4, 2, 7, 47), (10_000, "1", 5, 8, 2, 55), (10**6, "0.01", 5, 8, 2, 55),
+     (30_000, "1", 5, 8, 4, 80), (10**9, "16", 3, 1, 7, 48), (1, "0.01", 3, 1, 2, 12)],
+)  # fmt: skip
+def test_rounds_and_cells_by_public_numbers(
+    rows: int, epsilon: str, clusters: int, dimensions: int, rounds: int, cells: int
+) -> None:
+    found = usual_rounds(rows, Fraction(epsilon), clusters, dimensions)
+    need = math.sqrt(500 * (clusters * (dimensions + 1)) ** 3) / rows / float(Fraction(epsilon))
+    assert found == rounds == min(max(math.floor(1 / need), 2), 7)
+    assert usual_cells(rows, Fraction(epsilon) / rounds, clusters, dimensions) == cells
 
 
 def test_the_command_refuses_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

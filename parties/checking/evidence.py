@@ -1,0 +1,27 @@
+"""What an attacker who knows both tables makes of noisy numbers: one number that speaks for the one or for the other.
+
+That is post-processing, so it costs a promise nothing. Where a row changes many numbers by a little, no number by
+itself shows what all show together: with independent noise the likelihoods multiply, and their logarithms are, but for
+the scale of the noise, the sums below.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.analysis.losses import Outcomes
+
+Numbers = NDArray[np.int64]
+
+
+def of_laplace(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
+    """For each line of noisy numbers, int64[copies]: how much farther they are from `first` than from `second`."""
+    found: Outcomes = (np.abs(opened - first) - np.abs(opened - second)).sum(axis=1)
+    return found
+
+
+def of_gaussian(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
+    """For each line of noisy numbers, int64[copies]: how far they lie from `first` in the direction of `second`."""
+    found: Outcomes = (opened - first) @ (second - first)
+    return found

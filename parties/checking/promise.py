@@ -1,0 +1,69 @@
+"""What a mechanism is asked to keep: epsilon, delta and who is a neighbour, read from decimal numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from parties.analysis.losses import Outcomes
+from parties.budget.composition import epsilon_at, rho_within
+from parties.checking.mechanism import Mechanism
+from parties.jobs.spending import Adjacency, Spending
+from parties.text import quoted
+from smc.engines import Engine
+from smc.errors import InputError
+
+LEAST_EPSILON = Fraction(1, 1 << 20)
+GREATEST_EPSILON = 16  # beyond it an outcome of the neighbour is not seen in as many samples as there can be
+SEEN = 0.1  # a delta that samples show
+_DECIMAL = re.compile(r"[0-9]{0,9}\.?[0-9]{1,30}(e-?[0-9]{1,2})?")
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a mechanism is asked to keep."""
+
+    epsilon: Fraction
+    delta: float = 1e-5  # for those that need one
+    adjacency: Adjacency = "add-remove"
+
+    @classmethod
+    def read(cls, epsilon: str, delta: str, adjacency: Adjacency) -> Promise:
+        """From decimal numbers as they are written. `InputError` for numbers that are no promise."""
+        numbers = {"epsilon": epsilon, "delta": delta}
+        for name, text in numbers.items():
+            if not _DECIMAL.fullmatch(text):
+                raise InputError(f"{name} is {quoted(text)}, must be a decimal number")
+        if not LEAST_EPSILON <= Fraction(epsilon) <= GREATEST_EPSILON:
+            raise InputError(f"epsilon is {epsilon}, must be from 2^-20 to {GREATEST_EPSILON}")
+        if not 0 < Fraction(delta) < 1:
+            raise InputError(f"delta is {delta}, must be above 0 and below 1")
+        return cls(Fraction(epsilon), float(delta), adjacency)
+
+    @property
+    def rows(self) -> int:
+        """Rows in which neighbours differ: a replacement is one removed and one added."""
+        return 2 if self.adjacency == "replace" else 1
+
+
+def concentrated(
+    name: str,
+    tables: str,
+    promise: Promise,
+    spends: Sequence[Spending],
+    draw: Callable[[Engine, int, int], Outcomes],
+) -> Mechanism:
+    """A mechanism whose promise is a rho: that which it tells the budget, and no more than epsilon allows at its delta.
+
+    Events as rare as delta are not seen in samples. So it is examined at what the same rho promises at a delta that is:
+    too little noise shows there as well.
+    """
+    rho = min(sum(one.rho * one.times for one in spends), rho_within(float(promise.epsilon), _exact(promise.delta)))
+    words = f"{tables}; epsilon {float(promise.epsilon):g} at delta {promise.delta:g} is this at {SEEN}"
+    return Mechanism(name, words, epsilon_at(_exact(rho), _exact(SEEN)), SEEN, draw)
+
+
+def _exact(value: float) -> Fraction:
+    return Fraction(str(value))

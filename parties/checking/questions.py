@@ -1,0 +1,173 @@
+"""Questions of jobs as black boxes: the numbers and the noise are those that a job makes of its settings and rows.
+
+So what is checked is also how a job divides its epsilon, and how much it says that one row changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from parties.analysis.losses import Outcomes
+from parties.checking import evidence
+from parties.checking.mechanism import Mechanism
+from parties.checking.promise import Promise, concentrated
+from parties.checking.samples import samples, simulated
+from parties.jobs.release.cluster import Cluster
+from parties.jobs.release.kind import Numbers, Release
+from parties.jobs.release.marginals import Marginals
+from parties.jobs.release.mean import Mean
+from parties.jobs.release.median import Median
+from parties.jobs.release.naive_bayes import NaiveBayes
+from parties.jobs.release.sums import Part
+from parties.jobs.release.top import Top
+from parties.tables.schema import Schema
+from protocols.counts import RowCounts
+from protocols.release.centroids import cluster_sums
+from protocols.release.median import noisy_median
+from protocols.release.top import noisy_top
+from smc.engines import Engine
+
+MAX_ROWS = 4
+FIRST = 2  # places of a top list
+Lines = Sequence[tuple[int, ...]]  # the indices of a row's values, in the schema's order
+Judged = Callable[[Numbers, Numbers, Numbers], Outcomes]
+
+
+def median(promise: Promise) -> Mechanism:
+    """The joint median of zeros and ones: a 1 more, or a 0 that becomes a 1, makes the 0 less likely."""
+    task = _task(Median, promise, _schema(x=2), of="x")
+    tables = (((0,), (1,)), ((0,), (1,), (1,)) if promise.adjacency == "add-remove" else ((1,), (1,)))
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        own = own_numbers(task, tables[table][engine.party :: 2]).reshape(2, -1, 1)
+        below, above = np.repeat(own, copies, axis=2)
+        return noisy_median(engine, below, above, task.width, task.law)
+
+    return _mechanism("joint-median", tables, promise, draw)
+
+
+def top(promise: Promise) -> Mechanism:
+    """The most frequent of three values and the next: the third gets a row, and the order of the first two is kept."""
+    task = _task(Top, promise, _schema(x=3), of="x", first=FIRST)
+    tables = (((0,), (1,), (2,)), ((0,), (1,), (2,), (2,)) if promise.adjacency == "add-remove" else ((1,), (2,), (2,)))
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        own = own_numbers(task, tables[table][engine.party :: 2]).reshape(-1, 1)
+        return noisy_top(engine, np.repeat(own, copies, axis=1), FIRST, task.width, task.law).T
+
+    return _mechanism("top-places", tables, promise, draw)
+
+
+def naive_bayes(promise: Promise) -> Mechanism:
+    """A naive Bayes classifier of two columns: a row counts three times."""
+    task = _task(NaiveBayes, promise, _schema(a=2, b=2, c=2), target="c", columns=("a", "b"))
+    tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
+    return _mechanism("naive-bayes", tables, promise, sums(task.parts, wholes(task, tables), evidence.of_laplace))
+
+
+def mean(promise: Promise) -> Mechanism:
+    """Means of two groups of numbers from 0 to 2, from sums and numbers of rows that share epsilon."""
+    task = _task(Mean, promise, _schema(g=2, x=3), of="x", by=("g",))
+    tables = _neighbours((0, 2), (1, 2), promise)
+    return _mechanism("mean", tables, promise, sums(task.parts, wholes(task, tables), weighted(task.parts)))
+
+
+def marginals(promise: Promise) -> Mechanism:
+    """Two marginals with Gaussian noise, examined at a delta that samples show."""
+    task = _task(Marginals, promise, _schema(a=2, b=2, c=2), sets="a,b; b,c", delta=promise.delta)
+    tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
+    draw = sums(task.parts, wholes(task, tables), evidence.of_gaussian)
+    return concentrated("marginals", words(tables), promise, task.spends, draw)
+
+
+def grid(promise: Promise) -> Mechanism:
+    """The cells of which clusters are made: a row is in one, and a replacement changes two."""
+    task = _task(Cluster, promise, _schema(x=2, y=2), columns=("x", "y"), bounds=("0:1", "0:1"), k=2, parts=2)
+    tables = _neighbours((0, 0), (1, 1), promise)
+    return _mechanism("cluster-grid", tables, promise, sums(task.rounds, wholes(task, tables), evidence.of_laplace))
+
+
+def rounds(promise: Promise) -> Mechanism:
+    """Two rounds of k-means on a row at a bound, which changes its cluster's number and sum by all that it may.
+
+    There is one cluster, so what the second round adds up does not depend on what the first one opened.
+    """
+    settings = {"columns": ("x",), "bounds": ("0:1",), "k": 1, "method": "in-process", "iterations": 2}
+    task = _task(Cluster, promise, _schema(x=2), **settings)
+    tables = _neighbours((0,), (1,), promise)
+    exact = []
+    for points in (own_numbers(task, table) for table in tables):
+        places = [task.lloyd.places(((0,) * task.rounds[0].numbers,) * number) for number in range(len(task.rounds))]
+        exact.append(np.concatenate([cluster_sums(points[:, :-1], points[:, -1], one).reshape(-1) for one in places]))
+    return _mechanism("cluster-rounds", tables, promise, sums(task.rounds, exact, weighted(task.rounds)))
+
+
+def wholes(task: Release, tables: Sequence[Lines]) -> list[Numbers]:
+    """Both tables' exact numbers."""
+    return [own_numbers(task, table) for table in tables]
+
+
+def sums(parts: Sequence[Part], whole: Sequence[Numbers], judged: Judged) -> Callable[[Engine, int, int], Outcomes]:
+    """What an attacker makes of the numbers of one table or the other, each part with its noise."""
+
+    def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
+        noises = [samples(part.noise.law(part.numbers), (copies, part.numbers), rng) for part in parts if part.noise]
+        return judged(whole[table] + np.concatenate(noises, axis=1), whole[0], whole[1])
+
+    return simulated(draw)
+
+
+def weighted(parts: Sequence[Part]) -> Judged:
+    """Evidence of Laplace noise of several scales: each number in multiples of a 2^20th of its own."""
+    scales = np.concatenate([np.full(part.numbers, float(part.noise.scale)) for part in parts if part.noise])
+
+    def judged(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
+        apart = np.abs(opened - first) - np.abs(opened - second)
+        return np.rint((apart / scales).sum(axis=1) * (1 << 20)).astype(np.int64)
+
+    return judged
+
+
+def own_numbers(task: Release, lines: Lines) -> Numbers:
+    """What a party with these rows brings to a job."""
+    schema, target = task.schema, task.target
+    columns = list(schema.attributes)
+    order = [columns.index(name) for name in (*schema.features(target), target)]
+    table = np.array(lines, dtype=np.int64).reshape(-1, len(columns))[:, order]
+    *domains, classes = (len(schema.attributes[columns[place]]) for place in order)
+    return task.own_numbers(RowCounts(domains, classes, table[:, :-1], table[:, -1]))
+
+
+def _task(kind: Any, promise: Promise, schema: Schema, **settings: object) -> Any:
+    known: Mapping[str, object] = {
+        "epsilon": float(promise.epsilon),
+        "adjacency": promise.adjacency,
+        "max_rows": MAX_ROWS,
+        **settings,
+    }
+    return kind.canonical(kind.Settings.model_validate(known), schema)
+
+
+def _schema(**sizes: int) -> Schema:
+    """Columns with the values 0, 1, ..."""
+    return Schema({name: tuple(map(str, range(size))) for name, size in sizes.items()})
+
+
+def _neighbours(row: tuple[int, ...], other: tuple[int, ...], promise: Promise) -> tuple[Lines, Lines]:
+    """No row or one; or one row or another."""
+    return ((), (row,)) if promise.adjacency == "add-remove" else ((row,), (other,))
+
+
+def words(tables: Sequence[Lines]) -> str:
+    """Two tables."""
+    first, second = (" ".join("".join(map(str, line)) for line in table) or "none" for table in tables)
+    return f"rows {first}, or {second}"
+
+
+def _mechanism(
+    name: str, tables: Sequence[Lines], promise: Promise, draw: Callable[[Engine, int, int], Outcomes]
+) -> Mechanism:
+    return Mechanism(name, words(tables), float(promise.epsilon), 0.0, draw)

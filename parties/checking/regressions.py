@@ -1,0 +1,144 @@
+"""Linear classifiers as black boxes: noise on the objective, on the minimiser, on the gradients.
+
+Alone, the classifier has one weight and the table one row of the loss of Huber, in one class or the other, so that one
+row is all there is to tell. Lambda is such that the minimiser of the first table lies where the corner of the loss
+begins: on its far side the one table's objective is curved and the other's is not. So objective perturbation shows
+there both what it pays: for the slopes, which are 2 apart, and for the curvature.
+
+An event there is "the minimiser is at most t". The objective being convex, that is "the gradient at t, noise and all,
+is not negative", so no minimiser has to be found.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from parties.analysis.losses import Outcomes
+from parties.checking import evidence
+from parties.checking.mechanism import Mechanism
+from parties.checking.promise import Promise, concentrated
+from parties.checking.samples import Numbers, Simulated, samples, simulated
+from parties.jobs.regress.gradient import Gradient
+from parties.jobs.regress.joint import RegressJoint
+from parties.jobs.regress.output import Output
+from parties.regression.features import Features
+from parties.regression.losses import Huber
+from parties.regression.minimiser import minimise
+from parties.regression.perturbation import GRID, left_epsilon, noises, sensitivity
+from parties.regression.rows import Rows
+from parties.tables.schema import Schema
+from protocols.release.descent import own_numbers
+
+CURVED = 1 / 2  # of epsilon, what the curvature takes in the objective that is checked
+POINTS = 400  # t of an event
+STEPS = 3  # of gradient descent
+LEAST_ROWS = 20  # of a table that is minimised
+CORNER = 0.05  # half its width, of the loss that is minimised jointly
+SCHEMA = Schema({"x": ("-1", "1"), "c": ("0", "1")})
+NOTHING, ONCE = np.zeros((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64)
+ALONE = tuple(Rows(Features(()), NOTHING, np.array([sign]), ONCE) for sign in (1.0, -1.0))
+WORDS = "a row of the one class, or of the other"
+
+
+def corner(epsilon: float) -> tuple[Huber, float]:
+    """The loss, and lambda times the rows: `CURVED` of epsilon is 2 ln(1 + c / (n lambda))."""
+    ratio = math.expm1(CURVED * epsilon / 2)
+    loss = Huber(1 / (1 + 2 * ratio))
+    return loss, 1 / (1 - loss.h)
+
+
+def objective(promise: Promise) -> Mechanism:
+    """The minimiser of an objective with noise."""
+    epsilon = float(promise.epsilon)
+    loss, regularisation = corner(epsilon)
+    draw = minimisers(loss, regularisation, left_epsilon(epsilon, loss, 1, regularisation))
+    return Mechanism("objective", WORDS, epsilon, 0.0, simulated(draw))
+
+
+def minimisers(loss: Huber, regularisation: float, left: float) -> Simulated:
+    """Between which t the minimiser lies, with noise of this epsilon."""
+    places = np.linspace(-1 - loss.h, 1 + loss.h, POINTS)
+    slopes = [[float(rows.gradient(loss, regularisation, np.array([t]))[0]) for t in places] for rows in ALONE]
+
+    def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
+        tilts = noises(copies, 1, 2 / left, rng)[:, 0]
+        return np.searchsorted(np.array(slopes[table]), -tilts).astype(np.int64)
+
+    return draw
+
+
+def output(promise: Promise) -> Mechanism:
+    """A minimiser with noise."""
+    epsilon = float(promise.epsilon)
+    return Mechanism("output", WORDS, epsilon, 0.0, simulated(noisy_minimisers(epsilon, corner(1.0)[1])))
+
+
+def noisy_minimisers(epsilon: float, regularisation: float, share: float = 1.0) -> Simulated:
+    """The minimiser, with noise of this share of its sensitivity."""
+    loss = corner(1.0)[0]
+    exact = [float(minimise(rows, loss, regularisation).weights[0]) for rows in ALONE]
+    scale = share * sensitivity(1, regularisation) / epsilon
+
+    def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
+        return np.rint((exact[table] + noises(copies, 1, scale, rng)[:, 0]) / GRID).astype(np.int64)
+
+    return draw
+
+
+def gradient(promise: Promise) -> Mechanism:
+    """Noisy gradient descent of two parties: a row that is as wrong as it may be in every step.
+
+    What noise must hide does not depend on the weights, so they are 0 throughout.
+    """
+    task = _task(promise, method="gradient", loss="huber", steps=STEPS, clip=1.0)
+    tables = ((), ((1, 1),)) if promise.adjacency == "add-remove" else (((1, 0),), ((1, 1),))
+    start = np.zeros(task.features.number)
+    own = [own_numbers(*task.method.own(_rows(task, table))(start)) for table in tables]
+    words = "no row, or one" if promise.adjacency == "add-remove" else WORDS
+    assert isinstance(task.method, Gradient)
+    draw = steps(task.method.problem.law, STEPS, *own)
+    return concentrated("gradient", words, promise, task.spends, simulated(draw))
+
+
+def joint_output(promise: Promise) -> Mechanism:
+    """The sum of two parties' minimisers: one of 20 rows in the other class, or one more."""
+    task = _task(promise, method="output", loss="huber", huber=CORNER, least_rows=LEAST_ROWS, **{"lambda": 1.0})
+    first = ((1, 1), *((1, 0),) * (LEAST_ROWS - 1))
+    second = ((1, 1), *(first if promise.adjacency == "add-remove" else first[:-1]))
+    own = [task.method.own(_rows(task, table)) for table in (first, second)]
+    words = f"{LEAST_ROWS} rows, one of them of the second class, or two of {len(second)}"
+    assert isinstance(task.method, Output)
+    draw = steps(task.method.noise[0].law(task.method.numbers), 1, *own)
+    return concentrated("joint-output", words, promise, task.spends, simulated(draw))
+
+
+def steps(law: Any, many: int, first: Numbers, second: Numbers) -> Simulated:
+    """What an attacker makes of numbers that are opened so many times, each time with fresh noise."""
+
+    def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
+        noise = samples(law, (many, copies, len(first)), rng).sum(axis=0)
+        return evidence.of_gaussian(many * (first, second)[table] + noise, many * first, many * second)
+
+    return draw
+
+
+def _task(promise: Promise, **settings: object) -> RegressJoint:
+    known = {
+        "target": "c",
+        "numeric": ("x",),
+        "epsilon": float(promise.epsilon),
+        "delta": promise.delta,
+        "adjacency": promise.adjacency,
+        "max_rows": LEAST_ROWS + 1,
+        **settings,
+    }
+    return RegressJoint.canonical(RegressJoint.Settings.model_validate(known), SCHEMA)
+
+
+def _rows(task: RegressJoint, lines: Any) -> Rows:
+    table = np.array(lines, dtype=np.int64).reshape(-1, 2)
+    signs = np.where(table[:, 1] == 1, 1.0, -1.0)
+    return Rows(task.features, table[:, :1], signs, np.ones(len(table), dtype=np.int64))

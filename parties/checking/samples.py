@@ -1,0 +1,53 @@
+"""Samples of a law of noise without its circuit: from the coins and the tables that the circuit is made from.
+
+Quicker by far where a mechanism takes many samples, or wide ones. Coins are taken as independent, of which the law of
+the circuit is within 2^-40 (`protocols.release.coins`), and uniform numbers have 53 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.analysis.losses import Outcomes
+from protocols.release.gaussian import ScaledSum
+from protocols.release.geometric import DigitLaw
+from protocols.release.laws import Law
+from smc.engines import Engine
+
+SEED_WORDS = 4
+Numbers = NDArray[np.int64]
+Simulated = Callable[[np.random.Generator, int, int], Outcomes]  # with randomness, of table 0 or 1, so many outcomes
+
+
+def samples(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Numbers:
+    """Independent samples, int64[shape]."""
+    if isinstance(law, ScaledSum):
+        return samples(law.fine, shape, rng) + (samples(law.coarse, shape, rng) << law.shift)
+    if isinstance(law, DigitLaw):
+        found, coins = np.zeros(shape, dtype=np.int64), law.coins
+        for place, threshold in enumerate(coins.thresholds[: law.digits]):
+            found |= _toss(threshold, coins.width, shape, rng) << place
+        signs = coins.thresholds[law.digits :]
+        return found ^ -_toss(signs[0], coins.width, shape, rng) if signs else found
+    table = law.probabilities()
+    values, chances = np.array(list(table)), np.cumsum([float(chance) for chance in table.values()])
+    places = np.searchsorted(chances, rng.random(shape), side="right")
+    return values[np.minimum(places, len(values) - 1)].astype(np.int64)
+
+
+def simulated(draw: Simulated) -> Callable[[Engine, int, int], Outcomes]:
+    """Outcomes of a mechanism that runs in one place: party 0's are taken."""
+
+    def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
+        if engine.party:
+            return np.zeros(copies, dtype=np.int64)
+        return draw(np.random.default_rng(engine.session.prg.words(SEED_WORDS).tolist()), table, copies)
+
+    return outcomes
+
+
+def _toss(threshold: int, width: int, shape: tuple[int, ...], rng: np.random.Generator) -> Numbers:
+    return (rng.random(shape) < threshold / (1 << width)).astype(np.int64)

@@ -1,0 +1,47 @@
+"""A job followed to its end, which decides the exit code as `smc id3` would.
+
+0 done, 4 the peer refused it or it was cancelled, 3 it failed there, 2 it was refused or failed here.
+"""
+
+from __future__ import annotations
+
+from parties import console
+from parties.commands import job_text
+from parties.operator.client import NodeClient
+from parties.operator.interface import ENDED, JobView
+from smc.errors import InputError, JobMismatchError, LinkError
+
+FOLLOW = (
+    "Follow the job until it has ended. Exit codes: 0 done; 2 refused or failed here; 3 failed at the peer, or no node "
+    "answers; 4 refused by the peer, or cancelled."
+)
+
+
+def follow(node: NodeClient, job: JobView) -> JobView:
+    """Wait until the job has ended; until then, each new state and each level is a line that stays."""
+    said = ""
+    with console.progress("asking the node") as progress:
+
+        def changed(now: JobView) -> None:
+            nonlocal said
+            line = job_text.standing(now)
+            if line != said and now.state not in ENDED:
+                progress.say(f"job {job_text.short(now.id)}: {line}")
+            said = line
+            running = now.progress if now.state == "running" else None
+            progress.doing(line if running is None else f"{line}: {job_text.advance(running)}")
+
+        return node.wait(job.id, on_change=changed)
+
+
+def check_end(job: JobView) -> None:
+    """The error that a job has ended in, if so."""
+    line = f"job {job_text.short(job.id)}: {job_text.standing(job)}"
+    if job.state not in ENDED or job.state == "done":
+        return
+    refused_here = job.state == "refused" and job.ours.verdict == "refused"
+    if refused_here or (job.state == "failed" and job.ended_by == "us"):
+        raise InputError(line)
+    if job.state == "failed":
+        raise LinkError(line)
+    raise JobMismatchError(line)

@@ -1,0 +1,35 @@
+"""The options that say which node a command is for, and the node that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from parties.commands.options import FILE, find_party_file, json_option
+from parties.operator.client import NodeClient
+from smc.errors import InputError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def node_options(command: Command) -> Command:
+    """Add --config and --state, which say where the node is, and --json."""
+    config = click.option(
+        "--config", "config_file", type=FILE, help="The party.toml that the node was started with  [./party.toml]"
+    )
+    directory = click.Path(path_type=Path, file_okay=False)
+    state = click.option("--state", type=directory, help="The node's state directory, instead of --config.")
+    return config(state(json_option(command)))
+
+
+def node_of(config_file: Path | None, state: Path | None) -> NodeClient:
+    """The node that the options name."""
+    if state is not None:
+        return NodeClient(state)
+    file = find_party_file(config_file)
+    if file is None:
+        raise InputError("which node? give --config party.toml or --state DIRECTORY: there is no party.toml here")
+    return NodeClient.from_config(file)

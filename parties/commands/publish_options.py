@@ -1,0 +1,61 @@
+"""Options that several commands of `smc publish` share: the plan, and where the report goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from parties import console, files
+from parties.commands.options import FILE, json_option
+
+PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+_REPORT = click.option("--report", "report_file", type=FILE, help="Write the report as JSON.")
+_PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Where the report goes besides standard output, and whether it is JSON there."""
+
+    report: Path | None
+    page: Path | None
+    as_json: bool
+
+    @property
+    def outputs(self) -> dict[str, Path | None]:
+        """The files by their flags."""
+        return {"--report": self.report, "--page": self.page}
+
+    def tell(self, report: dict[str, Any], name: str) -> None:
+        """The report on the rows of this name, on standard output and in its files."""
+        from parties.publish.report import to_text
+
+        if self.report is not None:
+            files.write_text(self.report, json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+        if self.page is not None:
+            from parties.publish.page import to_html
+
+            files.write_text(self.page, to_html(report, name))
+        if self.as_json:
+            console.print_json(report)
+        else:
+            console.out.print(to_text(report), end="")
+
+
+def report_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --report, --page and --json; the command is called with them as `telling`."""
+
+    @_REPORT
+    @_PAGE
+    @json_option
+    @wraps(command)
+    def call(*, report_file: Path | None, page_file: Path | None, as_json: bool, **others: Any) -> None:
+        command(telling=Telling(report_file, page_file, as_json), **others)
+
+    return call

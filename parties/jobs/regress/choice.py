@@ -1,0 +1,97 @@
+"""A noisy choice among the weights of a public grid."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.jobs.kind import Document, Spending
+from parties.jobs.regress.method import Floats, Method, Opened, Told
+from parties.regression.losses import radius
+from parties.regression.rows import Rows
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.release.geometric import OneSidedGeometric
+    from smc.engines import Engine
+
+POINTS = 1_001  # of the grid of weights
+
+
+class Choice(Method):
+    """One weight of a public grid, the likelier the less J is there: for one column of numbers, without intercept.
+
+    A row's score of a weight is the greatest loss that there can be, less its own and lambda / 2 w^2, in integers up to
+    `BEST`; a row more raises all scores by that at most and lowers none (`protocols.release.choice`).
+    """
+
+    BEST = 1 << 12
+    what = "choice"
+    words = "choosing"
+
+    @property
+    def numbers(self) -> int:
+        """See `Method.numbers`: the index of the weight."""
+        return 1
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Method.spends`."""
+        return (Spending("choice of a weight by noisy max", float(self.epsilon), adjacency=self.settings.adjacency),)
+
+    @cached_property
+    def grid(self) -> Floats:
+        """The weights, float64[points]: no minimiser is further out, whatever the rows."""
+        reach = radius(self.settings.objective, self.regularisation)
+        return np.linspace(-reach, reach, POINTS)
+
+    @cached_property
+    def law(self) -> OneSidedGeometric:
+        """The noise on each score."""
+        from protocols.release.choice import choice_law
+
+        return choice_law(self.epsilon, self.BEST, not self.replaced, POINTS)
+
+    @property
+    def width(self) -> int:
+        """Bits of a party's score."""
+        return (self.settings.max_rows * self.BEST).bit_length()
+
+    def check(self) -> None:
+        """See `Method.check`."""
+        columns = self.features.columns
+        if len(columns) != 1 or columns[0].numbers is None:
+            raise InputError("columns: a choice among weights is for one column, of numbers: name it in numeric, too")
+
+    def own(self, rows: Rows | None) -> Any:
+        """See `Method.own`: the scores of all weights."""
+        if rows is None:
+            return np.zeros((POINTS, 1), dtype=np.int64)
+        scores = [rows.counts @ self._scores(rows, weight) for weight in self.grid]
+        return np.array(scores, dtype=np.int64)[:, None]
+
+    def _scores(self, rows: Rows, weight: float) -> NDArray[np.int64]:
+        """Each line's score of a weight, from 0 to `BEST`."""
+        loss, reach = self.settings.objective, float(self.grid[-1])
+        worst = float(loss.value(np.array([-reach]))[0]) + self.regularisation / 2 * reach**2
+        lost = loss.value(rows.margins(np.array([weight, 0.0]))) + self.regularisation / 2 * weight**2
+        found: NDArray[np.int64] = np.clip((1 - lost / worst) * self.BEST, 0, self.BEST).astype(np.int64)
+        return found
+
+    def run(self, engine: Engine, own: Any, told: Told, start: Opened) -> Opened:
+        """See `Method.run`."""
+        from protocols.release.choice import noisy_choice
+
+        told(0, start)
+        return ((int(noisy_choice(engine, own, self.width, self.law)[0]),),)
+
+    def weights(self, opened: Opened) -> Floats:
+        """See `Method.weights`."""
+        return np.array([self.grid[opened[0][0]], 0.0])
+
+    def fields(self, opened: Opened) -> Document:
+        """See `Method.fields`."""
+        return {"points": POINTS}

@@ -1,0 +1,108 @@
+"""Noisy gradient descent."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parties.jobs.kind import Document, Spending
+from parties.jobs.regress.method import Floats, Method, Opened, Told
+from parties.jobs.release.loss import exact
+from parties.jobs.release.noise import Noise
+from parties.regression.features import BITS
+from parties.regression.rows import SLOPE_BITS, Rows
+
+if TYPE_CHECKING:
+    from protocols.release.descent import Change, Descent
+    from smc.engines import Engine
+
+
+class Gradient(Method):
+    """Noisy gradient descent, `protocols.release.descent`."""
+
+    @property
+    def steps(self) -> int:  # type: ignore[override]
+        """T."""
+        assert self.settings.steps is not None
+        return self.settings.steps
+
+    @property
+    def numbers(self) -> int:
+        """See `Method.numbers`: the number of rows is one more."""
+        return self.features.number + 1
+
+    @property
+    def clip(self) -> int:
+        """The bound on a row's slope, in units of 2^-14."""
+        assert self.settings.clip is not None
+        return int(exact(self.settings.clip) * (1 << SLOPE_BITS))
+
+    @property
+    def change(self) -> Change:
+        """What one row changes."""
+        from protocols.release.descent import Change
+
+        return Change(self.features.number, self.clip << BITS, self.replaced)
+
+    @cached_property
+    def noise(self) -> tuple[Noise, Spending]:
+        """Of each step, and what all spend."""
+        return self._gauss(self.steps, self.change.squared)
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Method.spends`."""
+        return (self.noise[1],)
+
+    @cached_property
+    def problem(self) -> Descent:
+        """The protocol's view."""
+        from protocols.release.descent import Descent
+
+        assert self.settings.rate is not None
+        return Descent(
+            change=self.change,
+            steps=self.steps,
+            rate=self.settings.rate,
+            regularisation=self.regularisation,
+            variance=self.noise[0].scale ** 2,
+            max_rows=self.settings.max_rows,
+            least_rows=self.settings.least_rows or 0,
+        )
+
+    def check(self) -> None:
+        """See `Method.check`."""
+        self.problem.check()
+
+    def own(self, rows: Rows | None) -> Any:
+        """See `Method.own`: sums at any weights."""
+        if rows is None:
+            return lambda weights: (np.zeros(self.features.number, dtype=np.int64), 0)
+        loss = self.settings.objective
+        return lambda weights: (rows.slopes(loss, weights, self.clip), rows.total)
+
+    def run(self, engine: Engine, own: Any, told: Told, start: Opened) -> Opened:
+        """See `Method.run`."""
+        from protocols.release.descent import descend
+
+        return descend(engine, self.problem, own, told, start)
+
+    def weights(self, opened: Opened) -> Floats:
+        """See `Method.weights`."""
+        return self.problem.weights(opened)
+
+    def fields(self, opened: Opened) -> Document:
+        """See `Method.fields`; sigma is of a sum of gradients."""
+        from protocols.release.descent import COARSE
+
+        settings = self.settings
+        about = {"steps": self.steps, "rate": settings.rate, "clip": settings.clip, "delta": settings.delta}
+        rows = round(self.problem.rows(opened))
+        return {**about, **self.noise[0].fields(Fraction(1, 1 << COARSE)), "rows": rows}
+
+    def spread(self, opened: Opened) -> float:
+        """See `Method.spread`: a bound."""
+        return self.problem.spread(opened)

@@ -1,0 +1,85 @@
+"""What a way to find a linear classifier must tell: what it opens, what noise that has, what it spends."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.jobs.kind import Document, Spending
+from parties.jobs.regress.settings import RegressSettings
+from parties.jobs.release.loss import BoundedLoss, exact
+from parties.jobs.release.noise import Noise, gauss
+from parties.regression.features import Features
+from parties.regression.rows import Rows
+
+if TYPE_CHECKING:
+    from smc.engines import Engine
+
+Floats = NDArray[np.float64]
+Opened: TypeAlias = tuple[tuple[int, ...], ...]  # by every step
+Told: TypeAlias = Callable[[int, Opened], object]
+
+
+@dataclass(frozen=True)
+class Method(BoundedLoss, ABC):
+    """A method for these settings, all of them given, and features. What is opened is a tuple of integers a step."""
+
+    settings: RegressSettings
+    features: Features
+
+    steps = 1
+    what = "number with noise"  # is opened
+    words = "adding noise"
+
+    @property
+    def regularisation(self) -> float:
+        """Lambda."""
+        assert self.settings.regularisation is not None
+        return self.settings.regularisation
+
+    @property
+    def numbers(self) -> int:
+        """How many integers a step opens."""
+        return self.features.number
+
+    @property
+    @abstractmethod
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Kind.spends`."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """`InputError` if it makes no sense, or is too large."""
+
+    @abstractmethod
+    def own(self, rows: Rows | None) -> Any:
+        """What `run` takes of this party's rows; of nothing, to count."""
+
+    @abstractmethod
+    def run(self, engine: Engine, own: Any, told: Told, start: Opened) -> Opened:
+        """The protocol."""
+
+    @abstractmethod
+    def weights(self, opened: Opened) -> Floats:
+        """The result, float64[features]."""
+
+    @abstractmethod
+    def fields(self, opened: Opened) -> Document:
+        """What a result says of its noise, and of what was opened besides weights."""
+
+    def spread(self, opened: Opened) -> float | None:
+        """The standard deviation of the noise in a weight, or a bound of it; None if it has no such law."""
+        return None
+
+    def _gauss(self, uses: int, squared: int) -> tuple[Noise, Spending]:
+        """Noise for so many uses that one row changes by this, squared; and what all of them spend."""
+        assert self.settings.delta is not None
+        noise = gauss(self.epsilon, exact(self.settings.delta), uses * squared, self.settings.adjacency)
+        each = float(Fraction(squared) / (2 * noise.scale**2))
+        return noise, Spending("discrete Gaussian", rho=each, adjacency=self.settings.adjacency, times=uses)

@@ -1,0 +1,104 @@
+"""Noise on the mean of two minimisers, each of a party's own rows."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parties.jobs.kind import Document, Spending
+from parties.jobs.regress.method import Floats, Method, Opened, Told
+from parties.jobs.release.noise import Noise
+from parties.regression.features import ONE
+from parties.regression.losses import radius
+from parties.regression.minimiser import TOLERANCE, minimise
+from parties.regression.rows import Rows
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.engines import Engine
+
+
+class Output(Method):
+    """Each party's own minimiser; the mean of the two is opened with noise (output perturbation).
+
+    Jayaraman, Wang, Evans, Gu, "Distributed learning without distress" (NeurIPS 2018): one noise for both parties, of
+    the scale of one of them, halved by the mean. A row of a party, more, less or replaced, moves the gradient of its J
+    by 2 / n at most, for the greater n of the two tables, so its minimiser by 2 / (n lambda); `TOLERANCE`, to which it
+    is known, adds 2 TOLERANCE / lambda. In units of a 2^10th of that, rounded to integers, the sum of the two vectors
+    changes by at most 2^10 + sqrt(d) in the Euclidean norm, and 1 more stands for all rounding of doubles.
+    """
+
+    POINT = 10
+
+    @property
+    def moved(self) -> float:
+        """How far a row moves a minimiser at most."""
+        assert self.settings.least_rows is not None
+        return (2 / self.settings.least_rows + 2 * TOLERANCE) / self.regularisation
+
+    @property
+    def unit(self) -> float:
+        """Of the weights, before the mean of two is taken."""
+        return self.moved / (1 << self.POINT)
+
+    @property
+    def squared(self) -> int:
+        """The square of what a row changes in all integers, rounded up."""
+        change = (1 << self.POINT) + 2 + math.isqrt(self.features.number)
+        return change**2
+
+    @property
+    def width(self) -> int:
+        """Bits of an own integer, with its sign."""
+        return int(radius(self.settings.objective, self.regularisation) / self.unit + 2).bit_length() + 1
+
+    @cached_property
+    def noise(self) -> tuple[Noise, Spending]:
+        """On each integer, and what it spends."""
+        return self._gauss(1, self.squared)
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Method.spends`."""
+        return (self.noise[1],)
+
+    def check(self) -> None:
+        """See `Method.check`."""
+        from protocols.release.numbers import MOST_BITS, sum_width
+
+        width = sum_width(self.width, self.noise[0].law(self.numbers))
+        if width > MOST_BITS:
+            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower least_rows")
+
+    def own(self, rows: Rows | None) -> Any:
+        """See `Method.own`: the minimiser in integers."""
+        if rows is None:
+            return np.zeros(self.numbers, dtype=np.int64)
+        found = minimise(rows, self.settings.objective, self.regularisation)
+        return np.rint(found.weights / self.unit).astype(np.int64)
+
+    def run(self, engine: Engine, own: Any, told: Told, start: Opened) -> Opened:
+        """See `Method.run`."""
+        from protocols.release.numbers import noisy_sums
+
+        told(0, start)
+        found = noisy_sums(engine, own, self.width, self.noise[0].law(self.numbers), signed=True)
+        return (tuple(found.tolist()),)
+
+    def weights(self, opened: Opened) -> Floats:
+        """See `Method.weights`: the mean of two."""
+        found: Floats = np.array(opened[0], dtype=np.float64) * (self.unit / 2)
+        return found
+
+    def fields(self, opened: Opened) -> Document:
+        """See `Method.fields`; sigma is of the weight of a category."""
+        noise = self.noise[0].fields(Fraction(self.unit) / 2 * Fraction(self.features.unit, ONE))
+        return {"delta": self.settings.delta, "least_rows": self.settings.least_rows, **noise}
+
+    def spread(self, opened: Opened) -> float:
+        """See `Method.spread`."""
+        return float(self.noise[0].scale) * self.unit / 2

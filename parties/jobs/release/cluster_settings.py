@@ -1,0 +1,40 @@
+"""The settings of clusters with noise."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from parties.jobs.release.settings import DrawnSettings
+from parties.jobs.settings import public
+from parties.jobs.tabular_settings import Columns, Name
+
+Bounds = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+
+
+class ClusterSettings(DrawnSettings):
+    """`smc cluster`."""
+
+    columns: Columns | None = public(None, "Columns", "The columns of numbers, with commas between them")
+    bounds: Bounds | None = public(
+        None,
+        "Bounds",
+        "LOW:HIGH for each column; never taken from the rows. What is outside is moved to the nearer bound",
+    )
+    k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(None, "Clusters", "So many clusters")
+    method: Literal["grid", "in-process"] = public(
+        "grid", "Method", "One noisy count for each cell of a grid, or rounds of noisy sums of the clusters"
+    )
+    parts: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] | None = public(
+        None, "Parts", "Of the grid: parts of each column", none="by epsilon and the row bound"
+    )
+    iterations: Annotated[int, Field(strict=True, ge=1, le=20)] | None = public(
+        None, "Iterations", "In-process: so many rounds", none="by epsilon and the row bound"
+    )
+    shares: Literal["growing", "even"] | None = public(
+        None,
+        "Shares",
+        "In-process: from the second each round's epsilon is 1.5 times that of the one before, or the same",
+        none="growing",
+    )

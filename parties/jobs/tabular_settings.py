@@ -1,0 +1,38 @@
+"""The settings that kinds on rows share: own files, the bound on the rows, the names of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated
+
+from pydantic import Field
+
+from parties.jobs.settings import MAX_ROWS, AnyField, KindSettings, own_file, public
+from parties.settings import LocalPath
+from parties.text import instead, listed, quoted
+from smc.errors import InputError
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+RowBound = Annotated[int, Field(strict=True, ge=1, le=2**31)]
+
+
+class TabularSettings(KindSettings):
+    """What a command is told of one's own rows. A kind adds `max_rows`, where it wants it to stand."""
+
+    data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
+    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+
+
+def row_bound() -> AnyField:
+    """The field `max_rows`."""
+    return public(MAX_ROWS, "Row bound", "Public bound: no party has more rows than that")
+
+
+def check_names(key: str, names: Collection[str], known: Collection[str]) -> None:
+    """`InputError` for a column in the setting `key` that the schema does not have, or that is named twice."""
+    for name in names:
+        if name not in known:
+            raise InputError(f"{key}: {quoted(name)} is not an attribute of the schema{instead(name, known)}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{key}: name each column once, not {listed(names)}")

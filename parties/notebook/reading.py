@@ -1,0 +1,125 @@
+"""Rows as a notebook holds them: the columns of X, the classes, and the schema that lists their categories."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from parties.notebook import binning
+from parties.notebook.binning import Bins, Edges
+from parties.tables import categories
+from parties.tables import schema as schemas
+from parties.tables.categories import Column
+from parties.tables.delimited import MISSING
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+TARGET = "class"  # what the classes are called if nothing gives them a name
+
+
+class Reading(BaseEstimator):  # type: ignore[misc]
+    """The part of a classifier that reads rows."""
+
+    schema: Schema | Path | str | None
+    target: str | None
+    bins: Bins
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    edges_: Mapping[str, Edges]  # of the columns that are binned
+    _by_name: bool  # whether columns of a frame are found by their names
+
+    def _read(self, X: Any, y: Any, given: Schema | None) -> tuple[Schema, str, list[Column], NDArray[Any]]:
+        """The schema, the target's name, the attributes' columns and the classes of rows in memory."""
+        table = categories.frame(X)
+        if y is None and (table is None or (given is None and self.target is None)):
+            own = type(self).__name__
+            raise ValueError(f"{own} requires y to be passed, but the target y is None (or a frame with target=NAME)")
+        target = self._target_name(y) if given is None else given.choose_target(self.target)
+        self._by_name = given is not None or y is None
+        if y is None:
+            assert table is not None
+            y = categories.select(table, [target]).get_column(target).to_numpy()
+            X = table.drop(target).to_native()
+        labels = column_or_1d(y, warn=True)
+        columns, rows = self._columns(X, None if given is None else given.features(target), reset=True)
+        check_consistent_length(labels, range(rows))
+        if self.bins is not None and not isinstance(self.bins, Mapping):
+            self.edges_ = binning.own_edges(columns, int(self.bins))
+        columns = self._binned(columns)
+        binning.refuse_measurements(columns, {} if given is None else given.attributes)
+        if given is not None:
+            return given, target, columns, labels
+        if not rows:
+            raise InputError("there are no rows to learn from")
+        check_classification_targets(labels)
+        attributes = {column.name: self._domain(column) for column in columns}
+        if target in attributes:
+            raise InputError(f"X has a column {target!r} beside y: drop it, or give another target=NAME")
+        classes = tuple(dict.fromkeys(map(categories.spell, np.unique(labels).tolist())))
+        return Schema({**attributes, target: classes}, target), target, columns, labels
+
+    def _binned(self, columns: list[Column]) -> list[Column]:
+        """The columns with numbers as bins where edges are given."""
+        return [binning.binned(one, self.edges_[one.name]) if one.name in self.edges_ else one for one in columns]
+
+    def _domain(self, one: Column) -> tuple[str, ...]:
+        """The categories of a column of one's own: all bins, whether a row is in them or not."""
+        if one.name not in self.edges_:
+            return one.domain()
+        missing = tuple(text for text in one.domain() if text == MISSING)
+        return (*binning.bin_labels(self.edges_[one.name]), *missing)
+
+    def _target_name(self, y: Any) -> str:
+        """What to call the classes if there is no schema that says it: as the user or the column says."""
+        name = getattr(y, "name", None)
+        return self.target or (name if isinstance(name, str) and name else TARGET)
+
+    def _columns(
+        self, X: Any, names: Sequence[str] | None, reset: bool, wanted: Container[str] | None = None
+    ) -> tuple[list[Column], int]:
+        """The columns of X under these names, all or those wanted, and the number of rows.
+
+        With a public schema, or if `fit` was given X and y in one frame, a frame's columns are found by these names;
+        otherwise scikit-learn's rules hold, by which a frame has the columns it had in `fit`, in their order. `reset`
+        notes names and number of the columns.
+        """
+        table = categories.frame(X)
+        if table is None:
+            least = 0 if names is not None else 1
+            cells = validate_data(
+                self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=least
+            )
+            found = cells.shape[1]
+            if names is not None and len(names) != found:
+                raise InputError(f"X has {found} columns, but the schema {len(names)} attributes beside the target")
+            names = names or self._column_names()
+            return categories.array_columns(cells, names, names if wanted is None else wanted), len(cells)
+        rows = len(table)
+        if names is not None and self._by_name:
+            table = categories.select(table, names)
+        validate_data(self, table.to_native(), reset=reset, skip_check_array=True)
+        names = names or self._column_names()
+        return categories.frame_columns(table, names, names if wanted is None else wanted), rows
+
+    def _column_names(self) -> list[str]:
+        """The columns' own names, or x0, x1, ... as scikit-learn calls columns without names."""
+        named = getattr(self, "feature_names_in_", None)
+        return [f"x{i}" for i in range(self.n_features_in_)] if named is None else list(named)
+
+    def _take_names(self, names: Sequence[str]) -> None:
+        """Note columns that were not seen here."""
+        self._by_name = True
+        self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
+
+    def _agreed(self) -> Schema | None:
+        """The public schema, if one is given."""
+        if isinstance(self.schema, str | Path):
+            return schemas.load(Path(self.schema))
+        return self.schema

@@ -1,0 +1,46 @@
+"""A classifier as a notebook shows it: the tree, as a picture or on a chart's axes."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
+
+from parties.trees.drawing import draw_svg
+from parties.trees.tree import TreeFile
+
+
+class Showing(BaseEstimator):  # type: ignore[misc]
+    """The part of a classifier that shows its tree, once there is one."""
+
+    tree_file_: TreeFile
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tree on matplotlib's axes, or on new ones; returns them. `NotFittedError` before fit."""
+        check_is_fitted(self)
+        from parties.notebook.plotting import plot  # matplotlib takes its time to load
+
+        return plot(self.tree_file_.tree, ax)
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's box, and once there is one the tree.
+
+        The tree is a document of its own, which can be moved and zoomed; where a notebook takes such things out, an
+        image is left.
+        """
+        svg = self._repr_svg_()
+        if svg is None:
+            return str(estimator_html_repr(self))
+        tree = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+        image = f'<img alt="decision tree" src="{tree}">'
+        return f'{estimator_html_repr(self)}<object type="image/svg+xml" data="{tree}">{image}</object>'
+
+    def _repr_svg_(self) -> str | None:
+        """The tree as a picture, for whatever shows pictures; None before fit."""
+        if not self.__sklearn_is_fitted__():
+            return None
+        found = self.tree_file_
+        return draw_svg(found.tree, found.target, f"Decision tree for {found.target}")

@@ -1,0 +1,18 @@
+"""Entries of the audit log in words: on the page as on the terminal."""
+
+from __future__ import annotations
+
+
+def in_words(value: object) -> str:
+    """The value of a field; long ones, such as digests, are cut; empty for none."""
+    match value:
+        case None:
+            return ""
+        case list():
+            said = [in_words(one) if isinstance(one, dict) else str(one) for one in value[:8]]
+            return ", ".join(said) + (", …" if len(value) > 8 else "")
+        case dict():
+            return ", ".join(f"{name} {in_words(inner)}" for name, inner in value.items() if inner is not None)
+        case _:
+            text = str(value)
+            return text if len(text) <= 60 else f"{text[:23]}…"

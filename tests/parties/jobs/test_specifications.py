@@ -1,0 +1,253 @@
+"""A specification says all that is public of a task, and nothing else: both parties read the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parties.canonical import canonical
+from parties.jobs import kinds
+from parties.jobs.kind import Means
+from parties.jobs.settings import public_parameters
+from parties.node.proposal import propose, read_job
+from parties.node.statement import Statement
+from smc.recipes import BOOLEAN_ENGINES, ENGINES, Garbling
+from tests.support.specified import SCHEMA, made
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
+
+
+def engines(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
+    one = {
+        "engine": st.sampled_from(names),
+        "ot": st.sampled_from(["extension", "ferret", "iknp"]),
+        "garbling": st.sampled_from(get_args(Garbling)),
+        "form": st.sampled_from(["size", "depth"]),
+    }
+    return st.fixed_dictionaries({}, optional=one) | st.just({"engine": "auto"})
+
+
+def fields(optional: dict[str, st.SearchStrategy[Any]], **always: Any) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({name: st.just(value) for name, value in always.items()}, optional=optional)
+
+
+AMOUNT = fields({"bits": st.integers(1, 64)}) | fields(
+    {"bits": st.integers(7, 64), "of": st.sampled_from(["rows", "wind=weak", " rain = much "])}, table="days"
+)
+PRIVACY: dict[str, st.SearchStrategy[Any]] = {
+    "where": st.sampled_from(["wind = weak", "rain in [no, much]", "wind = weak and hours in ['1', 4] and play = yes"]),
+    "adjacency": st.sampled_from(["add-remove", "replace"]),
+    "max_rows": st.integers(100, 10**6),
+}
+BY: dict[str, st.SearchStrategy[Any]] = {"by": st.sampled_from([("rain",), ("play", "rain")])}
+EPSILON = st.sampled_from([0.01, 0.5, 1.0, 3.25])
+
+
+def noisy(
+    optional: dict[str, st.SearchStrategy[Any]] | None = None, exact: bool = True, **always: Any
+) -> st.SearchStrategy[dict[str, Any]]:
+    """A question about the table with an epsilon, or without noise."""
+    some = {**PRIVACY, **(optional or {})}
+    with_noise = EPSILON.flatmap(lambda epsilon: fields(some, table="days", epsilon=epsilon, **always))
+    without = {name: one for name, one in some.items() if name != "delta"}
+    return with_noise | fields(without, table="days", exact=True, **always)
+
+
+PUBLIC = {
+    "id3": fields(
+        {
+            "target": st.sampled_from(sorted(SCHEMA.attributes)),
+            "delta": st.floats(0.001, 1),
+            "min_rows": st.integers(0, 10**6),
+            "max_depth": st.integers(0, 200),
+            "max_rows": st.integers(1, 100_000),
+            "k": st.just(1),
+            "l": st.sampled_from([1, 1.0]),
+            "t": st.floats(0.001, 1).map(lambda t: round(t, 3)),
+        },
+        table="days",
+    ),
+    "millionaires": AMOUNT,
+    "equality": AMOUNT,
+    "majority": fields({"bits": st.integers(1, 62), "target": st.sampled_from(sorted(SCHEMA.attributes))}, table="days")
+    | st.lists(TEXTS, min_size=1, max_size=5, unique=True).flatmap(
+        lambda classes: fields({"bits": st.integers(1, 62)}, classes=tuple(classes))
+    ),
+    "circuit": fields({}, circuit="adder"),
+    "release-count": noisy(
+        {
+            "where": st.sampled_from(
+                ["wind = weak", "wind = weak; rain = much", "rain = no; rain in [no, much]; play = no"]
+            ),
+            "delta": st.sampled_from([1e-9, 1e-7]),
+        }
+    ),
+    "release-histogram": noisy(by="rain"),
+    "release-table": noisy(by=("wind", "rain")),
+    "release-sum": noisy(BY, of="hours"),
+    "release-mean": noisy(BY, of="hours"),
+    "release-median": noisy(BY, of="hours"),
+    "release-top": noisy(
+        {**BY, "first": st.integers(1, 3), "where": st.sampled_from(["wind = weak", "rain in [no, much]"])}, of="hours"
+    ),
+    "release-naive-bayes": noisy(
+        {
+            "where": st.sampled_from(["rain in [no, much]", "wind = weak and hours in ['1', 4]"]),
+            "target": st.sampled_from(["play", "rain"]),
+            "columns": st.sampled_from([("wind",), ("wind", "hours")]),
+            "delta": st.sampled_from([1e-9, 1e-7]),
+        }
+    ),
+    "cluster": noisy(columns=("hours",), bounds=("0:5",), k=2)
+    | noisy(
+        {"iterations": st.integers(1, 9), "shares": st.sampled_from(["even", "growing"])},
+        columns=("hours",),
+        bounds=("-1.5:2",),
+        k=3,
+        method="in-process",
+    ),
+    "regress-joint": st.sampled_from(["gradient", "output"]).flatmap(
+        lambda method: fields(
+            {
+                "adjacency": st.sampled_from(["add-remove", "replace"]),
+                "loss": st.sampled_from(["logistic", "huber"]),
+                "huber": st.sampled_from([0.25, 0.5]),
+                "columns": st.sampled_from([("wind", "hours"), ("hours", "rain")]),
+                "max_rows": st.integers(100, 100_000),
+            },
+            table="days",
+            method=method,
+            epsilon=1.0,
+            delta=1e-9,
+            numeric=("hours",),
+            least_rows=50,
+            **{"lambda": 0.01},
+            **({"steps": 12, "rate": 2.5, "clip": 0.5} if method == "gradient" else {}),
+        )
+    ),
+    "release-marginals": noisy(
+        {"delta": st.sampled_from([1e-9, 1e-12]), "ways": st.sampled_from([1, 2]), "columns": st.just(("rain", "play"))}
+    )
+    | noisy(sets="rain,play; wind"),
+    "release-triangles": EPSILON.flatmap(
+        lambda epsilon: fields(PRIVACY, table="days", epsilon=epsilon, delta=1e-9, columns=("rain", "play"))
+    )
+    | fields(PRIVACY, table="days", exact=True, columns=("rain", "play")),
+    "synthesise": EPSILON.flatmap(
+        lambda epsilon: fields(
+            {**PRIVACY, "select": st.sampled_from(["aim", "mst"]), "rows": st.integers(1, 10**6)},
+            table="days",
+            epsilon=epsilon,
+            delta=1e-9,
+            columns=("rain", "play"),
+        )
+    ),
+    "publish-joint": fields(
+        {
+            "keep": st.sampled_from([("play",), ("hours", "play")]),
+            "against": st.sampled_from(["peer", "public"]),
+            "max_rows": st.integers(10, 100_000),
+        },
+        table="days",
+        recode=("wind", "rain"),
+        k=5,
+    )
+    | fields(
+        {"score": st.just("ncp"), "t": st.sampled_from([0.1, 0.25]), "against": st.sampled_from(["peer", "public"])},
+        table="days",
+        recode=("wind", "rain"),
+        sensitive="play",
+        l=2,
+        k=5,
+    ),
+    "publish-lattice": fields(
+        {
+            "keep": st.sampled_from([("play",), ("hours", "play")]),
+            "against": st.sampled_from(["peer", "public"]),
+            "max_rows": st.integers(10, 100_000),
+            "max_suppressed_rows": st.integers(0, 20),
+            "max_classes": st.integers(1, 100),
+            "rules": st.sampled_from(["rain tree no < dry < *, some < wet < *, much < wet < *", "wind prefixes 1"]),
+        },
+        table="days",
+        recode=("wind", "rain"),
+        k=5,
+    ),
+    "publish-joint-table": fields(
+        {
+            "across": st.sampled_from(["play", "wind"]),
+            "sum": st.just("hours"),
+            "threshold": st.integers(3, 10),
+            "against": st.sampled_from(["peer", "public"]),
+            "zeros": st.sampled_from(["hidden", "shown"]),
+            "adjacency": st.sampled_from(["add-remove", "replace"]),
+            "max_rows": st.integers(10, 100_000),
+        },
+        table="days",
+        by="rain",
+        epsilon=0.5,
+    ),
+}
+JOBS = st.sampled_from(sorted(PUBLIC)).flatmap(
+    lambda name: st.tuples(
+        st.just(name), PUBLIC[name], engines(ENGINES if kinds.find(name).integers else BOOLEAN_ENGINES)
+    )
+)
+
+
+def test_the_cases_are_all_kinds() -> None:
+    assert set(PUBLIC) == set(kinds.BUILT_IN)
+
+
+@settings(deadline=None, max_examples=150)
+@given(JOBS)
+def test_the_peer_reads_the_same_task(
+    means: Callable[[dict[str, Any]], Means], case: tuple[str, dict[str, Any], dict[str, Any]]
+) -> None:
+    """From the job file of one party over the wire to the other's task: nothing is lost, nothing comes besides."""
+    name, what, how = case
+    job = {"protocol": name, **what, **how}
+    ours = kinds.find(name).proposed(read_job(job).settings, means(job))
+    proposal = propose(read_job(job), means(job))
+    heard = Statement.from_bytes(Statement(proposal=proposal).to_bytes()).proposal
+    assert heard == proposal
+    theirs = heard.task
+    assert type(theirs) is type(ours)
+    assert canonical(theirs.specification()) == canonical(ours.specification())
+    assert theirs.parameters() == ours.parameters()
+    assert (theirs.subject, theirs.columns, theirs.question) == (ours.subject, ours.columns, ours.question)
+    assert (theirs.reads_table, theirs.asked()) == (ours.reads_table, ours.asked())
+    assert theirs.reveals("bob") == ours.reveals("bob")
+    told = theirs.parameters()
+    for key, value in {**what, **how}.items():
+        if key in told and key != "circuit":
+            assert told[key] == (meaning(name, key, value)), key
+    defaults = {one.key: one.default for one in public_parameters(type(theirs).Settings)}
+    from_table = {"classes", "target", "circuit", "max_rows", "columns"}
+    for key in defaults.keys() & told.keys() - job.keys() - from_table:
+        assert told[key] == defaults[key], key
+
+
+def meaning(name: str, key: str, value: Any) -> Any:
+    """How a parameter is told: several names as one text, a predicate in its canonical words."""
+    if key == "where":
+        return {
+            "wind = weak and hours in ['1', 4] and play = yes": "wind = weak and hours in [1, 4] and play = yes"
+        }.get(value, value.replace("'1'", "1"))
+    names = ["by", "columns", "numeric", "bounds", "recode", "keep"]
+    several = {"classes": ["majority"], **dict.fromkeys(names, kinds.names())}
+    return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
+
+
+def test_what_a_table_says_comes_into_the_specification(means: Callable[[dict[str, Any]], Means]) -> None:
+    """Of id3 the schema, the target and the bound of the table, of a majority its target's values."""
+    tree = made(means, protocol="id3", table="days", columns=["rain"]).task
+    assert tree.columns == ("rain", "play")
+    assert (tree.subject, tree.parameters()["max_rows"]) == ("play", 100)
+    vote = made(means, protocol="majority", table="days").task
+    assert vote.specification()["classes"] == list(SCHEMA.attributes["play"])
+    assert vote.reads_table
+    assert not made(means, protocol="majority", table="days", classes=["1", "2"]).task.reads_table

@@ -1,0 +1,98 @@
+"""What an operator types: nothing that is public tells it, and what is none is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties.canonical import canonical
+from parties.jobs import kinds
+from parties.jobs.circuit import Circuit
+from parties.jobs.kind import Kind, Means, typed_value
+from parties.jobs.settings import private_parameters
+from parties.node.proposal import propose, read_job
+from parties.node.statement import Statement
+from smc.errors import InputError, ProtocolError
+from tests.support.circuits import ADDER
+from tests.support.specified import changed, made
+
+NUMBER = 3735928559
+PRIVATE: dict[str, dict[str, Any]] = {
+    "id3": {},
+    "millionaires": {"value": NUMBER},
+    "equality": {"value": NUMBER},
+    "majority": {"classes": ["p", "q"], "counts": f"{NUMBER},7"},
+    "circuit": {"circuit": "adder", "input": "0xdeadbeef"},
+    "synthesise": {},
+    **{name: {} for name in kinds.BUILT_IN if name.startswith(("release-", "publish-", "regress-", "cluster"))},
+}
+
+
+def test_the_cases_are_all_kinds() -> None:
+    assert set(PRIVATE) == set(kinds.BUILT_IN)
+
+
+@pytest.mark.parametrize("name", [name for name in PRIVATE if PRIVATE[name]])
+def test_nothing_private_is_told(name: str, means: Callable[[dict[str, Any]], Means], tmp_path: Path) -> None:
+    job = {"protocol": name, **PRIVATE[name]}
+    read = read_job(job)
+    private = {one.key for one in private_parameters(kinds.find(name).Settings)}
+    assert private
+    assert read.typed == {key: job[key] for key in private}
+    ours = propose(read, means(job))
+    adder = tmp_path / "adder.txt"
+    adder.write_text(ADDER)
+    alone = {key: value for key, value in PRIVATE[name].items() if key != "circuit"}
+    typed = kinds.find(name).Settings.model_validate(alone | ({"file": adder} if name == "circuit" else {}))
+    for task in (ours.task, kinds.find(name).planned(typed)):
+        assert not private & task.specification().keys()
+        assert not private & task.parameters().keys()
+        said = [*task.reveals("bob"), task.question, task.subject, canonical(task.specification()), task.assumed]
+        shown = json.dumps(task.parameters()) + " ".join(said)
+        for text in (str(NUMBER), "deadbeef", "DEADBEEF"):
+            assert text not in shown
+    with pytest.raises(ProtocolError):
+        Statement.from_bytes(changed(ours, {key: job[key] for key in private}))
+
+
+@pytest.mark.parametrize("value", [-1, 2**32, "5", "abc", 5.0, True, [5], None, {"x": 1}])
+@pytest.mark.parametrize("name", ["millionaires", "equality"])
+def test_a_number_that_is_none(name: str, value: object) -> None:
+    """Whatever an operator's program sends: a line that names the field."""
+    with pytest.raises(InputError, match="value"):
+        kinds.find(name).agreed({"bits": 32}).own({"value": value})  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ",", "1", "1,2,3", "1,-2", "1,x", "1,2.0", f"1,{2**32}", "1,²", "1, ,2", "1" * 30 + ",1", 5, [1, 2], None],
+)
+def test_counts_that_are_none(text: object) -> None:
+    task = kinds.find("majority").agreed({"classes": ["p", "q"]})
+    with pytest.raises(InputError, match="counts"):
+        task.own({"counts": text})
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0x", "0x10000000000", "0b1", "2" * 40, "1" * 39, "1" * 41, "-1", "0x-1", 5, [1], None]
+)
+def test_an_input_that_is_none(text: object, means: Callable[[dict[str, Any]], Means]) -> None:
+    task = made(means, protocol="circuit", circuit="adder").task
+    assert isinstance(task, Circuit)
+    ours = means({})
+    with (
+        pytest.raises(InputError, match="input"),
+        task.open(Means(ours.party, circuits=ours.circuits, typed={"input": text})),
+    ):
+        pass
+
+
+def test_what_was_typed_is_what_is_run() -> None:
+    found: type[Kind] = kinds.find("millionaires")
+    assert typed_value(found, {"value": NUMBER}, "value") == NUMBER
+    assert found.agreed({"bits": 32}).own({"value": NUMBER}) == NUMBER
+    assert kinds.find("majority").agreed({"classes": ["p", "q"]}).own({"counts": f"{NUMBER}, 7"}) == [NUMBER, 7]

@@ -1,0 +1,48 @@
+"""Jobs of every kind for tests: what a party brings to them, and a specification that no honest peer sends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from parties.jobs.kind import Means
+from parties.node.proposal import Proposal, propose, read_job
+from parties.node.statement import Statement
+from parties.tables.schema import Schema
+from smc.errors import ProtocolError
+
+SCHEMA = Schema(
+    {"wind": ("weak", "strong"), "hours": ("1", "2.5", "4"), "rain": ("no", "some", "much"), "play": ("yes", "no")},
+    "play",
+)
+
+
+def made(means: Callable[[dict[str, Any]], Means], **job: Any) -> Proposal:
+    return propose(read_job(job), means(job))
+
+
+def changed(job: Proposal, changes: dict[str, Any], left_out: str = "") -> bytes:
+    statement = json.loads(Statement(proposal=job).to_bytes())
+    statement["proposal"]["specification"] |= changes
+    statement["proposal"]["specification"].pop(left_out, None)
+    return json.dumps(statement).encode()
+
+
+def peers(specification: dict[str, Any]) -> str:
+    """Why a statement of the peer about a job of this specification is refused."""
+    base = propose(read_job({"protocol": "equality"}), Means())
+    statement = json.loads(Statement(proposal=base).to_bytes())
+    statement["proposal"]["specification"] = specification
+    return refusal(json.dumps(statement).encode())
+
+
+def refusal(data: bytes) -> str:
+    with pytest.raises(ProtocolError) as failed:
+        Statement.from_bytes(data)
+    told = str(failed.value)
+    assert told.isprintable()
+    assert len(told) < 400
+    return told
