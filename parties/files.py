@@ -24,7 +24,10 @@ MOST_DIGITS = 300  # of a whole number in JSON: any is a finite float, too
 def read_bytes(path: Path) -> bytes:
     """The content of a file (or pipe). `InputError` if there is none or it may not be read."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty():
+                raise InputError(f"cannot read {path}: it is a device, not a file")  # that of zeros never ends
+            return stream.read()
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: {_reason(error)}") from None
 

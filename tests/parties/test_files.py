@@ -164,6 +164,12 @@ def test_no_temporary_file_is_left_when_permissions_cannot_be_kept(
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no /dev/zero")
+def test_a_device_without_an_end_is_not_read() -> None:
+    with pytest.raises(InputError, match=r"^cannot read /dev/zero: it is a device, not a file$"):
+        files.read_bytes(Path("/dev/zero"))
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_device_that_is_full_is_told() -> None:
     with pytest.raises(InputError, match=r"^cannot write /dev/full: No space left on device$"):
