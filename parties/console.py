@@ -86,6 +86,11 @@ def progress(what: str) -> Iterator[StatusLine]:
         yield StatusLine(status)
 
 
+def is_asked() -> bool:
+    """Whether there is somebody at a terminal who can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def print_json(value: object) -> None:
     """One JSON document on standard output."""
     print(json.dumps(value, ensure_ascii=False, indent=2))

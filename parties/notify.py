@@ -11,7 +11,7 @@
 
 A message says that a job waits, its number and where this node's page is; never a purpose, a table, a peer or a name.
 It is sent once a job; each sending has a deadline, runs beside the node, and is tried again later if it fails. The log
-says so once, until one has worked again, and says neither where to nor what.
+says so once, in a line, until one has worked again, and says why, but neither where to nor what.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from smc.errors import InputError
 LOOK_SECONDS = 5.0  # between two looks at the jobs
 AGAIN_SECONDS = 60.0  # after a sending that failed
 MOST = 200  # jobs looked at
+
+Tell = Callable[..., None]  # an event and its fields, as `Events.log` takes them
 
 log = logging.getLogger(__name__)
 
@@ -92,15 +94,15 @@ class NotifySettings(Settings):
 
 
 class Notifier:
-    """Looks at the jobs in a thread of its own and tells of those that wait for us."""
+    """Looks at the jobs in a thread of its own and tells of those that wait for us; `tell` is the node's log."""
 
-    def __init__(self, settings: NotifySettings, operator: Operator, page: str) -> None:
+    def __init__(self, settings: NotifySettings, operator: Operator, page: str, tell: Tell) -> None:
         self._settings, self._operator, self._page = settings, operator, page
         self._ways: list[_Way] = []
         if settings.webhook is not None:
-            self._ways.append(_Way("webhook", self._post, settings.seconds))
+            self._ways.append(_Way("webhook", self._post, settings.seconds, tell))
         if settings.mail is not None:
-            self._ways.append(_Way("mail", self._mail, settings.seconds))
+            self._ways.append(_Way("mail", self._mail, settings.seconds, tell))
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="notify", daemon=True)
 
@@ -160,8 +162,8 @@ class Notifier:
 class _Way:
     """One way of telling: whom it has told of, and whether it works."""
 
-    def __init__(self, name: str, send: Callable[[Sequence[str]], Any], seconds: float) -> None:
-        self._name, self._send, self._seconds = name, send, seconds
+    def __init__(self, name: str, send: Callable[[Sequence[str]], Any], seconds: float, tell: Tell) -> None:
+        self._name, self._send, self._seconds, self._log = name, send, seconds, tell
         self._told: set[str] = set()
         self._failing = False
         self._rest = 0.0  # seconds until it is tried again
@@ -194,7 +196,32 @@ class _Way:
         self._rest = AGAIN_SECONDS
         if not self._failing:
             self._failing = True
-            log.warning("%s failed", self._name, exc_info=failure)
+            self._log("nobody told", way=self._name, why=_why(failure), again=f"every {AGAIN_SECONDS:g} s")
+
+
+def _why(failure: BaseException) -> str:
+    """Why a sending failed, without what a server has said: that may repeat what it was told."""
+    match failure:
+        case InputError():
+            return str(failure)
+        case smtplib.SMTPAuthenticationError():
+            return f"the mail server refuses user or password ({failure.smtp_code})"
+        case smtplib.SMTPResponseException():
+            return f"the mail server refuses ({failure.smtp_code})"
+        case smtplib.SMTPRecipientsRefused() | smtplib.SMTPSenderRefused():
+            return "the mail server takes no mail from or for these addresses"
+        case smtplib.SMTPNotSupportedError():
+            return "the mail server knows no such security or sign-in"
+        case ssl.SSLCertVerificationError():
+            return f"the server's certificate is not to be trusted: {failure.verify_message}"
+        case ssl.SSLError():
+            return "the server does not speak TLS as it is asked to"
+        case TimeoutError():
+            return "no answer in time"
+        case OSError() if failure.strerror:
+            return failure.strerror
+    status = getattr(getattr(failure, "response", None), "status_code", None)
+    return type(failure).__name__ if status is None else f"the server answers {status}"
 
 
 def _password(path: Path) -> str:

@@ -17,6 +17,7 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
 )
+from pydantic_core import ErrorDetails
 
 from parties.text import did_you_mean, printable, quoted
 from smc.errors import InputError
@@ -65,7 +66,7 @@ def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
     try:
         return type(settings).model_validate(kept | given)
     except ValidationError as error:
-        key, problem = _explain(error, type(settings))
+        key, problem = _explain(error.errors()[0], type(settings))
         raise InputError(f"{_flag(key)}: {problem}" if key else problem) from None
 
 
@@ -104,7 +105,7 @@ def explained(error: ValidationError, model: type[BaseModel], content: object = 
 
     Tables of an array, such as the rules of a policy, are called by their `name`, if the content gives one.
     """
-    key, problem = _explain(error, model)
+    key, problem = _explain(error.errors()[0], model)
     for depth, part in enumerate(place := error.errors()[0]["loc"]):
         if isinstance(content, list) and isinstance(part, int) and isinstance(content[part], dict):
             name = content[part].get("name")
@@ -115,6 +116,11 @@ def explained(error: ValidationError, model: type[BaseModel], content: object = 
     return ": ".join(filter(None, (key, problem)))
 
 
+def problems(error: ValidationError, model: type[BaseModel]) -> dict[str, str]:
+    """What is wrong with each key, of a failed validation; with several together under the empty key."""
+    return dict(_explain(one, model) for one in reversed(error.errors()))
+
+
 def _inside(content: object, part: int | str) -> object:
     """What stands in raw content at a part of a place, None if nothing does."""
     if isinstance(content, dict):
@@ -122,9 +128,8 @@ def _inside(content: object, part: int | str) -> object:
     return content[part] if isinstance(content, list) and isinstance(part, int) and part < len(content) else None
 
 
-def _explain(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
-    """The first problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
-    first = error.errors()[0]
+def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
+    """A problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
     kind, place, context, value = first["type"], first["loc"], first.get("ctx", {}), first["input"]
     key = printable(".".join(str(part) for part in place))
     got = quoted(value) if isinstance(value, str) else str(value)[:60]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +33,8 @@ class Plan:
 
     directory: Path
     name: str
-    peer: str
-    link: Mapping[str, str]  # listen or connect
+    peers: Mapping[str, str]  # where each is dialled, by name; empty for one who dials us
+    listen: str | None
     page_port: int
     tables: Mapping[str, str]
     state: Path | None = None
@@ -47,12 +46,23 @@ class Plan:
 
     def content(self) -> dict[str, Any]:
         """The party's file as tables. Paths in it are relative to it."""
-        names = {"identity": f"{self.name}.key", "certificate": f"{self.name}.crt", "peer": f"{self.peer}.crt"}
+        link = {"identity": f"{self.name}.key", "certificate": f"{self.name}.crt"}
+        listen = {"listen": self.listen} if self.listen is not None else {}
         ports = {"web": self.page_port, "metrics": self.page_port + METRICS, "health": self.page_port + HEALTH}
-        state = {} if self.state is None else {"state": str(self.state.absolute())}
-        node = {**state, **{key: str(Address("127.0.0.1", port)) for key, port in ports.items()}}
-        tables = {name: {"source": source, "schema": SCHEMA} for name, source in self.tables.items()}
-        return {"link": {**names, **self.link}, "node": node, **({"tables": tables} if tables else {})}
+        node = {key: str(Address("127.0.0.1", port)) for key, port in ports.items()}
+        if self.state is not None:
+            node = {"state": str(self.state.absolute()), **node}
+        ways = {name: {"connect": there} if there else {} for name, there in self.peers.items()}
+        rest: dict[str, Any] = {}
+        if len(self.peers) == 1:
+            (name,) = self.peers
+            link |= {"peer": f"{name}.crt", **(ways[name] or listen)}
+        else:
+            node = listen | node
+            rest["peers"] = [{"certificate": f"{name}.crt", **way} for name, way in ways.items()]
+        if self.tables:
+            rest["tables"] = {name: {"source": source, "schema": SCHEMA} for name, source in self.tables.items()}
+        return {"link": link, "node": node, **rest}
 
     def check(self) -> None:
         """`InputError` if a node would not take it, or if there is a file already: nothing is ever written over."""
@@ -62,14 +72,22 @@ class Plan:
 
     def write(self) -> None:
         """Write the file."""
-        files.write_text(self.path, f"# {self.name}, who computes with {self.peer}\n\n{tomli_w.dumps(self.content())}")
+        files.write_text(
+            self.path, f"# {self.name}, who computes with {', '.join(self.peers)}\n\n{tomli_w.dumps(self.content())}"
+        )
 
 
 @click.command(
     "init", epilog="Example:  smc init --name anna --peer-name bert --listen 0.0.0.0:7001 --table days=days.csv"
 )
 @click.option("--name", help="This party; its key and certificate are made unless NAME.key is there.")
-@click.option("--peer-name", metavar="NAME", help="The peer, whose certificate will be NAME.crt.")
+@click.option(
+    "--peer-name",
+    "peers",
+    metavar="NAME[=HOST:PORT]",
+    multiple=True,
+    help="A peer, whose certificate will be NAME.crt; of several, where to dial those that do not dial us.",
+)
 @click.option("--listen", metavar="HOST:PORT", help="Be the party that waits for the peer, here.")
 @click.option("--connect", metavar="HOST:PORT", help="Be the party that dials the peer, there.")
 @click.option(
@@ -82,7 +100,7 @@ class Plan:
 @click.option("--peer-out", type=FOLDER, help="Write the peer's party.toml, too, to this directory.")
 def init(
     name: str | None,
-    peer_name: str | None,
+    peers: tuple[str, ...],
     listen: str | None,
     connect: str | None,
     host: str | None,
@@ -98,25 +116,35 @@ def init(
     operator moves it to the other machine and makes the identity there (smc identity create), or plays both parts here.
     """
     name = _asked("--name", name, "Name of this party")
-    peer_name = _asked("--peer-name", peer_name, "Name of the peer")
-    if name == peer_name:
-        raise InputError("--peer-name: the two parties need different names")
+    named_peers = _peers(peers or (_asked("--peer-name", None, "Name of the peer"),), name)
+    peer_name, several = next(iter(named_peers)), len(named_peers) > 1
+    if several and (connect is not None or peer_out is not None):
+        raise InputError("--connect and --peer-out are for a single peer; of several, give --peer-name NAME=HOST:PORT")
+    if not several and (there := named_peers[peer_name]):
+        connect = _same(connect, there)
     if listen is not None and connect is not None:
         raise InputError("give --listen or --connect: one party listens, the other connects")
-    if listen is None and connect is None:
+    if several and listen is None and not all(named_peers.values()):
+        listen = _asked("--listen", None, "Address of this node, HOST:PORT", f"{ANYWHERE}:{LINK_PORT}")
+    elif listen is None and connect is None and not several:
         question = f"Address of {peer_name}, HOST:PORT; or listen, to wait for it here"
         there = _asked("--listen or --connect", None, question, "listen")
         listen, connect = (f"{ANYWHERE}:{LINK_PORT}", None) if there == "listen" else (None, there)
-    if not tables and _is_asked() and (source := click.prompt("Own rows: a file or URL (empty: none)", "", err=True)):
+    if (
+        not tables
+        and console.is_asked()
+        and (source := click.prompt("Own rows: a file or URL (empty: none)", "", err=True))
+    ):
         tables = (f"rows={source}",)
     port = port or PAGE_PORT
     named = dict(_table(text) for text in tables)
-    link = {"listen": listen} if listen else {"connect": connect or ""}
-    plans = [Plan(out, name, peer_name, link, port, named, state)]
+    dialled = named_peers if several else {peer_name: connect or ""}
+    plans = [Plan(out, name, dialled, listen, port, named, state)]
     if peer_out is not None:
-        way = {"connect": str(_reached(listen, host))} if listen else {"listen": _opened(connect or "")}
-        theirs = {name: f"{name}.csv" for name in named}
-        plans.append(Plan(peer_out, peer_name, name, way, port + 100 if port + 100 + HEALTH < 65536 else port, theirs))
+        there, opened = (str(_reached(listen, host)), None) if listen else ("", _opened(connect or ""))
+        theirs = {table: f"{table}.csv" for table in named}
+        aside = port + 100 if port + 100 + HEALTH < 65536 else port
+        plans.append(Plan(peer_out, peer_name, {name: there}, opened, aside, theirs))
     for plan in plans:
         plan.check()
     _make(plans[0], host)
@@ -132,14 +160,31 @@ def _asked(flag: str, given: str | None, question: str, default: str | None = No
     """What the flag says, or the operator; `InputError` if there is nobody to ask."""
     if given is not None:
         return given
-    if not _is_asked():
+    if not console.is_asked():
         raise InputError(f"{flag} is missing, and there is no terminal to ask at")
     answer: str = click.prompt(question, default, err=True)
     return answer
 
 
-def _is_asked() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
+def _peers(texts: tuple[str, ...], own: str) -> dict[str, str]:
+    """Where each peer is dialled, by name; empty for one who dials us, or if nothing is said of it."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, sign, there = text.partition("=")
+        if name == own:
+            raise InputError("--peer-name: the two parties need different names")
+        if not name or name in found or (sign and not there):
+            raise InputError(f"--peer-name: must be NAME or NAME=HOST:PORT, each name once, not {text!r}")
+        if there:
+            parse_address(there)
+        found[name] = there
+    return found
+
+
+def _same(connect: str | None, there: str) -> str:
+    if connect not in (None, there):
+        raise InputError(f"--connect: {connect} is not {there}, as --peer-name says")
+    return there
 
 
 def _table(text: str) -> tuple[str, str]:
@@ -185,9 +230,10 @@ def _make(plan: Plan, host: str | None) -> None:
 def _next(plans: list[Plan]) -> list[str]:
     """What is left to do."""
     own = plans[0]
+    certificate = f"{own.directory / own.name}.crt"
     return [
         "next:",
-        f"  give {own.directory / own.name}.crt to {own.peer}, put theirs at {own.directory / own.peer}.crt,",
+        *(f"  give {certificate} to {peer}, put theirs at {own.directory / peer}.crt," for peer in own.peers),
         "  and compare the fingerprints over the telephone: smc identity show FILE",
         f"  agree on {own.directory / SCHEMA}: smc schema --data FILE --out ours.toml, then --merge the peer's",
         f"  smc check --config {own.path}    says what is still missing",

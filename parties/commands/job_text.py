@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from parties import console
 from parties.jobs import kinds
 from parties.jobs.settings import KindSettings, in_words, public_parameters
-from parties.operator.interface import JobView, Progress, Verdict
+from parties.operator.cautions import cautions
+from parties.operator.interface import ENDED, JobView, Progress, Verdict
 from parties.text import visible
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     if job.columns:
         yield "columns", [", ".join(job.columns)]
     yield "parameters", [", ".join(_parameters(job))]
-    yield "reveals", job.reveals
+    notes = [] if job.state in ENDED else [f"note: {sentence}" for sentence in cautions(job)]
+    yield "reveals", [*notes, *job.reveals]
     if job.price is not None:
         yield "spends", [f"{job.price.words}; {job.price.standing}", *job.price.uses]
     if job.asked:

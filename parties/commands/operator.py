@@ -1,4 +1,4 @@
-"""What an operator asks of the node on this machine: `smc submit`, `jobs`, `show`, `approve`, `refuse` and so on."""
+"""What an operator asks of the node on this machine: `smc submit`, `jobs`, `show`, `result`, `web`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from parties.party_file import files_of
 from parties.text import listed
 from smc.errors import InputError
 
-_job = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
-_inputs = click.option(
+job_argument = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest
+input_options = click.option(
     "--input",
     "inputs",
     multiple=True,
@@ -37,7 +37,7 @@ _inputs = click.option(
 @click.argument("file", metavar="JOB.toml", type=FILE)
 @click.option("--peer", metavar="NAME", help="Whom to propose it to, if the node has several peers  [as in the file]")
 @click.option("--wait", is_flag=True, help=FOLLOW)
-@_inputs
+@input_options
 @node_options
 def submit(
     file: Path,
@@ -65,7 +65,7 @@ def submit(
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     _mention_link(node)
-    _tell(follow(node, job) if wait else job, as_json)
+    tell(follow(node, job) if wait else job, as_json)
 
 
 @click.command(epilog="Example:  smc jobs --only waiting")
@@ -94,7 +94,7 @@ def jobs(
 
 
 @click.command(epilog="Example:  smc show 3f2a")
-@_job
+@job_argument
 @click.option("--watch", is_flag=True, help=FOLLOW)
 @node_options
 def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as_json: bool) -> None:
@@ -121,41 +121,8 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
         check_end(found)
 
 
-@click.command(epilog="Example:  smc approve 3f2a")
-@_job
-@_inputs
-@node_options
-def approve(job: str, inputs: tuple[str, ...], config_file: Path | None, state: Path | None, as_json: bool) -> None:
-    """Consent to a job that waits for it; look at it with smc show before.
-
-    What the job asks to be typed is given by --input; it is never stored, so after the node was stopped in the middle
-    of such a job, approve it once more.
-    """
-    node = node_of(config_file, state)
-    found = node.job(job)
-    _tell(node.approve(job, read_inputs(found.protocol, inputs)), as_json)
-
-
-@click.command(epilog="Example:  smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
-@_job
-@click.option("--why", metavar="TEXT", required=True, help="The peer is told.")
-@node_options
-def refuse(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
-    """Decline a job."""
-    _tell(node_of(config_file, state).refuse(job, why), as_json, wanted="refused")
-
-
-@click.command(epilog="Example:  smc cancel 3f2a --why 'wrong table'")
-@_job
-@click.option("--why", metavar="TEXT", default="", help="The peer is told.")
-@node_options
-def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
-    """Withdraw a job, or stop it where it is."""
-    _tell(node_of(config_file, state).cancel(job, why), as_json, wanted="cancelled")
-
-
 @click.command(epilog="Example:  smc result 3f2a --out tree.json --svg tree.svg")
-@_job
+@job_argument
 @click.option("--wait", is_flag=True, help=FOLLOW)
 @output_options
 @node_options
@@ -226,7 +193,7 @@ def _mention_link(node: NodeClient) -> None:
             console.err.print(f"{whose} node is not connected: {job_text.shown(peer.trouble)}; jobs wait until it is")
 
 
-def _tell(job: JobView, as_json: bool, wanted: State = "done") -> None:
+def tell(job: JobView, as_json: bool, wanted: State = "done") -> None:
     """Where the job stands now; an error if it has ended otherwise than wanted."""
     if as_json:
         _print_json(job.model_dump())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 
-from prometheus_client import CollectorRegistry
-
 from parties import files
 from parties.link.address import parse_address
+from parties.node.events import Events
 from parties.node.settings import NodeSettings
 from parties.notify import Notifier, NotifySettings
 from parties.operator.interface import Operator
@@ -32,21 +31,21 @@ class Page:
         self._server: WebServer | None = None
         self._metrics: WebServer | None = None
 
-    def start(self, operator: Operator, registry: CollectorRegistry) -> dict[str, str]:
+    def start(self, operator: Operator, events: Events) -> dict[str, str]:
         """Begin to serve; the URLs of the page and of the figures."""
         key = secrets.token_urlsafe(32)
         app = make_app(operator, self._logins, routes(operator, key, self.login_link))
         self._server = WebServer(parse_address(self._settings.web, lowest_port=0), app)
         with at_key("node.web"):
             self._server.start()
-        figures = make_metrics(registry)
+        figures = make_metrics(events.registry)
         self._metrics = WebServer(
             parse_address(self._settings.metrics, lowest_port=0), figures, what="the metrics page"
         )
         with at_key("node.metrics"):
             self._metrics.start()
         files.write_text(self._access, json.dumps({"url": self._url, "key": key}) + "\n", private=True)
-        self._notifier = Notifier(self._notify, operator, self._url)
+        self._notifier = Notifier(self._notify, operator, self._url, events.log)
         self._notifier.start()
         return {"web": self._url, "metrics": f"http://{self._metrics.address}/metrics"}
 

@@ -121,7 +121,8 @@ def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
         if accepted is None:
             raise LinkError(
                 f"no trusted peer connected to {listener.address} within {options.wait:g} s "
-                f"(expecting certificate {common_name(options.peer)} {short_fingerprint(options.peer)})"
+                f"(expecting certificate {common_name(options.peer)} {short_fingerprint(options.peer)}; who dials with "
+                "another is turned away and told which: compare the two)"
             )
         yield accepted
     finally:

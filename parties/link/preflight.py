@@ -99,5 +99,5 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
 def _untrusted(address: Address, identity: Identity) -> LinkError:
     return LinkError(
         f"the peer at {address} does not trust our certificate {identity.name} "
-        f"{short_fingerprint(identity.certificate)}; it must be given as --peer there"
+        f"{short_fingerprint(identity.certificate)}; it must be given as --peer there, or as a peer in party.toml"
     )

@@ -62,7 +62,8 @@ class Control:
         self._dialler = threading.Thread(target=self._dial, name="smc-control", daemon=True)
         self._down = threading.Event()  # no conversation is under way
         self._down.set()
-        self.trouble = "not connected yet"
+        waiting = "it has not dialled since this node was started, or with another certificate than is named here"
+        self.trouble = "not connected yet" if options.connect is not None else waiting
         self.tls = ""
 
     @property

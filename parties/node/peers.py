@@ -74,11 +74,12 @@ class Peers:
 def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
     """The peers that a node's file names, and the ways to them. `InputError` names what is missing or wrong."""
     found = [_reached(file, link, name, said) for link, name, said in entries(file)]
+    certificates = Counter(who.peer for who, _ in found)
+    if same := [one for one in certificates if certificates[one] > 1]:
+        raise InputError(f"peers: two have the same certificate, that of {quoted(common_name(same[0]))}")
     names = Counter(who.peer_name for who, _ in found)
     if twice := [name for name in names if names[name] > 1]:
         raise InputError(f"peers: two are called {quoted(twice[0])}: give each a name of its own")
-    if len({who.peer for who, _ in found}) < len(found):
-        raise InputError("peers: two have the same certificate")
     return found
 
 

@@ -10,8 +10,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
-from prometheus_client import CollectorRegistry
-
 from parties import files, records
 from parties.identity import fingerprint
 from parties.link.address import Address, parse_address
@@ -46,7 +44,7 @@ STREAMS = 40  # threads of the port for each peer: the control link, sessions, h
 class Front(Protocol):
     """What an operator reaches the node by: page, API, figures. Whoever starts the node puts it together with it."""
 
-    def start(self, operator: Operator, registry: CollectorRegistry) -> dict[str, str]:
+    def start(self, operator: Operator, events: Events) -> dict[str, str]:
         """Begin to serve; the URLs by what they are."""
 
     def stop(self) -> None:
@@ -135,7 +133,7 @@ class Node:
                 )
             self._listens = self._port.address
         node = self._file.node
-        served = self._front.start(self._desk, self._events.registry)
+        served = self._front.start(self._desk, self._events)
         with at_key("node.health"):
             health = self._health.serve(parse_address(node.health, lowest_port=0))
         prints = [fingerprint(who.peer) for who in self._peers]

@@ -10,10 +10,10 @@ from starlette.responses import RedirectResponse, Response
 
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
+from parties.operator.cautions import more_than_usual, question
 from parties.operator.entries import in_words
 from parties.operator.interface import OPEN, AuditEntry, JobResult, JobView, Operator
 from parties.web import figures, results
-from parties.web.cautions import done_before, unusual
 from parties.web.connection import ENDLESS
 from parties.web.listing import PAGE, STATES, Choice, listing
 from parties.web.proposal import read_field
@@ -69,10 +69,8 @@ class Pages:
     def approve(self, visit: Visit) -> Response:
         """Consent to a job; one that tells more than its table's usual is asked about once more."""
         found = self._job(visit)
-        if found.waits_for_us and visit.form.get("sure") != found.digest:
-            more = unusual(found, done_before(self._operator, found))
-            if more:
-                return self._back(visit, more=more)
+        if visit.form.get("sure") != found.digest and (more := more_than_usual(self._operator, found)):
+            return self._back(visit, more=[question(found), *more])
 
         def approve(job: str, why: str) -> JobView:
             del why

@@ -9,11 +9,13 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from parties.jobs import kinds
 from parties.jobs.settings import Parameter, private_parameters, public_parameters
 from parties.operator.interface import JobView, Operator
+from parties.settings import problems
 from parties.text import quoted
 from parties.web.render import Renderer
 from parties.web.visits import Visit
@@ -57,12 +59,12 @@ class Proposals:
         found = _fields(protocol)
         values = {name: typed.get(name, "") for name in (*HEAD, *(one.key for one in found))}
         columns = self._operator.node().columns
-        table = values["table"]
+        wrong = _wrong(problem, ("protocol", *values))
         context = {
             "typed": values,
             "problem": problem,
-            "wrong": _wrong(problem, (*HEAD, *(one.key for one in found))),
-            "columns": {table: columns[table]} if table in columns else columns,
+            "wrong": wrong,
+            "columns": columns,
             "picked": set(read_list(values.get("columns", ""))),
             "chosen": protocol,
             "kinds": [(name, kinds.find(name).title) for name in kinds.names()],
@@ -70,7 +72,7 @@ class Proposals:
             "typed_here": bool(private_parameters(kinds.find(protocol).Settings)),  # it can do without a table
             "what": [one for one in found if not one.is_engine],
             "how": [one for one in found if one.is_engine],
-            "how_given": any(values[one.key] for one in found if one.is_engine),
+            "how_given": any(values[one.key] or one.key in wrong for one in found if one.is_engine),
         }
         return self._renderer.page(visit, "propose.html", context, 400 if problem else 200)
 
@@ -106,9 +108,20 @@ def _typed(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def _wrong(problem: str, known: Collection[str]) -> dict[str, str]:
-    """What is wrong with which fields: messages name them, one a line."""
-    found = [line.partition(": ") for line in problem.split("; ")]
-    return {name: text for name, _, text in found if name in known and text}
+    """What is wrong with which fields.
+
+    Messages begin with the field's key, one behind the other with semicolons, which may stand inside of one as well.
+    One that begins with no key is about those that it names; if it names none, the form as a whole is wrong.
+    """
+    found: dict[str, str] = {}
+    key = ""
+    for part in problem.split("; "):
+        name, _, text = part.partition(": ")
+        if name in known and text:
+            key, found[name] = name, text
+        elif key:
+            found[key] += f"; {part}"
+    return found or {name: problem for name in known if re.search(rf"\b{re.escape(name)}\b", problem)}
 
 
 def _fields(protocol: str) -> list[Parameter]:
@@ -129,9 +142,21 @@ def _job(form: dict[str, str]) -> dict[str, Any]:
             read |= {one.key: read_field(one, text)} if text else {}
         except InputError as error:  # every field that is wrong is told of at once
             wrong.append(str(error))
+    unread = {one.key for one, text in given.items() if text and one.key not in read}
+    wrong += [f"{key}: {text}" for key, text in _unfit(protocol, read).items() if key not in unread]
     if wrong:
         raise InputError("; ".join(wrong))
     return {"protocol": protocol} | job | read
+
+
+def _unfit(protocol: str, read: dict[str, Any]) -> dict[str, str]:
+    """What is wrong with single fields, as far as it can be said without the node's tables."""
+    settings = kinds.find(protocol).Settings
+    try:
+        settings.model_validate(read)
+    except ValidationError as error:
+        return {key.partition(".")[0]: text for key, text in problems(error, settings).items() if key}
+    return {}
 
 
 def _like(job: JobView) -> dict[str, str]:

@@ -13,18 +13,24 @@ from parties.trees.tree import Leaf, Node, Size, TreeFile, places
 from smc.errors import InputError
 
 DRAWN = 1500  # nodes that a browser moves smoothly
+READABLE = 60  # leaves whose names can be read when the picture shows all
+UNFOLDED = 2  # levels of a larger tree's list
 OUTLINED = 3000  # nodes that the page lists; the files have all
 ROLE = 'id="tree-picture" tabindex="0" role="img" aria-label="The tree as a picture; the list below says the same."'
 
 
 @dataclass(frozen=True)
 class Line:
-    """A node in the outline: the value that leads to it, what it says, and how many lists end after it."""
+    """A node in the outline: the value that leads to it, what it says, and how many lists end after it.
+
+    `unfolded`: what is below it is shown at once.
+    """
 
     value: str | None
     text: str
     leaf: bool
     ends: int
+    unfolded: bool
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class TreeView:
     picture: Markup | None  # None if it is too large to draw here
     legend: list[Class]
     outline: list[Line] | None
+    large: bool  # the picture as a whole cannot be read
     made: str  # what noise it was made with, if any
 
 
@@ -45,12 +52,14 @@ def view(document: dict[str, Any]) -> TreeView:
     root = file.shown
     whole, forest = tree.size(root), len(file.others) > 0  # a forest is shown below a node that is in none of its trees
     size = Size(whole.nodes - forest, whole.leaves, whole.depth - forest)
+    large = size.leaves > READABLE
     return TreeView(
         target=file.target,
         size=size,
         picture=_picture(root) if size.nodes <= DRAWN else None,
         legend=drawing.legend(root),
-        outline=_outline(root) if size.nodes <= OUTLINED else None,
+        large=large,
+        outline=_outline(root, UNFOLDED if large else size.depth + 1) if size.nodes <= OUTLINED else None,
         made=_made(file),
     )
 
@@ -79,7 +88,7 @@ def _tree_file(document: dict[str, Any]) -> TreeFile:
         raise InputError(f"the tree of this job cannot be read: {error}") from None
 
 
-def _outline(root: Node) -> list[Line]:
+def _outline(root: Node, unfolded: int) -> list[Line]:
     """All nodes in reading order, for nested lists without recursion."""
     found = places(root)
     lines = []
@@ -87,5 +96,5 @@ def _outline(root: Node) -> list[Line]:
         next_depth = found[i + 1].depth if i + 1 < len(found) else 0
         leaf = isinstance(place.node, Leaf)
         text = place.node.label if isinstance(place.node, Leaf) else place.node.attribute
-        lines.append(Line(place.value, text, leaf, max(0, place.depth - next_depth)))
+        lines.append(Line(place.value, text, leaf, max(0, place.depth - next_depth), place.depth < unfolded))
     return lines

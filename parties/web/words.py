@@ -37,7 +37,7 @@ def state(job: JobView) -> str:
         whose = {("waiting", "waiting"): "both", ("waiting", "approved"): "your"}
         return f"waits for {whose.get((job.ours.verdict, job.theirs.verdict), 'the peer’s')} consent"
     return {
-        "queued": "both agree: it starts next",
+        "queued": "both agree: it waits" if job.why else "both agree: it starts next",
         "running": "running",
         "interrupted": "interrupted: goes on when the peer is back",
     }.get(job.state, job.state)

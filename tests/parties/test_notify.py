@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
+import re
+import smtplib
 import socket
 import socketserver
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +19,9 @@ from pydantic import ValidationError
 
 from parties import notify
 from parties.notify import Notifier, NotifySettings
+from smc.errors import InputError
 from tests.support.fake_node import FakeNode
+from tests.support.smtp import PASSWORD, USER, Mailbox
 from tests.support.waiting import eventually
 
 PAGE = "http://127.0.0.1:7080"
@@ -89,17 +93,29 @@ def serve() -> Iterator[Callable[[Any], Any]]:
         server.server_close()
 
 
+class Log(list[str]):
+    """What the node's log was given, a line an event."""
+
+    def __call__(self, event: str, **fields: object) -> None:
+        self.append(f"{event}: {', '.join(map(str, fields.values()))}")
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
 @pytest.fixture
 def node() -> FakeNode:
     return FakeNode()
 
 
 @pytest.fixture
-def make(node: FakeNode) -> Iterator[Make]:
+def make(node: FakeNode, log: Log) -> Iterator[Make]:
     made = []
 
     def begin(**settings: Any) -> Notifier:
-        made.append(Notifier(NotifySettings(every=0.02, **settings), node, PAGE))
+        made.append(Notifier(NotifySettings(every=0.02, **settings), node, PAGE, log))
         made[-1].start()
         return made[-1]
 
@@ -109,7 +125,7 @@ def make(node: FakeNode) -> Iterator[Make]:
 
 
 def test_nobody_is_told_unless_asked_for(node: FakeNode) -> None:
-    quiet = Notifier(NotifySettings(), node, PAGE)
+    quiet = Notifier(NotifySettings(), node, PAGE, Log())
     quiet.start()
     assert not quiet._thread.is_alive()
 
@@ -141,23 +157,22 @@ def test_a_mail(node: FakeNode, make: Make, serve: Callable[[Any], Any]) -> None
 
 
 def test_a_failure_is_logged_once_without_where_to_and_tried_again(
-    node: FakeNode, make: Make, serve: Callable[[Any], Any], caplog: Any, monkeypatch: pytest.MonkeyPatch
+    node: FakeNode, make: Make, serve: Callable[[Any], Any], log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notify, "AGAIN_SECONDS", 0.04)
     hook = serve(Hook())
     hook.status = 500
     job = node.add()
-    with caplog.at_level(logging.WARNING, "parties.notify"):
-        make(webhook=hook.url)
-        eventually(lambda: hook.asked >= 3, 10)
-        hook.status = 204
-        eventually(lambda: hook.got, 10)
+    make(webhook=hook.url)
+    eventually(lambda: hook.asked >= 3, 10)
+    hook.status = 204
+    eventually(lambda: hook.got, 10)
     assert hook.got[0]["jobs"] == [job.id[:8]]
-    assert [record.getMessage() for record in caplog.records] == ["webhook failed"]
+    assert log == ["nobody told: webhook, the server answers 500, every 0.04 s"]
 
 
 def test_a_server_that_is_silent_holds_nothing_up(
-    node: FakeNode, make: Make, serve: Callable[[Any], Any], caplog: Any, monkeypatch: pytest.MonkeyPatch
+    node: FakeNode, make: Make, serve: Callable[[Any], Any], log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other way is told although the first never answers; the deadline is that of the whole sending."""
     monkeypatch.setattr(notify, "AGAIN_SECONDS", 0.04)
@@ -165,12 +180,74 @@ def test_a_server_that_is_silent_holds_nothing_up(
         hook = serve(Hook())
         smtp = f"127.0.0.1:{silent.getsockname()[1]}"
         node.add()
-        with caplog.at_level(logging.WARNING, "parties.notify"):
-            mail = {"mail": "a@b.example", "sender": "a@b.example", "smtp": smtp, "security": "none"}
-            make(webhook=hook.url, seconds=1.0, **mail)
-            eventually(lambda: "mail failed" in caplog.messages, 10)
+        mail = {"mail": "a@b.example", "sender": "a@b.example", "smtp": smtp, "security": "none"}
+        make(webhook=hook.url, seconds=1.0, **mail)
+        eventually(lambda: "nobody told: mail, no answer in time, every 0.04 s" in log, 10)
         last = node.add()
         eventually(lambda: any(last.id[:8] in one["jobs"] for one in hook.got), 10)
+
+
+@pytest.fixture(params=["starttls", "tls"])
+def mailbox(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    box = Mailbox(tmp_path, implicit=request.param == "tls")
+    monkeypatch.setenv("SSL_CERT_FILE", str(box.identity.certificate_path))
+    (tmp_path / "password").write_text(f"{PASSWORD}\n")
+    with box.serving() as address:
+        mail = {"mail": "anna@clinic.example", "sender": "smc@clinic.example", "smtp": address}
+        yield box, {**mail, "security": request.param, "user": USER, "password_file": tmp_path / "password"}
+
+
+def test_a_mail_by_tls_with_a_password(node: FakeNode, make: Make, mailbox: Any) -> None:
+    box, settings = mailbox
+    job = node.add(purpose="secret purpose")
+    make(**settings)
+    eventually(lambda: box.got, 10)
+    assert box.tries == [True]
+    assert f"a job waits for you: {job.id[:8]}" in box.got[0]
+
+
+def test_a_wrong_password_is_a_line_without_it_and_the_node_goes_on(
+    node: FakeNode, make: Make, mailbox: Any, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notify, "AGAIN_SECONDS", 0.04)
+    box, settings = mailbox
+    settings["password_file"].write_text("battery staple")
+    node.add()
+    notifier = make(**settings)
+    eventually(lambda: len(box.tries) >= 2, 10)
+    assert notifier._thread.is_alive()
+    settings["password_file"].write_text(PASSWORD)
+    eventually(lambda: box.got, 10)
+    assert log == ["nobody told: mail, the mail server refuses user or password (535), every 0.04 s"]
+
+
+def test_a_server_with_another_certificate_gets_no_password(
+    node: FakeNode, make: Make, mailbox: Any, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box, settings = mailbox
+    monkeypatch.delenv("SSL_CERT_FILE")
+    node.add()
+    make(**settings)
+    eventually(lambda: log, 10)
+    assert log[0].startswith("nobody told: mail, the server's certificate is not to be trusted: self-signed")
+    assert box.tries == []
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (InputError("/etc/p: the password cannot be read"), "/etc/p: the password cannot be read"),
+        (smtplib.SMTPRecipientsRefused({"a@b.example": (550, b"no anna here")}), "takes no mail from or for these"),
+        (smtplib.SMTPDataError(554, b"secret purpose"), r"the mail server refuses \(554\)"),
+        (smtplib.SMTPNotSupportedError("secret"), "no such security"),
+        (ssl.SSLError(1, "WRONG_VERSION_NUMBER"), "does not speak TLS"),
+        (ConnectionRefusedError(111, "Connection refused"), "Connection refused"),
+        (ValueError("secret"), "ValueError"),
+    ],
+)
+def test_why_a_sending_failed(failure: Exception, said: str) -> None:
+    assert re.fullmatch(f".*{said}.*", notify._why(failure))
+    assert "secret" not in notify._why(failure)
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ class FakeNode(Budgets):
         self._trees: dict[str, Node] = {}
         self.connected = True
         self.tables = ["patients", "visits"]
+        self.columns = dict.fromkeys(self.tables, COLUMNS)
         self.trouble = ""
         self.peers = ["university"]
         self.submitted: list[dict[str, Any]] = []
@@ -197,7 +198,7 @@ class FakeNode(Budgets):
             started_at=self._time(-7200),
             version="0.1.0",
             tables=self.tables,
-            columns=dict.fromkeys(self.tables, COLUMNS),
+            columns={table: self.columns[table] for table in self.tables},
         )
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:

@@ -7,14 +7,16 @@ import socket
 from pathlib import Path
 from typing import NoReturn
 
+import click
 import pytest
 
+from parties import console
 from parties.cli import run
-from parties.commands import init
 from parties.identity import Identity, load_identity
 from parties.link.address import parse_address
 from parties.link.listening import Port, RefusedError
 from parties.node import settings
+from parties.node.peers import reached
 from parties.tables.schema import Schema
 
 ANNA = ("init", "--name", "anna", "--peer-name", "bert", "--out", "anna")
@@ -94,6 +96,33 @@ def test_what_is_missing_or_wrong_is_told_before_anything_is_written(
     assert not Path("anna").exists()
 
 
+def test_several_peers() -> None:
+    peers = ("--peer-name", "bert", "--peer-name", "carla=carla.example:7001")
+    assert smc("init", "--name", "anna", *peers, "--listen", "0.0.0.0:7001", "--out", "anna") == 0
+    for name in ("bert", "carla"):
+        assert smc("identity", "create", name, "--out", "anna") == 0
+    bert, carla = reached(settings.load(Path("anna/party.toml")))
+    assert (bert[0].peer_name, bert[1].listen, bert[1].connect) == ("bert", "0.0.0.0:7001", None)
+    assert (carla[0].peer_name, carla[1].listen, carla[1].connect) == ("carla", None, "carla.example:7001")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("bert", "bert"), "each name once"),
+        (("bert", "carla="), "NAME or NAME=HOST:PORT"),
+        (("bert", "carla=here"), "HOST:PORT"),
+        (("bert", "anna=b:1"), "different names"),
+        (("bert", "carla"), "--listen is missing"),
+    ],
+)
+def test_several_peers_that_are_wrong(words: tuple[str, str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [flag for word in words for flag in ("--peer-name", word)]
+    assert smc("init", "--name", "anna", "--out", "anna", *flags) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("anna").exists()
+
+
 def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = {
         "Name of this party": "anna",
@@ -107,8 +136,8 @@ def test_on_a_terminal_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(question)
         return next(answer for start, answer in answers.items() if question.startswith(start))
 
-    monkeypatch.setattr(init, "_is_asked", lambda: True)
-    monkeypatch.setattr(init.click, "prompt", prompt)
+    monkeypatch.setattr(console, "is_asked", lambda: True)
+    monkeypatch.setattr(click, "prompt", prompt)
     assert smc("init", "--out", "anna") == 0
     assert len(asked) == 4
     file = settings.load(Path("anna/party.toml"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import webbrowser
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from parties import console
 from parties.cli import run
 from parties.commands import job_text
 from parties.operator import client
@@ -278,6 +280,34 @@ def test_decisions(party: Party) -> None:
     assert party("refuse", "a1b2")[0] == 2  # a reason is needed
     assert party.node.known[A].state == "waiting"
     assert party("refuse", "a1b2", "--why", "not covered") == (0, "job a1b20000: refused by us: not covered\n", "")
+
+
+MORE = "This tells more than the jobs done on patients so far:"
+EXACTLY = "It opens joint numbers exactly, without noise."
+
+
+def test_approving_more_than_usual_takes_a_yes(party: Party) -> None:
+    party.node.add(A, exact=True)
+    code, out, err = party("approve", "a1b2")
+    assert (code, out, err) == (2, "", f"smc: {MORE} {EXACTLY} Give --yes if you are sure\n")
+    assert party.node.known[A].state == "waiting"
+    assert party("approve", "a1b2", "--yes") == (0, "job a1b20000: queued\n", "")
+
+
+@pytest.mark.parametrize(("answer", "state"), [("y\n", "queued"), ("n\n", "waiting"), ("\n", "waiting")])
+def test_at_a_terminal_it_is_asked(party: Party, monkeypatch: pytest.MonkeyPatch, answer: str, state: str) -> None:
+    hostile = "It reveals \x1b[2J all."
+    party.node.add(A, exact=True, reveals=["The tree, to both.", hostile])
+    monkeypatch.setattr(console, "is_asked", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    code, _, err = party("approve", "a1b2")
+    assert err.startswith(f"{MORE}\n  {EXACTLY}\n  It reveals: It reveals \\x1b[2J all.\nApprove all the same? [y/N]: ")
+    assert (code, party.node.known[A].state) == (0 if state == "queued" else 2, state)
+
+
+def test_the_sheet_says_what_is_to_be_noticed(party: Party) -> None:
+    party.node.add(A, parameters={"min_rows": 0, "max_depth": None})
+    assert "reveals     note: Leaves may speak of one person" in party("show", "a1b2")[1]
 
 
 @pytest.mark.parametrize("command", [["show"], ["approve"], ["refuse", "--why", "x"], ["cancel"], ["result"]])

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pytest
 
+from parties.identity import short_fingerprint
 from parties.link.frames import CHUNK_BYTES
 from parties.link.opening import open_link
 from smc.errors import InputError, JobMismatchError, LinkError
@@ -191,10 +192,11 @@ def test_dialler_that_the_listener_does_not_trust_is_told_so(parties):
     listening, address = parties.listen(nothing, wait=1.0)
     error = parties.connect(address, nothing, own="mallory").outcome()
     assert isinstance(error, LinkError)
-    assert "does not trust our certificate mallory" in str(error)
+    own, expected = (short_fingerprint(parties.identities[name].certificate) for name in ("mallory", "bob"))
+    assert f"does not trust our certificate mallory {own}; it must be given as --peer there, or as a peer" in str(error)
     refusal = listening.outcome()
     assert isinstance(refusal, LinkError)
-    assert "expecting certificate bob" in str(refusal)
+    assert f"expecting certificate bob {expected}; who dials with another" in str(refusal)
 
 
 @pytest.mark.parametrize("impostor", ["alice", "mallory"])

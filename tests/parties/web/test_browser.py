@@ -176,6 +176,24 @@ def test_proposing_by_keyboard(site: Site) -> None:
     assert site.node.submitted == [job]
 
 
+def test_ticked_columns_are_those_of_the_table_that_is_chosen(site: Site) -> None:
+    site.node.columns = {"patients": ["age", "sex", "smoker"], "visits": ["age", "ward"]}
+    page = site.signed_in()
+    page.goto(f"{site.origin}/propose")
+    assert not page.get_by_label("ward", exact=True).is_visible()
+    page.locator("fieldset[data-of=patients]").get_by_label("age").check()
+    page.get_by_label("smoker").check()
+    page.get_by_label("Our table").select_option("visits")
+    assert page.get_by_label("ward", exact=True).is_visible()
+    assert not page.get_by_label("smoker").is_visible()
+    assert page.locator("fieldset[data-of=visits]").get_by_label("age").is_checked(), "both have it"
+    page.get_by_label("ward", exact=True).check()
+    page.get_by_role("button", name="Propose", exact=True).click()
+    page.get_by_text("waits for the peer’s consent").wait_for()
+    assert site.node.submitted[0]["columns"] == ["age", "ward"]
+    assert site.node.submitted[0]["table"] == "visits"
+
+
 def test_a_changed_log_is_seen(site: Site) -> None:
     site.node.add()
     page = site.signed_in()

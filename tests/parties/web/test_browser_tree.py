@@ -106,3 +106,21 @@ def test_names_are_not_taken_for_markup_by_the_picture(site: Site) -> None:
     assert picture.locator("title").last.text_content().splitlines()[0] == f"{MARKUP} = plain"
     page.get_by_text("The tree as a list").click()
     assert page.locator(".outline summary").get_by_text(MARKUP + "?").is_visible()
+
+
+def test_a_tree_too_large_to_read_has_its_list_unfolded_two_levels(site: Site) -> None:
+    site.node.finish(site.node.add().id, wide_tree(4, 3))
+    site.node.finish(site.node.add().id)
+    page = site.signed_in()
+    small, large = site.node.jobs()
+    page.goto(f"{site.origin}/jobs/{large.id}")
+    drawn(page)
+    summaries = page.locator(".outline summary")
+    assert [summaries.get_by_text(f"question {level}?").first.is_visible() for level in range(4)] == [True] * 3 + [
+        False
+    ]
+    assert page.get_by_text("So many leaves cannot be read").is_visible()
+    page.goto(f"{site.origin}/jobs/{small.id}")
+    drawn(page)
+    assert not page.locator(".outline ul").first.is_visible()
+    assert page.get_by_text("So many leaves cannot be read").count() == 0

@@ -271,3 +271,17 @@ def test_the_audit_log_in_words_and_searched(node: FakeNode, browser: Browser) -
     assert "nothing" not in page
     assert f"<bdi>{'9' * 23}…</bdi>" in page
     assert "No entry is like that" in browser.get("/audit?q=absent").text
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"), [(50, None), (51, "1 earlier entry is not"), (1300, "1,250 earlier entries are not")]
+)
+def test_the_audit_says_how_many_entries_it_hides(
+    node: FakeNode, browser: Browser, entries: int, said: str | None
+) -> None:
+    for _ in range(entries):
+        node.note("tick", None)
+    page = browser.get("/audit").text
+    assert (said is None) == ('id="hidden"' not in page)
+    assert said is None or said in page
+    assert ("Older entries are like that" in browser.get("/audit?q=tick").text) == (entries > 50)

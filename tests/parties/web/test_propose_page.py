@@ -73,7 +73,7 @@ def test_a_proposal_like_another(node: FakeNode, browser: Browser) -> None:
 def test_columns_of_the_schema_are_picked_and_others_typed(node: FakeNode, browser: Browser) -> None:
     page = browser.get("/propose").text
     assert page.count('type="checkbox" name="column:smoker"') == len(node.tables)
-    assert '<option value="readmitted"></option>' in page
+    assert '<option value="readmitted" data-of="patients"></option>' in page
     ticks = {"column:sex": "on", "column:age": "on"}
     browser.send_form("/propose", table="patients", purpose="p", columns="other", **ticks)
     assert node.submitted[-1]["columns"] == ["other", "sex", "age"]
@@ -103,3 +103,34 @@ def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
     assert sorted(str(name) for name in wrong) == ["delta", "min_rows"]
     assert '<p class="wrong" id="delta-wrong">must be a number, with a point as in 0.001, not' in page
     assert "aria-invalid" not in browser.get("/propose").text
+
+
+@pytest.mark.parametrize(
+    ("said", "fields", "marked"),
+    [
+        (
+            "",
+            {"delta": "2", "min_rows": "-1", "columns": "a"},
+            {"delta": "must be &lt;= 1", "min_rows": "must be &gt;= 0"},
+        ),
+        ("", {"against": "nobody", "delta": "x"}, {"against": "must be", "delta": "must be a number"}),
+        ("peer: there is no 'x'; there are 'a', 'b'", {}, {"peer": "there is no &#39;x&#39;; there are &#39;a&#39;"}),
+        ("table: there is no table; target: is missing", {}, {"table": "there is no", "target": "is missing"}),
+        ("min_rows asks for exact counts: leave it out", {}, {"min_rows": "min_rows asks for exact counts"}),
+        ("the purpose is not allowed; delta: too small", {}, {"delta": "too small"}),
+        ("nothing works", {}, {}),
+    ],
+)
+def test_fields_are_marked_however_they_are_named(
+    node: FakeNode, browser: Browser, said: str, fields: dict[str, str], marked: dict[str, str]
+) -> None:
+    node.trouble, node.peers = said, ["university", "registry"]
+    page = browser.send_form("/propose", table="visits", peer="registry", purpose="kept", **fields).text
+    found = {fields["id"] for _, fields in Elements(page).tags if "aria-invalid" in fields}
+    assert found == set(marked)
+    for name, text in marked.items():
+        assert f'<p class="wrong" id="{name}-wrong">{text}' in page
+        assert f"{name}-wrong" in str(next(one for _, one in Elements(page).tags if one.get("id") == name))
+    kept = {"purpose": "kept", **fields}
+    assert all(f'value="{text}"' in page for name, text in kept.items() if name not in ("columns", "against"))
+    assert '<option value="registry" selected>' in page

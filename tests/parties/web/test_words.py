@@ -25,6 +25,11 @@ def test_moments() -> None:
     assert words.ago("some day") == ""
 
 
+def test_a_job_that_waits_although_both_agree_does_not_start_next() -> None:
+    assert words.state(job_view("a" * 32, state="queued")) == "both agree: it starts next"
+    assert words.state(job_view("a" * 32, state="queued", why="waits for its table")) == "both agree: it waits"
+
+
 def test_what_is_yes_or_no_is_said_so_wherever_a_job_is_shown() -> None:
     job = job_view("a" * 32, protocol="release-count", parameters={"exact": False, "max_rows": 1, "epsilon": 1.0})
     seen = JobView.model_validate_json(job.model_dump_json())  # as another process has it

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from parties.operator.budget import Price
+from parties.operator.cautions import ONE_PERSON, cautions, done_before, unusual
 from parties.operator.interface import JobView
-from parties.web.cautions import ONE_PERSON, cautions, done_before, unusual
 from tests.support.fake_node import COLUMNS, REVEALS, Browser, FakeNode
 
 OPEN = {"min_rows": 0, "max_depth": None}
@@ -54,7 +54,7 @@ def test_the_page_says_so_until_the_job_has_ended(node: FakeNode, path: str) -> 
         ({"reveals": [REVEALS[1].replace("20", "5,000")]}, []),
         ({"reveals": [*REVEALS, "Both learn 4 names."]}, ["It reveals: Both learn 4 names."]),
         ({"parameters": OPEN}, [ONE_PERSON]),
-        ({"columns": [*COLUMNS, "income", "zip"]}, ["It reads income, zip."]),
+        ({"columns": [*COLUMNS, "income", "zip"]}, ["It reads 'income', 'zip'."]),
         ({"columns": COLUMNS[:2]}, []),
         ({"table": "visits"}, []),  # nothing was done there
         ({"table": ""}, []),

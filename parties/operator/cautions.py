@@ -6,7 +6,8 @@ The usual of a table is what the jobs done on it have told. A job tells more if 
 - says in its list of what is revealed a sentence that none of theirs has, numbers aside;
 - lets leaves speak of one person, and none of them did;
 - reads a column of ours that none of them read.
-A table on which nothing was done has no usual.
+A table on which nothing was done has no usual. Page and commands ask once more before such a job is approved. The
+sentences may have the peer's words in them: who shows them makes these visible.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from parties.operator.interface import JobView, Operator
-from parties.web.words import shown
+from parties.text import listed
 
 LOOKED_AT = 1000  # jobs done, over which a table's usual is taken
+CHUNK = 500  # jobs at once
 ONE_PERSON = "Leaves may speak of one person: no fewest rows (min_rows 0) and no limit to the levels (max_depth)."
 
 
@@ -32,7 +34,22 @@ def cautions(job: JobView) -> list[str]:
 
 def done_before(operator: Operator, job: JobView) -> list[JobView]:
     """The jobs done on the same table of ours, the last `LOOKED_AT` of any table looked through."""
-    return [one for one in operator.jobs(LOOKED_AT, None, ("done",)) if one.table == job.table and one.id != job.id]
+    looked: list[JobView] = []
+    some = operator.jobs(CHUNK, None, ("done",))
+    while some and len(looked) < LOOKED_AT:
+        looked += some
+        some = operator.jobs(CHUNK, some[-1].id, ("done",))
+    return [one for one in looked if one.table == job.table and one.id != job.id]
+
+
+def more_than_usual(operator: Operator, job: JobView) -> list[str]:
+    """Why a job that waits for our consent is asked about once more, a sentence each; nothing if it is not."""
+    return unusual(job, done_before(operator, job)) if job.waits_for_us else []
+
+
+def question(job: JobView) -> str:
+    """What stands before these sentences."""
+    return f"This tells more than the jobs done on {job.table} so far:"
 
 
 def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:
@@ -46,12 +63,12 @@ def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:
     if job.price is not None and most is not None and job.price.epsilon > most:
         found.append(f"It spends epsilon {job.price.epsilon:.4g}; the most so far was {most:.4g}.")
     told = _sentences(done)
-    found += [f"It reveals: {shown(one, 300)}" for one in job.reveals if _bare(one) not in told]
+    found += [f"It reveals: {one}" for one in job.reveals if _bare(one) not in told]
     known = {caution for one in done for caution in cautions(one)}
     found += [caution for caution in cautions(job) if caution not in known]
     new = [column for column in job.columns if column not in {name for one in done for name in one.columns}]
     if new:
-        found.append(f"It reads {', '.join(shown(name, 60) for name in new[:8])}{', …' if len(new) > 8 else ''}.")
+        found.append(f"It reads {listed(new)}.")
     return found
 
 

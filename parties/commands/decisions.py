@@ -1,0 +1,67 @@
+"""What an operator decides: `smc approve`, `refuse` and `cancel`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parties import console
+from parties.commands import job_text
+from parties.commands.node_options import node_of, node_options
+from parties.commands.operator import input_options, job_argument, read_inputs, tell
+from parties.operator.cautions import more_than_usual, question
+from smc.errors import InputError
+
+
+@click.command(epilog="Example:  smc approve 3f2a")
+@job_argument
+@input_options
+@click.option("--yes", is_flag=True, help="Even if it tells more than the jobs done on the table so far.")
+@node_options
+def approve(
+    job: str, inputs: tuple[str, ...], yes: bool, config_file: Path | None, state: Path | None, as_json: bool
+) -> None:
+    """Consent to a job that waits for it; look at it with smc show before.
+
+    A job that tells more than those done on the table so far is asked about once more: at a terminal by a question,
+    elsewhere --yes is needed.
+
+    What the job asks to be typed is given by --input; it is never stored, so after the node was stopped in the middle
+    of such a job, approve it once more.
+    """
+    node = node_of(config_file, state)
+    found = node.job(job)
+    if not yes and (more := more_than_usual(node, found)):
+        _ask_once_more(question(found), more)
+    tell(node.approve(found.id, read_inputs(found.protocol, inputs)), as_json)
+
+
+@click.command(epilog="Example:  smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
+@job_argument
+@click.option("--why", metavar="TEXT", required=True, help="The peer is told.")
+@node_options
+def refuse(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Decline a job."""
+    tell(node_of(config_file, state).refuse(job, why), as_json, wanted="refused")
+
+
+@click.command(epilog="Example:  smc cancel 3f2a --why 'wrong table'")
+@job_argument
+@click.option("--why", metavar="TEXT", default="", help="The peer is told.")
+@node_options
+def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_json: bool) -> None:
+    """Withdraw a job, or stop it where it is."""
+    tell(node_of(config_file, state).cancel(job, why), as_json, wanted="cancelled")
+
+
+def _ask_once_more(what: str, more: list[str]) -> None:
+    """`InputError` unless the operator is sure."""
+    what, *sentences = map(job_text.shown, (what, *more))
+    if not console.is_asked():
+        raise InputError(f"{what} {' '.join(sentences)} Give --yes if you are sure")
+    console.err.print(what)
+    for sentence in sentences:
+        console.err.print(f"  {sentence}")
+    if not click.confirm("Approve all the same?", err=True):
+        raise InputError("it was not approved, and waits as before")
