@@ -42,7 +42,7 @@ def test_the_file_shows_itself() -> None:
     assert done.stdout == "(2, 2)\n"
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(SUBSETS, st.sampled_from(["yao", "gmw", "clear"]))
 def test_the_number_is_that_of_the_intersection(case: tuple[int, set[int], set[int]], engine: Any) -> None:
     size, *sets = case

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parties import models
@@ -25,7 +25,6 @@ GOOD: dict[str, Any] = {
 }
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 20), min_size=2, max_size=2), min_size=5, max_size=5))
 def test_the_class_is_the_most_likely(lines: list[list[int]]) -> None:
     first, *tables = lines

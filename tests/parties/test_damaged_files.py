@@ -177,9 +177,7 @@ LINES: list[tuple[Callable[[Path], Any], bytes]] = [
     (TreeFile.load, json.dumps(TREE).encode()),
     (recode, json.dumps(RECODING).encode()),
 ]
-bounded = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+bounded = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def _reads(reader: Callable[[Path], Any], path: Path, content: bytes) -> None:

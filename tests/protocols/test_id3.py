@@ -23,7 +23,7 @@ from protocols.tree import cut
 from smc.errors import InputError
 
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
-QUICK = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 Row = tuple[int, ...]  # attribute values, then the class
 
 

@@ -106,7 +106,7 @@ def flips(seed: int) -> Damage:
 
 @pytest.mark.parametrize("engine", ["yao", "gmw", "mixed"])
 @pytest.mark.parametrize("name", PROTOCOLS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1 << 30))
 def test_a_value_in_range_or_a_protocol_error(name: str, engine: str, seed: int) -> None:
     one, two = outcomes(name, engine, "reveal", lambda: flips(seed))

@@ -22,7 +22,7 @@ from smc.primitives import bits as bitpack
 
 ENGINES = ["clear", "yao", "gmw", "yao three-halves"]
 SIZES = [0, 1, 127, 128, 129, 1000]
-QUICK = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def truth(x: int, y: int) -> str:

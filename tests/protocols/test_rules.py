@@ -92,7 +92,7 @@ def test_the_distances_of_nine_illnesses() -> None:
 # One group: the local answer and the circuits.
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_groups_are_judged_by_the_definitions(data: st.DataObject) -> None:
     classes = data.draw(st.integers(2, 5))

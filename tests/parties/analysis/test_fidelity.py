@@ -14,7 +14,7 @@ from parties.analysis import fidelity
 from parties.analysis.fidelity import marginal_errors, nearest
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_marginal_errors(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
@@ -40,7 +40,7 @@ def test_no_rows_no_marginals() -> None:
         next(marginal_errors({"a": 2}, {"a": np.zeros(0, np.int64)}, {"a": np.zeros(1, np.int64)}))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_nearest(data: st.DataObject) -> None:
     columns, most = data.draw(st.integers(1, 6)), data.draw(st.sampled_from([1, 3, 1000]))

@@ -34,7 +34,7 @@ def summed(joint: Any, columns: tuple[int, ...]) -> Any:
     return joint.sum(axis=tuple(i for i in range(joint.ndim) if i not in columns))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(SETS, st.integers(0, 1000))
 def test_every_marginal_is_that_of_the_product(sets: list[tuple[int, ...]], seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -47,7 +47,7 @@ def test_every_marginal_is_that_of_the_product(sets: list[tuple[int, ...]], seed
             np.testing.assert_allclose(model.project(columns), summed(joint, columns), atol=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(SETS)
 def test_the_tree_is_one(sets: list[tuple[int, ...]]) -> None:
     """Every set is in a clique, no clique in another, and a column's cliques hang together."""

@@ -35,7 +35,7 @@ def measured(table: Mapping[str, NDArray[np.int64]], *sets: tuple[str, ...], sig
     return [Measurement(columns, counted(table, columns), sigma) for columns in sets]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 1 << 32), st.integers(1, 4))
 def test_the_slope_is_that_of_finite_differences(seed: int, rows: int) -> None:
     rng = np.random.default_rng(seed)
@@ -133,7 +133,7 @@ def test_counts_that_noise_made_senseless_still_give_rows() -> None:
         assert found[name].max() < size
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 7), st.integers(0, 60), st.integers(0, 1 << 32))
 def test_a_relaxed_row_gives_each_category_as_often_as_it_is_likely(size: int, rows: int, seed: int) -> None:
     """Rounded up or down among the copies of a relaxed row, which are as many as the others' or one more."""

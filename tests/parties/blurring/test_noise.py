@@ -50,7 +50,7 @@ def _below(x: float, law: Any, bound: float) -> float:
     return float(law.cdf(bound - x))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.floats(-20, 20), st.floats(-5, 5), st.floats(0.5, 5), st.floats(0.1, 10))
 def test_the_density_is_integrated_over_the_interval(bound: float, lower: float, width: float, scale: float) -> None:
     ends = np.array([lower]), np.array([lower + width])

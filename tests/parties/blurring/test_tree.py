@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import blurring
@@ -33,7 +33,6 @@ def test_the_notes_example() -> None:
     assert (leaves(tree), depth(tree)) == (3, 2)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(2, 3), st.integers(0, 99))
 def test_a_whole_tree_knows_its_rows(rows: int, width: int, number: int, seed: int) -> None:
     """Each leaf holds rows that cannot be told apart, or that no cut improves; counts add up to the rows."""

@@ -99,7 +99,7 @@ def test_a_family_of_four_pays_four_times() -> None:
     assert account(charge(0.5), budget=None, group=4).spent == 2
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 40).map(lambda n: n / 16), min_size=1, max_size=10))
 def test_whoever_is_admitted_is_so_by_opendps_filter(asked: list[float]) -> None:
     """Sixteenths are exact as doubles, so the two agree up to the first question that is refused.

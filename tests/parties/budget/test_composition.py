@@ -77,7 +77,7 @@ def test_what_is_not_pure_has_no_advanced_composition() -> None:
     assert advanced(composed([Spending("count", 0.1)]), Fraction(0)) is None
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.one_of(PURE, GAUSSIAN), min_size=1, max_size=6), st.integers(1, 4))
 def test_rho_is_what_opendp_composes(uses: list[Spending], group: int) -> None:
     each = [mechanism(use) for use in uses for _ in range(use.times)]

@@ -32,7 +32,7 @@ def allowed(law: Law, epsilon: Fraction, samples: int = 1) -> float:
 
 
 @given(EPSILONS, st.integers(1, 5), SECURITIES, st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_number_with_noise(epsilon: Fraction, sensitivity: int, security: int, data: st.DataObject) -> None:
     law = DiscreteLaplace(sensitivity / epsilon, security)
     moved = data.draw(st.integers(1, sensitivity))
@@ -57,7 +57,7 @@ def test_the_whole_epsilon_is_used(epsilon: Fraction) -> None:
 
 
 @given(EPSILONS, EPSILONS)
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_two_answers_spend_the_sum(one: Fraction, two: Fraction) -> None:
     laws = [DiscreteLaplace(1 / epsilon, 6) for epsilon in (one, two)]
     here, there = (together(*(shifted(law.probabilities(), value) for law in laws)) for value in (5, 6))
@@ -119,7 +119,7 @@ def test_the_monotone_rule_does_not_do_for_them(epsilon: Fraction) -> None:
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=5))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_the_exact_law_of_a_choice_is_whole(scores: list[int]) -> None:
     law = chosen(scores, OneSidedGeometric(Fraction(1), 10).probabilities())
     assert sum(law.values()) == 1
@@ -127,7 +127,7 @@ def test_the_exact_law_of_a_choice_is_whole(scores: list[int]) -> None:
 
 
 @given(EPSILONS, st.integers(2, 9))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_a_randomized_response(epsilon: Fraction, answers: int) -> None:
     law = offset_law(epsilon, answers)
     first, second = ({(truth + by) % answers: p for by, p in law.probabilities().items()} for truth in (0, 1))

@@ -166,7 +166,7 @@ def test_magnitude_table_of_two_halves(keys: Path, certificate: str, tmp_path: P
         assert sum((sex, s) in hidden for s in (*SYMPTOMS, "Total")) != 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(st.lists(st.integers(0, 9), min_size=6, max_size=6), min_size=2, max_size=2),
     st.sampled_from([("public", "hidden"), ("public", "shown"), ("peer", "hidden"), ("peer", "shown")]),

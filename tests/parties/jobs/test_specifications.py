@@ -202,7 +202,7 @@ def test_the_cases_are_all_kinds() -> None:
     assert set(PUBLIC) == set(kinds.BUILT_IN)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(JOBS)
 def test_the_peer_reads_the_same_task(
     means: Callable[[dict[str, Any]], Means], case: tuple[str, dict[str, Any], dict[str, Any]]

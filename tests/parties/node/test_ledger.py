@@ -99,7 +99,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ACTIONS)
 def test_whatever_happens_both_tell_the_same_story(
     tmp_path_factory: pytest.TempPathFactory, identities: dict[str, Identity], actions: list[tuple[str, int, int]]

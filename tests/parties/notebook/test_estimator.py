@@ -84,7 +84,7 @@ def weather(draw: st.DrawFn) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, rng.choice(["no", "yes", "perhaps"][: draw(st.integers(1, 3))], rows)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(weather(), st.sampled_from([None, 0, 1, 2]))
 def test_a_plain_id3_would_take_every_step(data: tuple[pd.DataFrame, np.ndarray], depth: int | None) -> None:
     frame, classes = data

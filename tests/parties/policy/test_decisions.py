@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.policy.decisions import Decision, decide
@@ -291,7 +291,6 @@ REQUESTS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(rules_of(), REQUESTS, st.randoms())
 def test_the_order_of_rules_does_not_matter(rules: list[Rule], asked: Request, random: Any) -> None:
     shuffled = list(rules)
@@ -299,27 +298,23 @@ def test_the_order_of_rules_does_not_matter(rules: list[Rule], asked: Request, r
     assert decide(shuffled, asked) == decide(rules, asked)
 
 
-@settings(deadline=None)
 @given(rules_of(), rules_of(("deny",), least=1), REQUESTS)
 def test_to_add_a_rule_that_denies_never_permits(rules: list[Rule], more: list[Rule], asked: Request) -> None:
     before, after = decide(rules, asked).effect, decide([*rules, *more], asked).effect
     assert after in (before, "deny")
 
 
-@settings(deadline=None)
 @given(rules_of(), rules_of(("permit",), least=1), REQUESTS)
 def test_to_add_a_rule_that_permits_never_lifts_a_denial(rules: list[Rule], more: list[Rule], asked: Request) -> None:
     before, after = decide(rules, asked).effect, decide([*rules, *more], asked).effect
     assert after == "deny" if before == "deny" else after in (before, "permit")
 
 
-@settings(deadline=None)
 @given(REQUESTS)
 def test_without_rules_the_operator_decides(asked: Request) -> None:
     assert decide([], asked) == Decision("ask", (), "no rule applies: the operator decides")
 
 
-@settings(deadline=None)
 @given(
     rules_of(),
     REQUESTS,

@@ -16,7 +16,7 @@ from smc.errors import InputError
 from tests.support.damage import carelessly, cells, contents, flipped
 
 MASTER = bytes(32)
-bounded = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+bounded = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,6 @@ def test_nine_rows_of_lesson_7() -> None:
     assert minimal(search.solutions("flash")) == minimal(search.solutions("incognito")) == [(0, 1), (1, 0)]
 
 
-@settings(deadline=None)
 @given(tables())
 def test_classes_are_those_of_the_rows(cells: Cells) -> None:
     rollup = Search(cells, []).rollup
@@ -65,7 +64,7 @@ def test_classes_are_those_of_the_rows(cells: Cells) -> None:
         assert found == {names: dict(rows) for names, rows in naive_classes(cells, node).items()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(tables(public=True), MODELS, st.integers(0, 12), st.sampled_from([None, Presence(0.2, 0.9), Presence(0, 0.6)]))
 def test_all_algorithms_find_what_brute_force_finds(
     cells: Cells, models: list[Model], most: int, presence: Model | None
@@ -84,7 +83,6 @@ def test_all_algorithms_find_what_brute_force_finds(
             Search(cells, models, most).best()
 
 
-@settings(deadline=None)
 @given(tables(), MODELS, st.integers(0, 12), st.sampled_from(sorted(UTILITIES)))
 def test_the_best_loses_least(cells: Cells, models: list[Model], most: int, name: str) -> None:
     search = Search(cells, models, most)
@@ -103,7 +101,6 @@ def test_the_best_loses_least(cells: Cells, models: list[Model], most: int, name
     assert lowest.loss == min(losses[node] for node in lowest.minimal)
 
 
-@settings(deadline=None)
 @given(tables(), st.integers(1, 6))
 def test_distance_vectors_count_what_is_suppressed(cells: Cells, k: int) -> None:
     matrix = DistanceVectors(cells, k)
@@ -123,7 +120,6 @@ def test_flash_counts_few_of_the_nodes() -> None:
     assert search.rollup.steps < 120
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(*[st.integers(0, 2**31 - 2)] * 4), min_size=1), st.booleans())
 def test_groups_of_keys_of_any_size(rows: list[tuple[int, ...]], small: bool) -> None:
     columns = np.array(rows, dtype=np.int32).T % (3 if small else 2**31 - 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.publish.hierarchy import build
@@ -44,7 +44,6 @@ def test_ranges(value: str, expected: list[str]) -> None:
     assert path("age", Rule(ranges=(5, 10, 20)), value) == [value, *expected, "*"]
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from([(0.1, 0.2, 1.0), (5.0, 10.0), (0.3, 0.9), (7.0,)]),
     st.lists(st.floats(-1e6, 1e6).map(lambda x: f"{x:.6g}"), min_size=1, unique=True),
@@ -55,7 +54,6 @@ def test_ranges_of_any_numbers_are_a_hierarchy(widths: tuple[float, ...], values
     assert found.height == len(widths) + 1
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("ab*?1", max_size=6), min_size=1, unique=True), st.sampled_from([(5, 3, 1), (2,), (4, 3, 2)]))
 def test_prefixes_of_any_text_are_a_hierarchy(values: list[str], lengths: tuple[int, ...]) -> None:
     assert hierarchy("x", Rule(prefixes=lengths), values).values == tuple(values)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -68,7 +68,6 @@ def test_presence_of_lesson_8() -> None:
     assert presence_of(prior, share, prior - 0.02) == pytest.approx(0.0194, abs=0.00005)
 
 
-@settings(deadline=None)
 @given(st.data(), hierarchies("s"))
 def test_earth_movers_distances_are_least_costs(data: st.DataObject, hierarchy: Hierarchy) -> None:
     m = len(hierarchy.values)
@@ -100,7 +99,6 @@ def test_kullback_leibler() -> None:
     assert kullback_leibler(p, q)[0] == pytest.approx(math.log(2))
 
 
-@settings(deadline=None)
 @given(tables(public=True), st.sampled_from([*MODELS, Presence(0.1, 0.7), Presence(0.0, 0.5)]))
 def test_models_are_monotone(cells: Any, model: Model) -> None:
     """Of any two nodes one above the other: without suppression, and with it if the model says so."""

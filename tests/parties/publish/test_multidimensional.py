@@ -49,7 +49,6 @@ def check(cells: Cells, found: Partition, models: list[Model]) -> None:
 
 
 @pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
-@settings(deadline=None)
 @given(tables(), MODELS)
 def test_every_class_fits(algorithm: str, cells: Cells, models: list[Model]) -> None:
     numeric = [False] * len(cells.hierarchies)
@@ -62,7 +61,6 @@ def test_every_class_fits(algorithm: str, cells: Cells, models: list[Model]) -> 
 
 
 @pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 5)), min_size=4, max_size=60), st.integers(1, 4))
 def test_numbers(algorithm: str, points: list[tuple[int, int]], k: int) -> None:
     columns = [[str(x) for x in column] for column in zip(*points, strict=True)]
@@ -101,7 +99,7 @@ def points(draw: st.DrawFn) -> tuple[Cells, list[bool], bool]:
 
 
 @pytest.mark.parametrize("pieces", [1, 1 << 18])
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=points(), models=MODELS, relaxed=st.booleans())
 def test_many_boxes_at_a_time_are_cut_as_each_alone(
     monkeypatch: pytest.MonkeyPatch, pieces: int, table: tuple[Cells, list[bool], bool], models: Any, relaxed: bool
@@ -132,7 +130,6 @@ def _said(found: Partition) -> list[Any]:
     return sorted(pieces, key=repr)
 
 
-@settings(deadline=None)
 @given(tables(public=True), st.sampled_from([Presence(0.2, 0.9), Presence(0, 0.8)]))
 def test_presence_in_mondrian(cells: Cells, presence: Presence) -> None:
     """The public rows are in the boxes, too: counted there one by one."""
@@ -182,7 +179,6 @@ def test_five_rows_of_lesson_6() -> None:
     assert sum(after.values()) < sum(before.values())
 
 
-@settings(deadline=None)
 @given(tables(), MODELS, st.floats(0, 1))
 def test_what_is_left_is_recoded_locally(cells: Cells, models: list[Model], share: float) -> None:
     """By k-anonymity alone, as long as k rows are left; what was published before stays as it was."""

@@ -66,7 +66,7 @@ def tables(draw: st.DrawFn) -> tuple[list[Any], int, str, str]:
     return [draw(cells), draw(cells)], threshold, *rule
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables())
 def test_nobody_finds_a_small_cell(case: tuple[list[Any], int, str, str]) -> None:
     """Not a reader of the joint table; against the peer not a party either, who subtracts its own."""

@@ -136,7 +136,7 @@ def test_magnitude_table() -> None:
 
 
 @pytest.mark.parametrize("exact", [0, suppression.EXACT])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     shape=st.sampled_from([(2, 1), (5, 1), (2, 2), (3, 4)]),
     seed=st.integers(0, 2**32),
@@ -194,7 +194,7 @@ def test_rules_about_sums(tmp_path: Path) -> None:
     assert len(seen) == 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     shape=st.sampled_from([(1, 1), (2, 1), (7, 1), (1, 2), (3, 4), (8, 6)]),
     seed=st.integers(0, 2**32),

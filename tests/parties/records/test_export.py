@@ -100,7 +100,7 @@ def test_what_is_no_export_is_refused_with_its_line(change: object, exported: st
         read_lines(path)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.data())
 def test_no_byte_can_be_changed(
     kept: Path, exported: str, identities: dict[str, Identity], data: st.DataObject

@@ -61,7 +61,7 @@ def test_a_signature_is_for_one_signer_and_one_purpose(identities: dict[str, Ide
     assert check_signature(alice.certificate, RESULT, sign(alice, RESULT, "head"), "head")
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.data())
 def test_no_other_bytes_are_a_signature(identities: dict[str, Identity], data: st.DataObject) -> None:
     signature = sign(identities["alice"], RESULT)

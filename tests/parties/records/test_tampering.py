@@ -288,7 +288,7 @@ def test_a_damaged_page_is_a_problem_not_a_crash(copy: Path, identities: dict[st
 VALUES = st.one_of(st.none(), st.integers(-1, 10), st.text(max_size=5), st.binary(max_size=3), st.floats())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_any_tampering_is_found(kept: Path, identities: dict[str, Identity], data: st.DataObject) -> None:
     """Any other content of the table, in whatever way it came about, is not whole."""

@@ -34,7 +34,6 @@ def test_slope_and_curvature_are_those_of_the_loss(loss: Loss) -> None:
     assert loss.at_zero == pytest.approx(math.log(2) if isinstance(loss, Logistic) else 1)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=6), st.randoms())
 def test_no_row_is_longer_than_one(columns: list[tuple[int, bool]], random: object) -> None:
     """Whatever stands in it: proved by the schema, in integers."""
@@ -77,7 +76,7 @@ def test_the_gradient_is_that_of_the_objective(loss: Loss) -> None:
                 assert some.curvature(loss, 0.1, weights)[place] == pytest.approx(rise / 2e-5, abs=1e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from([1 << SLOPE_BITS, 5000, 163]), st.sampled_from(LOSSES))
 def test_sums_of_slopes_are_exact_and_no_row_counts_for_more(seed: int, clip: int, loss: Loss) -> None:
     """The sum over rows one by one is the sum; one row is a vector of integers, as long as the clip allows at most."""

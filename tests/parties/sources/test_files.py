@@ -282,7 +282,7 @@ CELLS = [
     st.sampled_from([(), ("?",), ("unknown",)]),
     st.sampled_from([None, (10, 20.5), ()]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_both_ways_to_count_agree(cells: list[str], absent: tuple[str, ...], edges: Any) -> None:
     """What a cell means, or what is said of the first one that means nothing."""
     categories = ("x", "y", "9") if edges is None else tuple("abc"[: len(edges) + 1])

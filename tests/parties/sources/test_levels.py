@@ -42,7 +42,7 @@ def table(sizes: tuple[int, ...], classes: int, rows: int, rare: float = 1.0) ->
     st.integers(0, 5),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_growing_tree(sizes: tuple[int, ...], classes: int, rows: int, depth: int, rng: random.Random) -> None:
     source, expected = table(sizes, classes, rows)
     tree = random_tree(rng, sizes, depth)

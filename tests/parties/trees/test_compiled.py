@@ -17,7 +17,7 @@ from smc.errors import InputError
 from tests.support.trees import random_tree
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.integers(0, 60), st.integers(0, 4), st.booleans())
 def test_all_rows_at_once_go_where_each_goes_alone(seed: int, rows: int, depth: int, strange: bool) -> None:
     rng = np.random.default_rng(seed)

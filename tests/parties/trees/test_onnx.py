@@ -22,7 +22,7 @@ from tests.support.trees import random_tree
 LETTERS = ["ä", "日本", "a b", "=<", "?", "🌳", "e\u0301", "0", "True", "\\", "x" * 300]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(0, 4), st.integers(1, 4), st.sampled_from([0, 1, 2, 40]))
 def test_onnx_says_what_predict_says(seed: int, depth: int, classes: int, rows: int) -> None:
     rng = np.random.default_rng(seed)

@@ -106,7 +106,7 @@ MODELS: dict[str, tuple[dict[str, Any], Model]] = {
 }
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(hierarchies(), min_size=1, max_size=3), st.sampled_from(["public", "k", "l", "t"]), st.data())
 def test_it_is_the_first_of_the_lowest_nodes_that_leave_out_few_rows(
     trees: list[Any], name: str, data: st.DataObject

@@ -66,7 +66,7 @@ def tables(draw: st.DrawFn) -> tuple[tuple[int, ...], list[list[Row]], int, str]
     return domains, rows, draw(st.integers(1, 5)), draw(st.sampled_from(["public", "peer"]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(), SCORES)
 def test_the_classes_are_those_of_mondrian_on_the_union(case: tuple[Any, ...], score: Any) -> None:
     domains, rows, k, against = case
@@ -90,7 +90,7 @@ MODELS: dict[str, tuple[dict[str, Any], Model]] = {
 }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tables(), st.sampled_from(sorted(MODELS)), SCORES, st.data())
 def test_other_models_are_kept_as_well(case: tuple[Any, ...], name: str, score: Any, data: st.DataObject) -> None:
     domains, rows, k, against = case

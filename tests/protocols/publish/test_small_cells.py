@@ -36,7 +36,7 @@ def states(problem: CellProblem, own: list[list[int]], profile: Profile = CLEAR)
     return found, meters
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=20),
     st.integers(3, 12),

@@ -25,7 +25,7 @@ def problem(**fields: Any) -> Descent:
     return Descent(**{"change": change, **given_, "max_rows": 50, "least_rows": 3, **fields})
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.sampled_from([1 << FINE, 12345 << 14, 1 << 22]), st.booleans())
 def test_no_row_changes_more_than_the_noise_is_made_for(seed: int, numbers: int, norm: int, replaced: bool) -> None:
     """Rows as long as they may be, on top of any sum, rounded as they are."""

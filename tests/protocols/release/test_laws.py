@@ -54,7 +54,7 @@ def tossed(coins: Coins, form: Form) -> tuple[np.ndarray, int]:
 
 @pytest.mark.parametrize("form", FORMS)
 @given(width=st.integers(1, 12), data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_coin_has_exactly_its_bias(form: Form, width: int, data: st.DataObject) -> None:
     threshold = data.draw(st.integers(0, (1 << width) - 1))
     fallen, ands = tossed(Coins((threshold,), width, width), form)
@@ -65,7 +65,7 @@ def test_a_coin_has_exactly_its_bias(form: Form, width: int, data: st.DataObject
 
 @pytest.mark.parametrize("form", FORMS)
 @given(own=st.integers(1, 4), common=st.integers(0, 4), data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_coins_with_common_bits_have_the_law_that_is_stated(
     form: Form, own: int, common: int, data: st.DataObject
 ) -> None:

@@ -32,7 +32,7 @@ def sides(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     return (np.cumsum(table) - table)[:, None], (np.cumsum(table[::-1])[::-1] - table)[:, None]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(COUNTS, st.sampled_from(["yao", "gmw", "clear"]))
 def test_without_noise_it_is_a_median(counts: list[list[int]], engine: str) -> None:
     found, other = run_local(
@@ -46,7 +46,7 @@ def test_without_noise_it_is_a_median(counts: list[list[int]], engine: str) -> N
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(COUNTS, st.integers(1, 6), st.sampled_from(["yao", "gmw", "clear"]))
 def test_without_noise_the_first_are_the_most_frequent(counts: list[list[int]], most: int, engine: str) -> None:
     both = np.array(counts).sum(axis=0)
@@ -135,7 +135,7 @@ def test_a_median_needs_noise() -> None:
     assert [pair[0].tolist() for pair in found] == [[0], [1]]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(-8, 7), st.integers(-8, 7)), min_size=1, max_size=5),
     st.sampled_from(["yao", "gmw", "clear"]),

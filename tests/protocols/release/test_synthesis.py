@@ -91,7 +91,7 @@ def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "OneSidedGeometric", lambda scale, security: Known(0))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=5), st.integers(1, 300), st.integers(0, 99), st.data())
 def test_distances_are_sums_of_absolute_differences(sizes: list[int], most: int, seed: int, data: Any) -> None:
     random = np.random.default_rng(seed)

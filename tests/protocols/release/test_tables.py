@@ -37,7 +37,7 @@ def decimal(fraction: Fraction) -> Decimal:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     weights=st.lists(st.integers(0, 9), min_size=1, max_size=9).filter(any),
     symmetric=st.booleans(),

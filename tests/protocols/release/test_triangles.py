@@ -56,7 +56,7 @@ def secrets(engine: Engine, own: Edges, vertices: int) -> tuple[int, int]:
     return bitpack.to_integers(most)[0], bitpack.to_integers(thrice)[0]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(3, 14), st.integers(0, 10**6), st.sampled_from([0.0, 0.2, 0.5, 1.0]))
 def test_numbers_of_any_graph(vertices: int, seed: int, share: float) -> None:
     edges = drawn(seed, vertices, share)
@@ -104,7 +104,7 @@ def test_where_a_bound_can_be() -> None:
     assert answer_law(7, ONE, replaced=True).scale == 28
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(3, 9), st.integers(0, 10**6), st.data())
 def test_what_an_edge_can_change(vertices: int, seed: int, data: st.DataObject) -> None:
     """What the proof rests on: T by LS of either graph at most, LS by 1; a replaced one T by 2 LS."""

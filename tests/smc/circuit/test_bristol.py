@@ -166,7 +166,7 @@ def test_unreadable_files(tmp_path):
         save(Builder().build(), tmp_path / "absent" / "file.txt")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_round_trip(data, programs):
     program = data.draw(programs)

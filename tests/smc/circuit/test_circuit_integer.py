@@ -81,14 +81,14 @@ def operands(draw):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(operands())
 def test_binary_operators_at_any_width(compute, wrap, form, case):
     check_binary(compute, wrap, form, *case)
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(operands(), st.integers(0, 150))
 def test_truncated_product(compute, wrap, form, case, width):
     (wa, sa), (wb, sb), pairs = case
@@ -98,7 +98,7 @@ def test_truncated_product(compute, wrap, form, case, width):
     assert got.values[0] == [wrap(x * y, width, sa or sb) for x, y in pairs]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_sums_of_many(compute, wrap, data):
     types = data.draw(st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=12))

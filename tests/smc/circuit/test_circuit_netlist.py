@@ -46,7 +46,7 @@ def check_lateness(netlist: Netlist) -> None:
         assert number == first - (kind == "and")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_random_circuits(data, programs, in_batches):
     program = data.draw(programs)

@@ -45,7 +45,7 @@ def test_normalise(compute, width, form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(10, 70).flatmap(lambda w: st.tuples(st.just(w), st.lists(st.integers(0, 2**w - 1), min_size=1))))
 def test_leading_bit_at_any_width(compute, form, case):
     width, xs = case

@@ -15,7 +15,7 @@ from smc.engines import Bits, Choice, Engine, Word
 from smc.primitives import bits as bitpack
 
 ENGINES = ["clear", "yao", "gmw", "mixed"]
-QUICK = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def secret(engine: Engine, values: list[int], width: int) -> Word:

@@ -82,7 +82,7 @@ def opened(netlist: Netlist, values: list[np.ndarray]) -> tuple[list[np.ndarray]
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(netlist=netlists())
 def test_random_circuits_on_every_layout(batch: int, netlist: Netlist) -> None:
     values = values_of(netlist, batch)

@@ -21,7 +21,7 @@ ENGINES = [
     *((name, "extension") for name in ("clear", "yao", "yao three-halves", "gmw", "gmw table", "mixed", "lean")),
     *((name, ot) for name in ("yao", "gmw") for ot in EXTENSIONS),
 ]
-QUICK = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 CHI_SQUARE = 377.1  # with 255 degrees of freedom: exceeded with probability 10^-6
 DEVIATIONS = 4.9  # of a normal distribution: exceeded, either way, with probability 10^-6
 

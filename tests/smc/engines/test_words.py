@@ -13,7 +13,7 @@ from smc.engines import Bits, Choice, Engine, Word
 from smc.primitives import bits as bitpack
 
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
-QUICK = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def onehot(engine: Engine, choices: list[int], entries: int) -> Bits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smc import kernels
@@ -59,7 +59,6 @@ def test_xor_rows_in_order(batch: int) -> None:
 NO_GATES = np.zeros((0, 3), dtype=np.int32)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(BATCHES), st.integers(0, 30), st.integers(0, 30), st.integers(0, 3), st.integers(0, 2**32))
 def test_steps_make_layers(batch: int, gates: int, more: int, first: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -60,7 +60,7 @@ def test_the_correlation_holds_at_every_size(kind: Kind) -> None:
     assert len(np.unique(everything, axis=0)) == len(everything)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.sampled_from(KINDS), st.lists(st.integers(0, 4500), max_size=4), st.integers(0, 2**32))
 def test_any_sequence_of_calls(kind: Kind, counts: list[int], seed: int) -> None:
     choices = [bits(count, seed + i) for i, count in enumerate(counts)]

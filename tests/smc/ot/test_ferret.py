@@ -78,7 +78,7 @@ def test_sender_trees_are_the_reference(depth: int) -> None:
             assert [number(leaf.tobytes()) for leaf in here] == [leaf & ~1 for leaf in levels[-1]]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(3, 9), st.integers(1, 5), st.integers(0, 2**32 - 1))
 def test_trees_differ_by_delta_at_one_place_each(depth: int, count: int, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -126,7 +126,7 @@ def check(delta: np.ndarray, q: np.ndarray, choice: np.ndarray, z: np.ndarray) -
     assert np.array_equal(z, q ^ (np.uint64(0) - choice.astype(np.uint64))[:, None] & delta)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.sampled_from([0, 1, 2, 15, 16, 17, 207, 208, 209, 448, 449, 1000]), max_size=6))
 def test_correlation(counts: list[int]) -> None:
     (delta, own), (choices, theirs) = run(draw(*counts), seed=b"0123456789abcdef")
@@ -167,7 +167,7 @@ def test_sessions_are_independent() -> None:
     assert 700 < int((choice == choice2).sum()) < 1300
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.sampled_from([0, 1, 7, 9, 208, 700]), st.integers(0, 2**32 - 1))
 def test_chosen_correlated(count: int, seed: int) -> None:
     choice = np.random.default_rng(seed).integers(0, 2, count, dtype=np.uint8)

@@ -18,7 +18,7 @@ def reference(key: bytes, first: int, table: np.ndarray, target: np.ndarray) -> 
     return target ^ np.bitwise_xor.reduce(table[named], axis=1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 12), st.integers(0, 1000), st.integers(0, 40), st.integers(0, 2**32 - 1))
 def test_code_is_the_reference(log_secret: int, first: int, groups: int, seed: int) -> None:
     random = np.random.default_rng(seed)

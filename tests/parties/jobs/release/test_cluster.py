@@ -87,7 +87,7 @@ def plain(rows: list[Row], task: Cluster, noise: float) -> tuple[np.ndarray, lis
     return centroids, counts.tolist()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(ROWS, ROWS, st.integers(1, 4), st.integers(1, 3), st.sampled_from([-1500, 0, 40, 3000]))
 def test_rounds_are_those_of_plain_k_means(left: list[Row], right: list[Row], k: int, rounds: int, noise: int) -> None:
     """With the same noise on every number; with 0, and no bound on small clusters but one row, also without noise."""
@@ -104,7 +104,7 @@ def test_rounds_are_those_of_plain_k_means(left: list[Row], right: list[Row], k:
         assert sorted(cluster["rows"] for cluster in found) == sorted(sizes)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(ROWS, ROWS, st.integers(2, 5))
 def test_cells_hold_their_rows(left: list[Row], right: list[Row], parts: int) -> None:
     """Each row of the predicate in one cell; parts of a column that hold no number of the schema are no cells."""

@@ -41,7 +41,7 @@ def test_the_reach_is_the_least_interval(family: str, scale: Fraction, terms: in
     assert reach == 0 or law[middle - reach + 1 : middle + reach].sum() < CONFIDENCE
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.fractions(Fraction(1, 16), 10**6))
 def test_one_sample_of_laplace_noise_by_its_tail(scale: Fraction) -> None:
     """P(|x| > r) = 2 alpha^(r + 1) / (1 + alpha); above a scale of 512 the interval is a little wider."""
@@ -52,7 +52,6 @@ def test_one_sample_of_laplace_noise_by_its_tail(scale: Fraction) -> None:
     assert reach < slack or 2 * alpha ** (reach + 1 - slack) / (1 + alpha) >= 1 - CONFIDENCE - 1e-9
 
 
-@settings(deadline=None)
 @given(st.integers(1, 100), st.decimals("0.000001", 16, places=6).map(Fraction), st.integers(1, 12))
 def test_gaussian_noise_spends_no_more_than_was_asked(numbers: int, epsilon: Fraction, digits: int) -> None:
     delta = Fraction(1, 10**digits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -21,7 +21,6 @@ def projection(noisy: np.ndarray, total: int) -> np.ndarray:
     return np.maximum(noisy - high, 0)
 
 
-@settings(deadline=None)
 @given(NOISY, st.integers(1, 500))
 def test_counts_are_as_near_as_can_be_and_add_up(noisy: np.ndarray, most: int) -> None:
     found = consistent(noisy, most)
@@ -32,7 +31,6 @@ def test_counts_are_as_near_as_can_be_and_add_up(noisy: np.ndarray, most: int) -
     assert np.abs(found - projection(noisy, total)).max() < 1 + 1e-6
 
 
-@settings(deadline=None)
 @given(arrays.arrays(np.int64, 5, elements=st.integers(0, 60)))
 def test_counts_that_fit_stay_as_they_are(counts: np.ndarray) -> None:
     assert consistent(counts, 300).tolist() == counts.tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
@@ -48,7 +48,6 @@ def written(conditions: list[tuple[str, bool, list[str]]]) -> str:
     )
 
 
-@settings(deadline=None)
 @given(cases())
 def test_a_row_is_meant_if_all_conditions_hold(case: tuple[Schema, list[tuple[str, bool, list[str]]]]) -> None:
     schema, conditions = case
@@ -66,7 +65,6 @@ def test_a_row_is_meant_if_all_conditions_hold(case: tuple[Schema, list[tuple[st
     assert all(len(values) < len(schema.attributes[column]) for column, values in found.wanted)
 
 
-@settings(deadline=None)
 @given(cases())
 def test_two_predicates_exclude_each_other_if_no_row_meets_both(
     case: tuple[Schema, list[tuple[str, bool, list[str]]]],

@@ -61,7 +61,7 @@ def told(document: dict[str, Any], key: str = "value") -> list[tuple[Row, Any]]:
     return [(one["cell"], one[key]) for one in document["numbers"]]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(ROWS, ROWS, WHERE, BY)
 def test_exact_answers_are_those_of_counting(
     left: list[Row], right: list[Row], where: str | None, by: tuple[str, ...] | None
@@ -102,7 +102,7 @@ def test_exact_answers_are_those_of_counting(
         assert told(first, "first") == by_group(rows, where, by, most)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(ROWS, ROWS)
 def test_exact_counts_and_models(left: list[Row], right: list[Row]) -> None:
     rows = [*left, *right]

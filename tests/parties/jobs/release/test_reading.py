@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.jobs.means import Means
@@ -43,7 +43,6 @@ WHERE = st.dictionaries(st.sampled_from(NAMES), st.integers(0, 1)).map(
 CASES = st.tuples(ROWS, WHERE, st.lists(st.sampled_from(NAMES), unique=True), st.sampled_from(NAMES))
 
 
-@settings(deadline=None)
 @given(CASES)
 def test_cells_are_those_of_counting_row_by_row(
     case: tuple[list[dict[str, str]], Predicate, list[str], str],
@@ -60,7 +59,6 @@ def test_cells_are_those_of_counting_row_by_row(
         assert found[place] == expected
 
 
-@settings(deadline=None)
 @given(CASES)
 def test_pairs_are_those_of_counting_row_by_row(
     case: tuple[list[dict[str, str]], Predicate, list[str], str],

@@ -26,7 +26,7 @@ def counted(rows: list[dict[str, str]]) -> int:
     return sum(all(frozenset(pair) in edges for pair in combinations(three, 2)) for three in combinations(NAMES, 3))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(ROWS, ROWS, st.sampled_from([None, "kind = home", "kind = work and from in [a, b, c] and to != ?"]))
 def test_rows_are_edges(left: list[dict[str, str]], right: list[dict[str, str]], where: str | None) -> None:
     """Either way round, once, of both parties; a missing end is none, nor is an edge to oneself."""

@@ -18,7 +18,6 @@ NUMBERS = st.one_of(
 COLUMNS = st.lists(NUMBERS, min_size=1, max_size=5, unique=True).filter(lambda found: found != ["?"])
 
 
-@settings(deadline=None)
 @given(COLUMNS)
 def test_whole_numbers_of_the_unit_are_the_values(categories: list[str]) -> None:
     found = read("c", tuple(categories), "a sum")
@@ -33,7 +32,7 @@ def test_whole_numbers_of_the_unit_are_the_values(categories: list[str]) -> None
     assert centred.greatest == -centred.least == (found.greatest - found.least) / 2
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.integers(-4, 4).map(str) | st.just("?"), min_size=1, max_size=3, unique=True), st.integers(1, 2))
 def test_what_one_row_changes(categories: list[str], groups: int) -> None:
     """All rows that there can be, in a group or in none, added or put in another's place: the most is the bound."""
