@@ -193,8 +193,9 @@ def _leave(code: int) -> NoReturn:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code. Expected errors become one line on standard error."""
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        _check_text(sys.argv[1:] if arguments is None else arguments)
+        _check_text(words)
         result: Any = cli.main(arguments, prog_name="smc", standalone_mode=False)
         signals.end()
         if sys.stdout is not None:
@@ -215,7 +216,7 @@ def run(arguments: list[str] | None = None) -> int:
     except SmcError as error:
         _show_traceback()
         code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
-        return _fail(str(error), code)
+        return _fail(_by_flag(str(error), words), code)
     except BrokenPipeError as error:
         return _ended(error)
     except OSError as error:
@@ -239,6 +240,14 @@ def _check_text(arguments: list[str]) -> None:
             raise InputError(
                 f"the argument {quoted(one)} is not UTF-8; a file of such a name has to be renamed"
             ) from None
+
+
+def _by_flag(message: str, words: list[str]) -> str:
+    """The message; one about a key of settings names the flag instead, if that is how its value was given."""
+    key, colon, problem = message.partition(": ")
+    flag = "--" + key.replace("_", "-")
+    given = any(word == flag or word.startswith(f"{flag}=") for word in words)
+    return f"{flag}: {problem}" if colon and given else message
 
 
 def _show_traceback() -> None:

@@ -12,7 +12,7 @@ import stat
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,9 +24,20 @@ MOST_DIGITS = 300  # of a whole number in JSON: any is a finite float, too
 def read_bytes(path: Path) -> bytes:
     """The content of a file (or pipe). `InputError` if there is none or it may not be read."""
     try:
+        refuse_device(path)
         return path.read_bytes()
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: {_reason(error)}") from None
+
+
+def refuse_device(path: Path) -> None:
+    """`InputError` for a device that is no terminal: the one of zeros never ends."""
+    with suppress(OSError, ValueError):  # why a file cannot be read, its reader says
+        if not stat.S_ISCHR(path.stat().st_mode):
+            return
+        with path.open("rb") as stream:
+            if not stream.isatty():
+                raise InputError(f"cannot read {path}: it is a device, not a file")
 
 
 def read_private(path: Path) -> bytes:

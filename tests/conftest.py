@@ -10,12 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from smc.channel import Buffer, Channel
 from smc.engines import Engine, make_engine
 from smc.local import run_local
 from smc.meter import Meter
 from tests.support.places import SHARED
+
+# How long an example or its making takes says how busy the machine is, not whether the program is right.
+settings.register_profile("smc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("smc")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

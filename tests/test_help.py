@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from parties.cli import COMMANDS, cli
 from parties.jobs import kinds
+from parties.link.settings import LinkSettings
 
 
 def commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -51,3 +52,10 @@ def test_help_with_an_example(words: tuple[str, ...]) -> None:
     assert example.group(1).startswith(" ".join(words))
     known = {name for parameter in command.params for name in parameter.opts}
     assert set(re.findall(r"--[a-z-]+", example.group(1))) <= known
+
+
+@pytest.mark.parametrize("words", [("run",), ("id3",), ("publish", "joint")], ids=" ".join)
+def test_what_the_help_calls_the_default_of_the_link_is_it(words: tuple[str, ...]) -> None:
+    shown = {option.name: option.help or "" for option in ALL[words].params if isinstance(option, click.Option)}
+    for name in ("wait", "timeout", "window"):
+        assert shown[name].endswith(f"  [{LinkSettings.model_fields[name].default:g}]")

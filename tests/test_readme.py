@@ -83,3 +83,12 @@ def test_what_does_not_exist_is_found() -> None:
     assert unknown("estimate KIND --link lan") == set()
     page = "a\n\n    smc id3 --a \\\n        b   # c\n\n```console\n$ smc node\n```\n"
     assert [line.split() for line in blocks(page)] == [["id3", "--a", "b"], ["node"]]
+
+
+def test_the_changelog_has_one_section_of_a_kind_in_a_version_and_no_line_twice() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    for version in text.split("\n## ")[1:]:
+        headings = re.findall(r"^### (.+)$", version, re.MULTILINE)
+        assert headings == sorted(set(headings)), version.splitlines()[0]
+    beginnings = [line[:40] for line in text.splitlines() if line.startswith("- ")]
+    assert len(beginnings) == len(set(beginnings))

@@ -90,6 +90,8 @@ def verify_command(
         found.problems.extend(f"{against}: {problem}" for problem in theirs.problems)
         found.problems.extend(cross_check(found, owner, theirs, peer))
     _tell(found, owner, as_json)
+    if against is not None and not as_json:
+        console.out.print(f"peer:  {printable(str(against))} is whole; neither log contradicts what its owner signed")
 
 
 @group.command("show", epilog="Example:  smc audit show --config party.toml --last 50")
@@ -133,6 +135,7 @@ def export_command(config_file: Path | None, state_directory: Path | None, form:
         print(text, end="")
     else:
         files.write_text(out, text)
+        console.err.print(f"written: {out}")
 
 
 @group.command("renew", epilog="Example:  smc audit renew --config party.toml --former keys/a-2026.crt")

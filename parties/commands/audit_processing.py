@@ -51,6 +51,7 @@ def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[P
     if out is not None:
         written = to_markdown(document) if form == "md" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
         files.write_text(out, written)
+        console.err.print(f"written: {out}")
     elif form == "md":
         print(to_markdown(document), end="")
     else:

@@ -90,6 +90,7 @@ def export_command(out: Path | None, config_file: Path | None, state: Path | Non
         console.print_json(found)
     else:
         files.write_text(out, json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        console.err.print(f"written: {out}")
 
 
 def _lines(one: TableBudget) -> Iterator[str]:
@@ -105,7 +106,8 @@ def _lines(one: TableBudget) -> Iterator[str]:
     yield f"  now         {_totals(one.now, one.fixed_delta)}"
     yield f"  ever        {_totals(one.ever, one.fixed_delta)}"
     for peer in one.peers:
-        yield f"  with {job_text.shown(peer.peer, 40)}: {_totals(peer.totals, one.fixed_delta)}"
+        name = f"with {job_text.shown(peer.peer, 40)}"
+        yield f"  {name:10}  {_totals(peer.totals, one.fixed_delta)}"
 
 
 def _bar(one: TableBudget) -> str:

@@ -103,4 +103,4 @@ def _finish(process: subprocess.Popen[str], name: str) -> None:
         raise LinkError(f"{name} did not finish within {DEADLINE:g} s") from None
     if process.returncode:
         last = errors.strip().splitlines()[-1:] or ["no message"]
-        raise LinkError(f"{name} failed: {last[0]}")
+        raise LinkError(f"{name} failed: {last[0].removeprefix('smc: ')}")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from parties.link.settings import LinkSettings
+from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS, LinkSettings
 from parties.party_file import PartyFile, load
 from parties.settings import AnySettings, merge
 from smc.errors import InputError
@@ -57,8 +57,8 @@ _LINK = (
     click.option("--peer", type=FILE, help="The peer's certificate, the only one trusted."),
     click.option("--listen", metavar="HOST:PORT", help="Be party 0: wait for the peer here."),
     click.option("--connect", metavar="HOST:PORT", help="Be party 1: dial the peer there."),
-    click.option("--wait", type=float, help="Seconds to wait for the peer to come  [60]"),
-    click.option("--timeout", type=float, help="Seconds of silence that end a session  [120]"),
+    click.option("--wait", type=float, help=f"Seconds to wait for the peer to come  [{WAIT_SECONDS:g}]"),
+    click.option("--timeout", type=float, help=f"Seconds of silence that end a session  [{TIMEOUT_SECONDS:g}]"),
     click.option("--window", type=int, help="MiB under way at once: more for a link that is fast and long  [1]"),
     click.option("--emulate", metavar="LINK", help="Send as slowly as RATE,ROUND-TRIP, e.g. 100mbit,40ms; for trials."),
 )

@@ -17,7 +17,7 @@ from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import PLAN, Telling, report_options
 from parties.commands.publish_table import table_command
-from parties.commands.rows import TABLE, opened, paths
+from parties.commands.rows import TABLE, opened, paths, place
 from parties.text import listed
 from smc.errors import InputError
 
@@ -163,18 +163,16 @@ def apply_command(
     """Recode later rows as earlier ones, and check them again: what does not fit is left out, up to the bound."""
     from parties.publish.applying import apply
     from parties.publish.recoding import load
-    from parties.settings import validated
-    from parties.sources import PlaceSettings
 
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}
     check_outputs(outputs, [recoding_file, *paths(data), *(paths(public) if public else [])], config_file)
+    own = place(data, table)
+    register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
-    place = validated(PlaceSettings, {"source": data, "table": table})
-    register = validated(PlaceSettings, {"source": public, "table": public_table}) if public else None
     with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
-        report = apply(recoding, place, target, max_suppressed, register)
-        log.published(place, recoding.published(), [model["model"] for model in report["models"]], target)
+        report = apply(recoding, own, target, max_suppressed, register)
+        log.published(own, recoding.published(), [model["model"] for model in report["models"]], target)
     telling.tell(report, out.name if out else str(into))
     if "unchecked" in report:
         why = "a party alone cannot count both parties' rows"

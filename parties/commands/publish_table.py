@@ -11,7 +11,7 @@ import click
 from parties import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.publish_log import check_outputs, log_options, recording
-from parties.commands.rows import TABLE, paths
+from parties.commands.rows import TABLE, paths, place
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def table_command(
     from parties.publish.cell_rules import CellRules
     from parties.publish.table_text import as_csv
     from parties.publish.tabulation import tabulate
-    from parties.settings import validated
-    from parties.sources import PlaceSettings, open_rows
+    from parties.sources import open_rows
 
     check_outputs({"--out": out, "--report": report_file}, paths(source), config_file)
     if base is not None:
@@ -74,7 +73,7 @@ def table_command(
         threshold = 3
     rules = CellRules(threshold, dominance, p_percent, 20.0 if margin is None else margin)
     rules.check(summed is not None)
-    where = validated(PlaceSettings, {"source": source, "table": table})
+    where = place(source, table)
     with recording(config_file, "table", purpose) as log, console.progress("counting") as status:
         with open_rows(where) as rows:
             made = tabulate(rows, by, across, summed, rules.largest)

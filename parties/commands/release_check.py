@@ -16,9 +16,10 @@ from parties.checking.promise import Promise
 SAMPLES = 200_000
 MOST_SAMPLES = 10_000_000  # of each table: all outcomes are kept in memory
 EXIT_BROKEN = 1
+EXAMPLE = "Example:  smc release check count top --epsilon 0.5 --samples 100000"
 
 
-@click.command("check", epilog="Example:  smc release check count top --epsilon 0.5 --samples 100000")
+@click.command("check", epilog=f"Mechanisms:  {' '.join(MECHANISMS)}\n\n{EXAMPLE}")
 @click.argument("mechanisms", metavar="[MECHANISM]...", nargs=-1, type=click.Choice([*MECHANISMS, *BROKEN]))
 @click.option("--epsilon", default="1", metavar="NUMBER", help="What it is asked to keep  [1]")
 @click.option("--delta", default="0.00001", metavar="NUMBER", help="For those that need one  [0.00001]")

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from smc.errors import InputError
+
 if TYPE_CHECKING:
+    from parties.sources import PlaceSettings
     from parties.sources.opened import Rows
 
 TABLE = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
@@ -20,7 +23,26 @@ def paths(source: str) -> list[Path]:
 
 def opened(source: str, table: str | None) -> Rows:
     """The rows of a source, to be closed by `with`. `InputError` if there is no such table, or it cannot be read."""
-    from parties.settings import validated
-    from parties.sources import PlaceSettings, open_rows
+    from parties.sources import open_rows
 
-    return open_rows(validated(PlaceSettings, {"source": source, "table": table}))
+    return open_rows(place(source, table))
+
+
+def place(source: str, table: str | None) -> PlaceSettings:
+    """Where rows are. `InputError` names the flag, or the argument, by which a bad source or table was given."""
+    from parties.settings import validated
+    from parties.sources import PlaceSettings
+
+    given = {"source": source, "table": table}
+    try:
+        return validated(PlaceSettings, given)
+    except InputError as error:
+        key, _, problem = str(error).partition(": ")
+        raise InputError(f"{_named(given[key])}: {problem}") from None
+
+
+def _named(value: str | None) -> str:
+    """What the command calls the flag or argument that has this value."""
+    context = click.get_current_context()
+    found = next(one for one in context.command.params if one.name and context.params.get(one.name) == value)
+    return found.opts[0] if isinstance(found, click.Option) else found.human_readable_name

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parties.files import refuse_device
 from parties.jobs.amounts import BatchExtra
 from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
 from parties.jobs.settings import BooleanSettings, own_file, private, public
@@ -188,6 +189,7 @@ class Circuit(Kind):
 def _load(path: Path) -> Netlist:
     from smc.circuit import load
 
+    refuse_device(path)
     return load(path)
 
 

@@ -192,7 +192,8 @@ class NodeClient:
             raise self._nobody(f"{self._access} is not what a node writes") from None
 
     def _nobody(self, sign: str) -> LinkError:
-        return LinkError(f"no node is running here: start it with {self._start} ({sign})")
+        soon = "one that has just been started answers when its inner loops are compiled"
+        return LinkError(f"no node is running here: start it with {self._start} ({sign}; {soon})")
 
 
 def _path(identifier: str, call: str = "") -> str:

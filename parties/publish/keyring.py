@@ -16,12 +16,11 @@ import json
 import os
 import re
 import secrets
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap, aes_key_wrap
 
@@ -29,41 +28,41 @@ from parties import files
 from parties.canonical import dump
 from parties.publish.cell_keys import ColumnKey, Subject
 from parties.publish.ciphers import KEY_BYTES, VERSION_BYTES, Mode, cell_cipher
+from parties.publish.key_file import KeyFile, connected
 from parties.text import instead, quoted
 from smc.errors import InputError
 
 MASTER_BYTES = 32  # AES-256
 HANDLE_BYTES = 16
-WAIT = 10.0  # seconds for another command to be done
 ASKED = 500  # subjects a query
-_TABLES = """
-CREATE TABLE own (name TEXT PRIMARY KEY, wrapped BLOB NOT NULL) STRICT;
-CREATE TABLE columns (
-    name TEXT NOT NULL, version INTEGER NOT NULL, mode TEXT NOT NULL, wrapped BLOB NOT NULL, PRIMARY KEY (name, version)
-) STRICT;
-CREATE TABLE subjects (tag BLOB PRIMARY KEY, handle BLOB NOT NULL UNIQUE, wrapped BLOB NOT NULL) STRICT;
-CREATE TABLE records (number INTEGER PRIMARY KEY, at TEXT NOT NULL, what TEXT NOT NULL, fields TEXT NOT NULL,
-    previous TEXT NOT NULL, mac TEXT NOT NULL) STRICT;
-CREATE TABLE head (mac TEXT NOT NULL) STRICT;
-"""
+_TABLES = (
+    "CREATE TABLE own (name TEXT PRIMARY KEY, wrapped BLOB NOT NULL) STRICT",
+    """CREATE TABLE columns (name TEXT NOT NULL, version INTEGER NOT NULL, mode TEXT NOT NULL, wrapped BLOB NOT NULL,
+    PRIMARY KEY (name, version)) STRICT""",
+    "CREATE TABLE subjects (tag BLOB PRIMARY KEY, handle BLOB NOT NULL UNIQUE, wrapped BLOB NOT NULL) STRICT",
+    """CREATE TABLE records (number INTEGER PRIMARY KEY, at TEXT NOT NULL, what TEXT NOT NULL, fields TEXT NOT NULL,
+    previous TEXT NOT NULL, mac TEXT NOT NULL) STRICT""",
+    "CREATE TABLE head (mac TEXT NOT NULL) STRICT",
+)
 _RECORD = "number, at, what, fields, previous"
+_RECORD_KINDS = (int, str, str, str, str, str)
 
 
 class Keyring:
     """An open file of keys, for one command alone; `commit` keeps what was changed."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, master: bytes) -> None:
-        self.path = path
-        self._connection = connection
+    def __init__(self, file: KeyFile, master: bytes) -> None:
+        self.path = file.path
+        self._file = file
         self._master = master
-        self._records_key, self._index_key = (
-            self._unwrap(wrapped) for _, wrapped in sorted(self._all("SELECT name, wrapped FROM own"), reverse=True)
-        )
+        own = dict(self._file.all("SELECT name, wrapped FROM own", (str, bytes)))
+        if set(own) != {"records", "index"}:
+            raise file.damaged()
+        self._records_key, self._index_key = self._unwrap(own["records"]), self._unwrap(own["index"])
 
     def commit(self) -> None:
         """Keep what was changed, and begin anew."""
-        self._connection.execute("COMMIT")
-        self._connection.execute("BEGIN IMMEDIATE")
+        self._file.commit()
 
     def column(self, name: str, mode: Mode) -> ColumnKey:
         """The last version of a column's key, made if there is none. `InputError` if it is for another mode."""
@@ -86,7 +85,7 @@ class Keyring:
 
     def names(self) -> list[str]:
         """The columns that have keys."""
-        return [name for (name,) in self._all("SELECT DISTINCT name FROM columns ORDER BY name")]
+        return [name for (name,) in self._file.all("SELECT DISTINCT name FROM columns ORDER BY name", (str,))]
 
     def rotate(self, name: str) -> int:
         """Give a column a new key; returns its version. Pseudonyms of former versions can still be restored."""
@@ -99,10 +98,10 @@ class Keyring:
 
     def rewrap(self, master: bytes) -> None:
         """Wrap all keys by another master key: copies of this file that were made before need the former one."""
-        for table, place in (("own", "name"), ("columns", "rowid"), ("subjects", "handle")):
-            for at, wrapped in self._all(f"SELECT {place}, wrapped FROM {table}"):
+        for table, place, kind in (("own", "name", str), ("columns", "rowid", int), ("subjects", "handle", bytes)):
+            for at, wrapped in self._file.all(f"SELECT {place}, wrapped FROM {table}", (kind, bytes)):
                 anew = aes_key_wrap(master, self._unwrap(wrapped))
-                self._connection.execute(f"UPDATE {table} SET wrapped = ? WHERE {place} = ?", (anew, at))
+                self._file.run(f"UPDATE {table} SET wrapped = ? WHERE {place} = ?", (anew, at))
         self._master = master
         self.record("master key rotated")
 
@@ -114,67 +113,70 @@ class Keyring:
         for start in range(0, len(asked), ASKED):
             some = asked[start : start + ASKED]
             marks = ", ".join("?" * len(some))
-            for tag, handle, wrapped in self._all(
-                f"SELECT tag, handle, wrapped FROM subjects WHERE tag IN ({marks})", some
+            for tag, handle, wrapped in self._file.all(
+                f"SELECT tag, handle, wrapped FROM subjects WHERE tag IN ({marks})", (bytes, bytes, bytes), some
             ):
                 found[tags[tag]] = Subject(handle, self._unwrap(wrapped))
         for tag, one in tags.items():
             if one not in found:
                 made = Subject(secrets.token_bytes(HANDLE_BYTES), secrets.token_bytes(MASTER_BYTES))
                 wrapped = aes_key_wrap(self._master, made.key)
-                self._connection.execute("INSERT INTO subjects VALUES (?, ?, ?)", (tag, made.handle, wrapped))
+                self._file.run("INSERT INTO subjects VALUES (?, ?, ?)", (tag, made.handle, wrapped))
                 found[one] = made
         return found
 
     def subject(self, handle: bytes) -> Subject | None:
         """The subject with a handle; None if it was forgotten."""
-        found = self._all("SELECT wrapped FROM subjects WHERE handle = ?", [handle])
+        found = self._file.all("SELECT wrapped FROM subjects WHERE handle = ?", (bytes,), [handle])
         return Subject(handle, self._unwrap(found[0][0])) if found else None
 
     def forget(self, who: str) -> bool:
         """Destroy a subject's key, and record that one was, not whose; whether there was one."""
-        done = self._connection.execute("DELETE FROM subjects WHERE tag = ?", [self._tag(who)])
-        if done.rowcount:
+        known = bool(self._file.run("DELETE FROM subjects WHERE tag = ?", [self._tag(who)]))
+        if known:
             self.record("subject forgotten")
-        return bool(done.rowcount)
+        return known
 
     def record(self, what: str, **fields: Any) -> None:
         """Add a record; it is kept with the next `commit`."""
-        last = self._all("SELECT number, mac FROM records ORDER BY number DESC LIMIT 1")
+        last = self._file.all("SELECT number, mac FROM records ORDER BY number DESC LIMIT 1", (int, str))
         number, previous = (last[0][0] + 1, last[0][1]) if last else (1, "")
         row = (number, datetime.now(UTC).isoformat(timespec="seconds"), what, dump(fields), previous)
         mac = self._mac(row)
-        self._connection.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)", (*row, mac))
-        self._connection.execute("DELETE FROM head")
-        self._connection.execute("INSERT INTO head VALUES (?)", [self._head(number, mac)])
+        self._file.run("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)", (*row, mac))
+        self._file.run("DELETE FROM head")
+        self._file.run("INSERT INTO head VALUES (?)", [self._head(number, mac)])
 
     def records(self) -> list[dict[str, Any]]:
         """All records, checked. `InputError` if one was changed or is missing."""
         found: list[dict[str, Any]] = []
         previous = ""
-        for *row, mac in self._all(f"SELECT {_RECORD}, mac FROM records ORDER BY number"):
+        for *row, mac in self._file.all(f"SELECT {_RECORD}, mac FROM records ORDER BY number", _RECORD_KINDS):
             try:
                 whole = row[0] == len(found) + 1 and row[4] == previous and hmac.compare_digest(mac, self._mac(row))
-            except (TypeError, ValueError):  # in a file that was changed anything can stand
+            except TypeError:  # a code with letters beyond ASCII
                 whole = False
             if not whole:
                 raise InputError(f"{self.path}: record {len(found) + 1} was changed or removed")
             found.append({"number": row[0], "at": row[1], "what": row[2], "fields": json.loads(row[3])})
             previous = mac
-        if [self._head(len(found), previous)] != [mac for (mac,) in self._all("SELECT mac FROM head")]:
+        if [self._head(len(found), previous)] != [mac for (mac,) in self._file.all("SELECT mac FROM head", (str,))]:
             raise InputError(f"{self.path}: records at the end were removed or added")
         return found
 
     def _add(self, name: str, version: int, mode: Mode) -> None:
         wrapped = aes_key_wrap(self._master, secrets.token_bytes(KEY_BYTES[mode]))
-        self._connection.execute("INSERT INTO columns VALUES (?, ?, ?, ?)", (name, version, mode, wrapped))
+        self._file.run("INSERT INTO columns VALUES (?, ?, ?, ?)", (name, version, mode, wrapped))
 
     def _versions(self, name: str) -> dict[int, ColumnKey]:
-        rows = self._all("SELECT version, mode, wrapped FROM columns WHERE name = ?", [name])
-        return {
-            version: ColumnKey(name, version, cast("Mode", mode), cell_cipher(mode, self._unwrap(wrapped)))
-            for version, mode, wrapped in rows
-        }
+        query = "SELECT version, mode, wrapped FROM columns WHERE name = ?"
+        found = {}
+        for version, mode, wrapped in self._file.all(query, (int, str, bytes), [name]):
+            key = self._unwrap(wrapped)
+            if not 0 < version < 1 << 8 * VERSION_BYTES or len(key) != KEY_BYTES.get(mode):
+                raise self._file.damaged()
+            found[version] = ColumnKey(name, version, mode, cell_cipher(mode, key))
+        return found
 
     def _tag(self, who: str) -> bytes:
         return hmac.digest(self._index_key, who.encode(), "sha256")
@@ -188,11 +190,8 @@ class Keyring:
     def _unwrap(self, wrapped: bytes) -> bytes:
         try:
             return aes_key_unwrap(self._master, wrapped)
-        except (InvalidUnwrap, ValueError, TypeError):  # in a file that was changed anything can stand
+        except (InvalidUnwrap, ValueError):
             raise InputError(f"{self.path}: its keys were not wrapped by this master key") from None
-
-    def _all(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        return self._connection.execute(query, values).fetchall()
 
 
 def refuse_existing(path: Path) -> None:
@@ -222,13 +221,15 @@ def make_keyring(path: Path, master: bytes) -> None:
     refuse_existing(path)
     files.create_private(path, b"")
     try:
-        with _usable(path), closing(_connect(path)) as connection:
-            connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
+        with connected(path) as file:
+            for table in _TABLES:
+                file.run(table)
             for name in ("records", "index"):
                 wrapped = aes_key_wrap(master, secrets.token_bytes(MASTER_BYTES))
-                connection.execute("INSERT INTO own VALUES (?, ?)", (name, wrapped))
-            Keyring(path, connection, master).record("keys made", by=user())
-            connection.execute("COMMIT")
+                file.run("INSERT INTO own VALUES (?, ?)", (name, wrapped))
+            ring = Keyring(file, master)
+            ring.record("keys made", by=user())
+            ring.commit()
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -242,13 +243,8 @@ def opened(path: Path, master: bytes) -> Iterator[Keyring]:
     it, or if its keys were not wrapped by this master key.
     """
     files.ensure_private(path)
-    with _usable(path), closing(_connect(path)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield Keyring(path, connection, master)
-        finally:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
+    with connected(path) as file:
+        yield Keyring(file, master)
 
 
 def user() -> str:
@@ -257,22 +253,3 @@ def user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return f"user {os.getuid()}"
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", timeout=WAIT, uri=True, isolation_level=None)
-    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
-
-
-@contextmanager
-def _usable(path: Path) -> Iterator[None]:
-    """What SQLite complains of, as an `InputError` that names the file."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        reason = "another command uses it" if error.sqlite_errorcode == sqlite3.SQLITE_BUSY else str(error)
-        raise InputError(f"{path} cannot be used: {reason}") from None
-    except sqlite3.DatabaseError:
-        raise InputError(f"{path}: not a file that smc publish keys wrote") from None

@@ -91,7 +91,8 @@ def _rule(values: Sequence[str]) -> dict[str, Any]:
     if len(numbers) == len(values) > FEW and (width := (max(numbers) - min(numbers)) / 16) > 0:
         step = 10 ** math.floor(math.log10(width))
         step = next(step * factor for factor in (1, 2, 5, 10) if step * factor >= width * (1 - 1e-9))
-        return {"ranges": [float(f"{step * factor:.12g}") for factor in (1, 2, 4)]}
+        widths = [float(f"{step * factor:.12g}") for factor in (1, 2, 4)]
+        return {"ranges": [int(one) if one.is_integer() else one for one in widths]}
     return {}
 
 

@@ -1,8 +1,9 @@
 """Where the nodes of a tree go, each where its text has room.
 
 Small trees hang from their root; a tree too wide for a page grows from left to right instead, where a node
-needs one line of height only, however long its name. Where that is more lines than can be seen at once, a question stands
-in the line of its first answer, so that what belongs together is near the upper left corner. All lengths are inches, y points down.
+needs one line of height only, however long its name. Where that is more lines than can be seen at once, a
+question stands in the line of its first answer: what belongs together is near the upper left corner.
+All lengths are inches, y points down.
 """
 
 from __future__ import annotations

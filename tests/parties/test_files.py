@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from parties import files
+from parties.jobs.circuit import Circuit, CircuitSettings
+from parties.sources import PlaceSettings, open_rows
 from smc.errors import InputError
 from tests.support.places import ENVIRONMENT
 
@@ -162,6 +164,20 @@ def test_no_temporary_file_is_left_when_permissions_cannot_be_kept(
         files.write_text(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no /dev/zero")
+@pytest.mark.parametrize(
+    "read",
+    [
+        files.read_bytes,
+        lambda path: open_rows(PlaceSettings(source=str(path))),
+        lambda path: Circuit.planned(CircuitSettings(file=path)),
+    ],
+)
+def test_a_device_without_an_end_is_not_read(read: Callable[[Path], Any]) -> None:
+    with pytest.raises(InputError, match=r"^cannot read /dev/zero: it is a device, not a file$"):
+        read(Path("/dev/zero"))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -48,3 +51,34 @@ def contents(draw: st.DrawFn, whole: bytes) -> bytes:
     at = draw(st.integers(0, len(whole)))
     piece = draw(st.sampled_from(PIECES) | st.binary(max_size=4))
     return draw(st.sampled_from([whole[:at], whole[:at] + piece + whole[at:], whole[:at] + piece + whole[at + 1 :]]))
+
+
+@st.composite
+def flipped(draw: st.DrawFn, whole: bytes) -> bytes:
+    """The bytes of a file in which some are others."""
+    found = bytearray(whole)
+    for at in draw(st.lists(st.integers(0, len(whole) - 1), min_size=1, max_size=20)):
+        found[at] ^= draw(st.integers(1, 255))
+    return bytes(found)
+
+
+CELLS = ("NULL", "-1", "9223372036854775807", "'\u00e9'", "x'ff'", "CAST(x'ff' AS TEXT)")
+
+
+def cells(path: Path) -> list[str]:
+    """For each column of a database and each value of another kind, the command that puts it there."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        columns = {t: [row[1] for row in connection.execute(f"PRAGMA table_info({t})")] for t in tables}
+    return [f"UPDATE {table} SET {name} = {cell}" for table in tables for name in columns[table] for cell in CELLS]
+
+
+def carelessly(path: Path, command: str) -> None:
+    """Run a command on a database from whose tables all that they ask of values is taken first."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        for word in (" STRICT", " NOT NULL"):
+            connection.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, '')", [word])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute(command)

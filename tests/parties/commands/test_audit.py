@@ -86,8 +86,10 @@ def test_an_auditor_needs_the_export_and_the_certificates_only(
     owner = ["--certificate", alice.own.certificate_path]
     peer = ["--against", theirs, "--peer-certificate", bob.own.certificate_path]
     assert run("verify", "--export", ours, *owner).stdout.startswith("whole: 21 entries")
-    assert run("verify", "--export", ours, *owner, *peer).stdout.startswith("whole: 21 entries")
-    assert run("verify", "--config", config, "--against", theirs).stdout.startswith("whole: 21 entries")
+    for words in (["--export", ours, *owner, *peer], ["--config", config, "--against", theirs]):
+        shown = run("verify", *words).stdout.splitlines()
+        assert shown[0].startswith("whole: 21 entries")
+        assert shown[2] == f"peer:  {theirs} is whole; neither log contradicts what its owner signed"
     with pytest.raises(InputError, match="--against needs --peer-certificate"):
         run("verify", "--export", ours, *owner, "--against", theirs)
     with pytest.raises(InputError, match="--certificate is missing"):
@@ -112,7 +114,7 @@ def test_export_to_standard_output_and_as_csv(config: Path, tmp_path: Path) -> N
     assert len(lines) == 22
     assert json.loads(lines[0])["kind"] == "node started"
     out = tmp_path / "audit.csv"
-    run("export", "--config", config, "--format", "csv", "--out", out)
+    assert run("export", "--config", config, "--format", "csv", "--out", out).stderr == f"written: {out}\n"
     assert out.read_text().startswith("number,at,kind,job,fields,previous,hash\n1,")
     with pytest.raises(InputError, match="is an input of this command"):
         run("export", "--config", config, "--out", config.parent / "alice" / "node.sqlite")

@@ -7,6 +7,7 @@ import json
 import random
 import re
 import textwrap
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -148,6 +149,8 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
     printed = capsys.readouterr().out
     assert "name: 300 distinct values: an identifier" in printed
     assert "\ndisease: sensitive, by the name?" in printed
+    widths = tomllib.loads(Path("proposal.toml").read_text())["columns"]["age"]["ranges"]
+    assert all(isinstance(width, int) for width in widths)  # as one writes them
     keys = [(row["visit"], row["zip"], row["age"]) for row in table]
     alone = sum(keys.count(key) == 1 for key in keys) / len(keys)
     assert f"visit, age, zip: {alone:.1%} of the rows are alone" in printed or "of the rows are alone" in printed

@@ -280,7 +280,7 @@ def test_keys_of_a_damaged_file(capsys: Any) -> None:
     with closing(sqlite3.connect("keys.db")) as connection, connection:
         connection.execute("UPDATE own SET wrapped = NULL")
     assert smc("records", *KEYS) == 2
-    assert "its keys were not wrapped by this master key" in complaint(capsys)
+    assert "not a file that smc publish keys wrote, or damaged since" in complaint(capsys)
 
 
 @pytest.mark.parametrize("path", ["master.key", "keys.db"])
@@ -322,7 +322,7 @@ def test_what_is_refused(capsys: Any) -> None:
     with closing(sqlite3.connect("keys.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("parties.publish.keyring.WAIT", 0.01)
+            patch.setattr("parties.publish.key_file.WAIT", 0.01)
             assert smc("records", *KEYS) == 2
     assert "keys.db cannot be used: another command uses it" in complaint(capsys)
 

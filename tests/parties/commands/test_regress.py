@@ -34,7 +34,7 @@ JOINT = [
     ("--epsilon 1 --method output", "least_rows: is missing: the method output needs a public bound"),
     ("--epsilon 1 --method output --least-rows 9 --steps 3", "steps: is of gradient descent: leave it out"),
     ("--epsilon 1 --method output --least-rows 2 --data mine.csv", "there are 1 rows, fewer than 2, the agreed bound"),
-    ("--epsilon 1 --least-rows 9 --max-rows 8", "least_rows: no more than max_rows"),
+    ("--epsilon 1 --least-rows 9 --max-rows 8", "--least-rows: no more than max_rows"),
     ("--epsilon 1 --method choice", "columns: a choice among weights is for one column, of numbers"),
     ("--epsilon 1 --method choice --columns age", "columns: a choice among weights is for one column, of numbers"),
     ("--epsilon 1 --method choice --columns visits --delta 1e-9", "delta: has no meaning for a choice among weights"),

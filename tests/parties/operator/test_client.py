@@ -145,7 +145,9 @@ def test_a_node_that_has_gone_is_no_node(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     write_access(tmp_path, f"http://127.0.0.1:{port}")
-    with pytest.raises(LinkError, match=rf"no node is running here.*nothing answers at http://127\.0\.0\.1:{port}"):
+    with pytest.raises(
+        LinkError, match=rf"no node is running here.*nothing answers at http://127\.0\.0\.1:{port}; one that has just"
+    ):
         NodeClient(tmp_path).jobs()
 
 
