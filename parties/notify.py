@@ -201,25 +201,28 @@ class _Way:
 
 def _why(failure: BaseException) -> str:
     """Why a sending failed, without what a server has said: that may repeat what it was told."""
-    match failure:
-        case InputError():
-            return str(failure)
-        case smtplib.SMTPAuthenticationError():
-            return f"the mail server refuses user or password ({failure.smtp_code})"
-        case smtplib.SMTPResponseException():
-            return f"the mail server refuses ({failure.smtp_code})"
+    if isinstance(failure, InputError):
+        return str(failure)
+    inner: BaseException | None = failure
+    while inner is not None and not isinstance(inner, OSError):  # what the system said, which httpx wraps
+        inner = inner.__cause__ or inner.__context__
+    match inner or failure:
+        case smtplib.SMTPAuthenticationError() as error:
+            return f"the mail server refuses user or password ({error.smtp_code})"
+        case smtplib.SMTPResponseException() as error:
+            return f"the mail server refuses ({error.smtp_code})"
         case smtplib.SMTPRecipientsRefused() | smtplib.SMTPSenderRefused():
             return "the mail server takes no mail from or for these addresses"
         case smtplib.SMTPNotSupportedError():
             return "the mail server knows no such security or sign-in"
-        case ssl.SSLCertVerificationError():
-            return f"the server's certificate is not to be trusted: {failure.verify_message}"
+        case ssl.SSLCertVerificationError() as error:
+            return f"the server's certificate is not to be trusted: {error.verify_message}"
         case ssl.SSLError():
             return "the server does not speak TLS as it is asked to"
         case TimeoutError():
             return "no answer in time"
-        case OSError() if failure.strerror:
-            return failure.strerror
+        case OSError() as error if error.strerror:
+            return error.strerror
     status = getattr(getattr(failure, "response", None), "status_code", None)
     return type(failure).__name__ if status is None else f"the server answers {status}"
 

@@ -105,8 +105,11 @@ def explained(error: ValidationError, model: type[BaseModel], content: object = 
 
     Tables of an array, such as the rules of a policy, are called by their `name`, if the content gives one.
     """
-    key, problem = _explain(error.errors()[0], model)
-    for depth, part in enumerate(place := error.errors()[0]["loc"]):
+    found = error.errors()
+    # A key that is misspelt is missing, too: the misspelling says more.
+    first = next((one for one in found if one["type"] == "extra_forbidden" and found[0]["type"] == "missing"), found[0])
+    key, problem = _explain(first, model)
+    for depth, part in enumerate(place := first["loc"]):
         if isinstance(content, list) and isinstance(part, int) and isinstance(content[part], dict):
             name = content[part].get("name")
             table, inner = (".".join(map(str, some)) for some in (place[:depth], place[depth + 1 :]))

@@ -146,17 +146,11 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
 
 def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
     """Each port could be opened, or our own node has it."""
-    node = file.node
-    wanted = {"node.listen": node.listen, "link.listen": file.link.listen}
-    wanted |= {"node.web": node.web, "node.metrics": node.metrics, "node.health": node.health}
-    seen: dict[str, str] = {}
-    for key, text in wanted.items():
-        if text is None:
+    shared = file.shared_ports()
+    for key, text in file.ports().items():
+        if key in shared:
+            yield Finding(False, f"port {key}", shared[key])
             continue
-        if text in seen and not text.endswith(":0"):
-            yield Finding(False, f"port {key}", f"{text} is {seen[text]} as well: give each another port")
-            continue
-        seen[text] = key
         problem = _taken(text)
         if problem is None or running:
             yield Finding(True, f"port {key}", f"{text} {'is free' if problem is None else 'is used by our node'}")

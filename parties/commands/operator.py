@@ -18,7 +18,7 @@ from parties.commands.outputs import Outputs, output_options
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
 from parties.operator.client import NodeClient
-from parties.operator.interface import JobView, State
+from parties.operator.interface import ENDED, JobView, State
 from parties.party_file import files_of
 from parties.text import listed
 from smc.errors import InputError
@@ -64,7 +64,7 @@ def submit(
         job = node.submit(content)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
-    _mention_link(node)
+    _mention_link(node, job)
     tell(follow(node, job) if wait else job, as_json)
 
 
@@ -117,6 +117,8 @@ def show(job: str, watch: bool, config_file: Path | None, state: Path | None, as
             console.err.print(f"decide:  smc approve {name}{typed}   or   smc refuse {name} --why TEXT")
         elif found.waits_for_input:
             console.err.print(f"type what it asks for:  smc approve {name}{typed}")
+        if found.state not in ENDED:
+            _mention_link(node, found)
     if watch:
         check_end(found)
 
@@ -184,13 +186,15 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def _mention_link(node: NodeClient) -> None:
-    """Say if the peer's node is away, and why: until it is back, jobs wait."""
+def _mention_link(node: NodeClient, job: JobView | None = None) -> None:
+    """Say if a peer's node is away, and why: until it is back, its jobs wait. With a job, only of that job's peer."""
     peers = node.node().peers
     for peer in peers:
-        if not peer.connected:
-            whose = f"{job_text.shown(peer.name)}'s" if len(peers) > 1 else "the peer's"
-            console.err.print(f"{whose} node is not connected: {job_text.shown(peer.trouble)}; jobs wait until it is")
+        if not peer.connected and (job is None or peer.name == job.peer):
+            several = len(peers) > 1
+            whose, what = (f"{job_text.shown(peer.name)}'s", "its jobs") if several else ("the peer's", "jobs")
+            why = job_text.shown(peer.trouble)
+            console.err.print(f"{whose} node is not connected: {why}; {what} wait until it is")
 
 
 def tell(job: JobView, as_json: bool, wanted: State = "done") -> None:

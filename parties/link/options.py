@@ -59,4 +59,4 @@ class LinkOptions:
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be more than 0, got {getattr(self, name)}")
         if self.peer == self.identity.certificate:
-            raise InputError(f"--peer is our own certificate ({self.identity.name}); give the peer's")
+            raise InputError(f"the peer's certificate is our own ({self.identity.name}); give the peer's")

@@ -28,6 +28,7 @@ from smc.session import Session
 LABEL = "control"
 JOB = {"protocol": "node", "statements": 2}  # the form of what is said: nodes that know another one are told at once
 ALIVE_SECONDS = 5.0  # between signs of life
+STOPPING = "the node is stopping"  # what a node that hangs up says
 SILENCE_SECONDS = 20.0  # without one: the link is dead
 DIAL_SECONDS = 5.0
 STOP_SECONDS = 5.0
@@ -124,6 +125,8 @@ class Control:
     def _failed(self, error: Exception) -> None:
         """Keep why there is no link. Other errors than our own may quote anything."""
         why = str(error) if isinstance(error, SmcError) else f"internal error: {type(error).__name__}"
+        if isinstance(error, LinkError) and why.endswith(f": {STOPPING}"):
+            why = f"it hung up: {STOPPING}"
         if why != self.trouble:
             self.trouble = why
             self._troubled(why)
@@ -172,7 +175,7 @@ def _tell(link: Link, outgoing: queue.Queue[str | None], read: Callable[[str], b
             except queue.Empty:
                 key = ""  # a sign of life
             if key is None:
-                link.channel.abort("the node is stopping")
+                link.channel.abort(STOPPING)
                 return
             statement = read(key) if key else b""
             session.send("statement.size", np.array([len(statement)], dtype=np.int64))

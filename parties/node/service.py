@@ -56,6 +56,8 @@ class Node:
 
     def __init__(self, file: NodeFile, front: Front, log_level: LogLevel = "info") -> None:
         self._file, self._front = file, front
+        for key, wrong in file.shared_ports().items():
+            raise InputError(f"{key}: {wrong}")
         ways = reached(file)
         self._peers = Peers([who for who, _ in ways])
         self._identity = self._peers.identity
@@ -65,8 +67,9 @@ class Node:
         self._inputs = Inputs()
         self._events = Events(level=log_level)
         self._events.watch_process()
-        self._connection = records.connect(file.node.state / FILE_NAME)
-        self._lock = files.lock(file.node.state / "lock")
+        with at_key("node.state"):
+            self._connection = records.connect(file.node.state / FILE_NAME)
+            self._lock = files.lock(file.node.state / "lock")
         self._ledger = Ledger(
             self._connection, self._peers, Gate(file, offers), offers, self._inputs, self._say, self._changed
         )

@@ -129,12 +129,31 @@ class NodeFile(CommandTables):
     def _one_place(self) -> NodeFile:
         """One peer stands under [link] and [peer], several under [[peers]]; a port stands in one place."""
         if self.peers and "peer" in self.model_fields_set:
-            raise ValueError("[peer] is for a single peer: what is known of several stands under [[peers]]")
+            raise ValueError("[peer] is for a single peer: move what it says to the [[peers]] of that one")
         if self.peers and (self.link.peer is not None or self.link.connect is not None):
-            raise ValueError("link.peer and link.connect are for a single peer: put it under [[peers]] too")
+            raise ValueError(
+                "link.peer and link.connect are for a single peer: write one more [[peers]] instead, with link.peer as "
+                "its certificate and link.connect, if there is one, as its connect"
+            )
         if self.node.listen is not None and (self.link.listen or self.link.connect) is not None:
             raise ValueError("node.listen: the [link] says already where to listen or connect")
         return self
+
+    def ports(self) -> dict[str, str]:
+        """The addresses at which the node would open ports, by the keys that say so."""
+        wanted = {"node.listen": self.node.listen, "link.listen": self.link.listen}
+        wanted |= {"node.web": self.node.web, "node.metrics": self.node.metrics, "node.health": self.node.health}
+        return {key: address for key, address in wanted.items() if address is not None}
+
+    def shared_ports(self) -> dict[str, str]:
+        """What is wrong with each of those keys whose address is another's."""
+        first: dict[str, str] = {}
+        wrong = {}
+        for key, address in self.ports().items():
+            if address in first and not address.endswith(":0"):
+                wrong[key] = f"{address} is {first[address]} as well: give each another port"
+            first.setdefault(address, key)
+        return wrong
 
     def combine(self, table: str) -> Combine:
         """Whose word counts if the rules of a table's owners differ; of no table of ours, the stricter one's."""

@@ -63,6 +63,8 @@ def connect(path: Path) -> sqlite3.Connection:
         with suppress(FileExistsError):  # never opened if it is there: to close it would drop SQLite's locks on it
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         mode = stat.S_IMODE(path.stat().st_mode)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"cannot open {path}: a file stands where its directory should be") from None
     except OSError as error:
         raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from None
     if mode & 0o077:

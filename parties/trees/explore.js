@@ -1,10 +1,13 @@
 // Lets a tree's picture be moved and zoomed: by pointer, fingers, wheel, keys, and the buttons of a page beside it. Only the
-// viewBox changes. It is the same script in an SVG document of its own and in a page, and shows all of the tree first.
+// viewBox changes. It is the same script in an SVG document of its own, which shows all of the tree first, and in a page,
+// which begins at the root where all at once could not be read.
 "use strict";
 
 (() => {
   const LARGEST = 4; // times life size
   const MARGIN = 0.9; // of the view may be beyond the tree's edge
+  const LEGIBLE = 8; // pixels that a node is high, at least, for its text to be read
+  const COMFORTABLE = 26; // the same, where the reading begins
 
   class View {
     constructor(svg) {
@@ -15,6 +18,20 @@
       this.pointers = new Map();
       this.alone = svg === document.documentElement;
       this.listen();
+      if (!this.alone) this.begin();
+    }
+
+    // All of the tree, or what is around its root if its nodes would be too small to read.
+    begin() {
+      const root = this.svg.querySelector(".question")?.getBBox();
+      const { clientWidth, clientHeight } = this.svg;
+      if (!root || !clientHeight || root.height / this.scale >= LEGIBLE) return;
+      const unit = root.height / COMFORTABLE;
+      const [width, height] = [clientWidth * unit, clientHeight * unit];
+      const inside = (middle, size, from, all) => size > all ? from + (all - size) / 2 : Math.min(Math.max(middle - size / 2, from), from + all - size);
+      const x = inside(root.x + root.width / 2, width, this.whole.x, this.whole.width);
+      const y = inside(root.y + root.height / 2, height, this.whole.y, this.whole.height);
+      this.show({ x, y, width, height });
     }
 
     // How many units of the tree one pixel is.

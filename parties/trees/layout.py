@@ -1,7 +1,9 @@
 """Where the nodes of a tree go, each where its text has room.
 
 Small trees hang from their root; a tree too wide for a page grows from left to right instead, where a node
-needs one line of height only, however long its name. All lengths are inches, y points down.
+needs one line of height only, however long its name. Where that is more lines than can be seen at once, a
+question stands in the line of its first answer: what belongs together is near the upper left corner.
+All lengths are inches, y points down.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ LEVEL = 0.64  # below a node, room for the bar and the values of its branches
 ROW_GAP = 0.07  # between neighbours that grow from left to right
 STUB = 0.16  # from a node to the bar, from the bar to a value, from a value to the next node
 PAGE_WIDTH = 11.0
+PAGE_LINES = 60  # of a tree that grows from left to right
 LONGEST = 100  # characters shown of a name
 
 Point = tuple[float, float]
@@ -47,7 +50,16 @@ def arrange(found: Sequence[Place], measure: Measure) -> Picture:
     unit = max(*widths, *values, 0.0) + GAP
     if max(across) * unit + unit <= PAGE_WIDTH:
         return _hang(found, across, widths, unit)
-    return _grow(found, across, widths, values)
+    return _grow(found, across if max(across) < PAGE_LINES else listed(found), widths, values)
+
+
+def listed(found: Sequence[Place]) -> list[float]:
+    """The line of each node in a list of the leaves: a leaf has one of its own, a question that of its first leaf."""
+    lines, leaves = [], 0
+    for place in found:
+        lines.append(float(leaves))
+        leaves += isinstance(place.node, Leaf)
+    return lines
 
 
 def tidy(found: Sequence[Place]) -> list[float]:

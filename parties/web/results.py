@@ -56,7 +56,7 @@ def brought(result: JobResult) -> Brought:
         shown=None if plain else tree_view.view(result.document),
         text=lines(kind.text(result.document, 0)) if plain else [],
         picture=plain and kind.picture(result.document) is not None,
-        files=[*(file.name for file in kind.files()), WHOLE],
+        files=list(dict.fromkeys([*(file.name for file in kind.files()), WHOLE])),
         afterwards=kind.afterwards,
         profile=str(result.cost.get("profile", "")),
         bars=figures.costs(result.cost),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import threading
 import time
@@ -83,5 +84,6 @@ class WebServer:
             family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             return socket.create_server(where[:2], family=family)
         except OSError as error:
-            hint = f"{error.strerror}; is another node running?" if error.errno == errno.EADDRINUSE else error.strerror
+            taken = error.errno == errno.EADDRINUSE  # Python's own text of it repeats the address
+            hint = f"{os.strerror(errno.EADDRINUSE)}; is another node running?" if taken else error.strerror
             raise InputError(f"{self._what} cannot be served at {self._address}: {hint}") from None

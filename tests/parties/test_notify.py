@@ -171,6 +171,30 @@ def test_a_failure_is_logged_once_without_where_to_and_tried_again(
     assert log == ["nobody told: webhook, the server answers 500, every 0.04 s"]
 
 
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_webhook_that_is_dead_or_slow_is_a_line_and_is_told_once_it_is_back(
+    node: FakeNode, make: Make, serve: Callable[[Any], Any], log: Log, monkeypatch: pytest.MonkeyPatch, slow: bool
+) -> None:
+    """Nobody listens, or somebody who takes the call and never answers; then the receiver is there again."""
+    monkeypatch.setattr(notify, "AGAIN_SECONDS", 0.04)
+    hook = serve(Hook())
+    dead = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{dead.getsockname()[1]}/hook"
+    if not slow:
+        dead.close()
+    job = node.add()
+    notifier = make(webhook=url, seconds=0.2 if slow else 10.0)
+    why = "no answer in time" if slow else "Connection refused"
+    eventually(lambda: log, 10)
+    assert log == [f"nobody told: webhook, {why}, every 0.04 s"]
+    notifier._settings = notifier._settings.model_copy(update={"webhook": hook.url, "seconds": 10.0})
+    notifier._ways[0]._seconds = 10.0
+    eventually(lambda: hook.got, 10)
+    assert hook.got[0]["jobs"] == [job.id[:8]]
+    assert len(log) == 1
+    dead.close()
+
+
 def test_a_server_that_is_silent_holds_nothing_up(
     node: FakeNode, make: Make, serve: Callable[[Any], Any], log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:

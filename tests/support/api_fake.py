@@ -113,6 +113,7 @@ class FakeNode(Budgets):
         self.submitted: list[dict[str, Any]] = []
         self.tree: dict[str, Any] = TREE
         self.failing: Exception | None = None
+        self.others: list[PeerView] = []  # peers besides clinic-b
         self.asked: list[tuple[int, int | None]] = []
         self.threads: set[str] = set()
 
@@ -140,7 +141,10 @@ class FakeNode(Budgets):
             name="clinic-a",
             fingerprint="AB:CD",
             peers=[
-                PeerView(name="clinic-b", fingerprint="EF:01", role="listens", address="127.0.0.1:7001", connected=True)
+                PeerView(
+                    name="clinic-b", fingerprint="EF:01", role="listens", address="127.0.0.1:7001", connected=True
+                ),
+                *self.others,
             ],
             started_at="2026-03-01T11:00:00+00:00",
             version="0.1.0",

@@ -89,6 +89,7 @@ class FakeNode(Budgets):
         self._entries: list[AuditEntry] = []
         self._trees: dict[str, Node] = {}
         self.connected = True
+        self.away: list[str] = []  # peers that are not connected, though others are
         self.tables = ["patients", "visits"]
         self.columns = dict.fromkeys(self.tables, COLUMNS)
         self.trouble = ""
@@ -190,10 +191,11 @@ class FakeNode(Budgets):
                     fingerprint="B2:0E:77:41:9C:F8",
                     role="listens",
                     address="0.0.0.0:7000",
-                    connected=self.connected,
-                    trouble="" if self.connected else "192.0.2.7:7000 does not answer",
+                    connected=there,
+                    trouble="" if there else "192.0.2.7:7000 does not answer",
                 )
                 for name in self.peers
+                for there in [self.connected and name not in self.away]
             ],
             started_at=self._time(-7200),
             version="0.1.0",

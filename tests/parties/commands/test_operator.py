@@ -17,7 +17,7 @@ from parties import console
 from parties.cli import run
 from parties.commands import job_text
 from parties.operator import client
-from parties.operator.interface import Asked, Verdict
+from parties.operator.interface import Asked, PeerView, Verdict
 from parties.trees.text import to_dot
 from parties.trees.tree import TreeFile
 from tests.support.api_fake import (
@@ -193,6 +193,23 @@ def test_submit_proposes_the_content_of_the_file(party: Party) -> None:
     wanted = {"table": "patients", "purpose": "research", "delta": 0.01, "columns": ["a"], "since": "2026-01-01"}
     assert party.node.submitted == [wanted]
     assert party.json("submit", job)["id"].startswith("00000002")
+
+
+def test_only_the_peer_of_a_job_is_said_to_be_away(party: Party) -> None:
+    """Of several: a job of the other one waits for nobody who is away."""
+    lab = PeerView(
+        name="lab", fingerprint="01:02", role="listens", address="x:1", connected=False, trouble="it hung up"
+    )
+    party.node.others.append(lab)
+    away = "lab's node is not connected: it hung up; its jobs wait until it is\n"
+    job = party.directory / "job.toml"
+    job.write_text('table = "patients"\npurpose = "research"\n')
+    assert party("submit", job) == (0, "job 00000001: waiting for the peer's consent\n", "")
+    assert party("jobs")[2] == away
+    theirs = party.node.add("e" * 32, peer="lab", state="queued", ours=APPROVED)
+    assert party("show", theirs)[2] == away
+    party.node.add(theirs, peer="lab", state="failed", ours=APPROVED)
+    assert party("show", theirs)[2] == party("show", C)[2] == ""
 
 
 def test_submit_names_the_file_that_is_wrong(party: Party) -> None:

@@ -219,9 +219,15 @@ def test_the_peers_of_a_file(party_file: Path) -> None:
         ),
         ('listen = "127.0.0.1:7001"', "", r"peers.0: no way to the peer: give connect, or node.listen"),
         ("[node]", 'peer = "bob.crt"\n[node]', "link.peer and link.connect are for a single peer"),
+        ("[node]", 'peer = "bob.crt"\n[node]', r"one more \[\[peers\]\] instead, with link.peer as its certificate"),
         ("[node]", 'listen = "127.0.0.1:1"\n[node]', "node.listen: the .link. says already"),
         ("[[peers]]\nname", '[peer]\nroles = ["x"]\n[[peers]]\nname', r"\[peer\] is for a single peer"),
         ('certificate = "bob.crt"\n', "", r"peers.0.certificate: is missing"),
+        (
+            "connect = ",
+            '[[policy]]\nname = "r"\neffekt = "permit"\n[[peers]]\nconnect = ',
+            "effekt: unknown key .did you",
+        ),
         ("connect = ", "conect = ", "peers 'lab': conect: unknown key .did you mean 'connect'"),
     ],
 )
@@ -229,6 +235,36 @@ def test_what_a_file_must_not_say(party_file: Path, old: str, new: str, message:
     party_file.write_text(TWO.replace(old, new, 1))
     with pytest.raises(InputError, match=message):
         reached(load(party_file))
+
+
+def test_a_peer_more_beside_that_of_the_short_form(party_file: Path) -> None:
+    """As the tutorial says: `peer` becomes a certificate under [[peers]], and `listen` may stay."""
+    party_file.write_text(
+        '[link]\nidentity = "alice.key"\ncertificate = "alice.crt"\nlisten = "127.0.0.1:7001"\n'
+        '[[peers]]\ncertificate = "bob.crt"\n[[peers]]\ncertificate = "mallory.crt"\n'
+    )
+    both = reached(load(party_file))
+    assert [(who.peer_name, options.listen) for who, options in both] == [
+        (n, "127.0.0.1:7001") for n in ("bob", "mallory")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("node", "said"),
+    [
+        ('metrics = "127.0.0.1:7080"', "^node.metrics: 127.0.0.1:7080 is node.web as well: give each another port$"),
+        (
+            'state = "alice.key"',
+            r"^node.state: cannot open \S+/alice.key/node.sqlite: a file stands where its directory",
+        ),
+        ('state = "alice.key/deep"', "^node.state: cannot open .*: a file stands where"),
+    ],
+)
+def test_what_keeps_a_node_from_starting_names_its_key(party_file: Path, node: str, said: str) -> None:
+    lines = [line for line in TWO.splitlines() if line.partition("=")[0] != node.partition("=")[0]]
+    party_file.write_text("\n".join(lines).replace("[node]", f"[node]\n{node}", 1))
+    with pytest.raises(InputError, match=said):
+        Node(load(party_file), cast("Any", None))
 
 
 def test_the_short_form_is_one_peer(party_file: Path) -> None:

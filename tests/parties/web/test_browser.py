@@ -10,6 +10,10 @@ from parties.operator.interface import Verdict
 from tests.support.fake_node import wide_tree
 from tests.support.site import Site, drawn, texts, until
 
+ROWS = [{"of": f"{of} = a value", "value": 8, "noisy": 8, "low": 0, "high": 26} for of in ("sex", "age", "outcome")]
+COUNT = {"question": "count", "where": "all of these", "epsilon": 1.0, "adjacency": "add-remove", "numbers": ROWS}
+COUNT |= {"law": "discrete Gaussian", "sigma": 9.26644}
+
 
 def test_a_link_signs_in_once(site: Site) -> None:
     link = site.logins.link(site.origin)
@@ -222,6 +226,20 @@ def test_pages_have_no_fault_of_accessibility(site: Site, width: int, scheme: st
         page.evaluate(axe)
         found = page.evaluate("axe.run().then(({violations}) => violations.map((v) => [v.id, v.nodes[0].html]))")
         assert found == [], path
+
+
+def test_a_table_and_its_picture_keep_their_shape_on_a_phone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They move in a frame of their own: no line of the table is broken, and the page is no wider than the phone."""
+    done = site.node.finish(site.node.add(protocol="release-count").id)
+    result = site.node.result(done.id).model_copy(update={"protocol": "release-count", "document": COUNT})
+    monkeypatch.setattr(site.node, "result", lambda identifier: result)
+    page = site.signed_in(viewport={"width": 320, "height": 800})
+    page.goto(f"{site.origin}/jobs/{done.id}")
+    until(lambda: page.evaluate("document.querySelector('.drawn img').naturalWidth > 0"))
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+    assert (
+        page.evaluate("[...document.querySelectorAll('.cells')].map((line) => line.getClientRects().length)") == [1] * 4
+    )
 
 
 def test_the_keyboard_alone_approves_and_refuses(site: Site) -> None:

@@ -177,6 +177,15 @@ def test_a_lost_peer_is_said(node: FakeNode, browser: Browser) -> None:
     assert "192.0.2.7:7000 does not answer" in page
 
 
+def test_one_peer_of_several_is_away(node: FakeNode, browser: Browser) -> None:
+    node.peers, node.away = ["university", "registry", "lab"], ["lab"]
+    text = " ".join(Elements(browser.get("/").text).text.split())
+    assert "2 of 3 peers connected, not lab" in text
+    assert text.count("its jobs wait until it is") == 1
+    node.away = []
+    assert "connected to university, registry, lab" in " ".join(Elements(browser.get("/").text).text.split())
+
+
 def test_the_browser_needs_the_login_for_the_live_page_only(node: FakeNode) -> None:
     assert Browser(node, signed_in=False).get("/static/explore.js").status_code == 200
     assert Browser(node).get(f"{ORIGIN}/static/../app.py").status_code == 404
