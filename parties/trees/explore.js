@@ -1,13 +1,11 @@
 // Lets a tree's picture be moved and zoomed: by pointer, fingers, wheel, keys, and the buttons of a page beside it. Only the
-// viewBox changes. It is the same script in an SVG document of its own, which shows all of the tree first, and in a page,
-// which begins at the root where all at once could not be read.
+// viewBox changes. It is the same script in an SVG document of its own and in a page, and shows all of the tree first.
 "use strict";
 
 (() => {
   const LARGEST = 4; // times life size
   const MARGIN = 0.9; // of the view may be beyond the tree's edge
-  const LEGIBLE = 8; // pixels that a node is high, at least, for its text to be read
-  const COMFORTABLE = 26; // the same, where the reading begins
+  const LEGIBLE = 26; // pixels that a node is high where the reading begins
 
   class View {
     constructor(svg) {
@@ -18,20 +16,6 @@
       this.pointers = new Map();
       this.alone = svg === document.documentElement;
       this.listen();
-      if (!this.alone) this.begin();
-    }
-
-    // All of the tree, or what is around its root if its nodes would be too small to read.
-    begin() {
-      const root = this.svg.querySelector(".question")?.getBBox();
-      const { clientWidth, clientHeight } = this.svg;
-      if (!root || !clientHeight || root.height / this.scale >= LEGIBLE) return;
-      const unit = root.height / COMFORTABLE;
-      const [width, height] = [clientWidth * unit, clientHeight * unit];
-      const inside = (middle, size, from, all) => size > all ? from + (all - size) / 2 : Math.min(Math.max(middle - size / 2, from), from + all - size);
-      const x = inside(root.x + root.width / 2, width, this.whole.x, this.whole.width);
-      const y = inside(root.y + root.height / 2, height, this.whole.y, this.whole.height);
-      this.show({ x, y, width, height });
     }
 
     // How many units of the tree one pixel is.
@@ -47,6 +31,18 @@
 
     all() {
       this.show(this.whole);
+    }
+
+    // What is around the root, in letters that can be read.
+    root() {
+      const node = this.svg.querySelector(".question")?.getBBox();
+      if (!node) return this.all();
+      const unit = node.height / LEGIBLE;
+      const [width, height] = [this.svg.clientWidth * unit, this.svg.clientHeight * unit];
+      const inside = (middle, size, from, all) => size > all ? from + (all - size) / 2 : Math.min(Math.max(middle - size / 2, from), from + all - size);
+      const x = inside(node.x + node.width / 2, width, this.whole.x, this.whole.width);
+      const y = inside(node.y + node.height / 2, height, this.whole.y, this.whole.height);
+      this.show({ x, y, width, height });
     }
 
     // The point of the tree under a pixel of the window, or the middle of what is shown.
@@ -101,7 +97,7 @@
         this.svg.addEventListener(end, (event) => this.pointers.delete(event.pointerId));
       }
       this.svg.addEventListener("dblclick", () => this.all());
-      const actions = { in: () => this.zoom(1.4), out: () => this.zoom(1 / 1.4), all: () => this.all() };
+      const actions = { in: () => this.zoom(1.4), out: () => this.zoom(1 / 1.4), all: () => this.all(), root: () => this.root() };
       const figure = this.svg.closest("figure");
       for (const button of figure ? figure.querySelectorAll("[data-zoom]") : []) {
         button.addEventListener("click", actions[button.dataset.zoom]);

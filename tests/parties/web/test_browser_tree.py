@@ -69,12 +69,13 @@ def test_the_wheel_is_the_pages_until_the_tree_is_clicked(site: Site) -> None:
 
 
 @pytest.mark.parametrize(("width", "ways"), [(320, 3), (1280, 3)])
-def test_a_large_tree_begins_where_it_can_be_read(site: Site, width: int, ways: int) -> None:
-    """At its root, with the way to the first leaf beside it, in letters that can be read."""
+def test_a_large_tree_can_be_read_from_its_root(site: Site, width: int, ways: int) -> None:
+    """With the way to the first leaf beside it."""
     site.node.finish(site.node.add().id, wide_tree(5, ways))
     page = site.signed_in(viewport={"width": width, "height": 700})
     page.goto(f"{site.origin}/jobs/{site.node.jobs()[0].id}")
     picture = drawn(page)
+    page.get_by_role("button", name="From the root").click()
     assert height(picture) >= 10
     frame = picture.bounding_box()
     boxes = [picture.locator("g.question").nth(level).bounding_box() for level in range(2 if width < 400 else 5)]
@@ -85,12 +86,11 @@ def test_a_large_tree_begins_where_it_can_be_read(site: Site, width: int, ways: 
         assert box["y"] + box["height"] <= frame["y"] + frame["height"]
 
 
-def test_a_large_tree_is_shown_whole_on_a_phone(site: Site) -> None:
+def test_a_large_tree_opens_whole_on_a_phone(site: Site) -> None:
     site.node.finish(site.node.add().id, wide_tree(5, 3))
     page = site.signed_in(viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
     page.goto(f"{site.origin}/jobs/{site.node.jobs()[0].id}")
     picture = drawn(page)
-    page.get_by_role("button", name="Whole tree").click()
     frame = picture.bounding_box()
     assert frame["height"] <= 640
     for end in ("first", "last"):
