@@ -326,5 +326,5 @@ def test_options_are_checked(parties):
         parties.options("alice", "bob", listen="a:1", connect="b:1")
     with pytest.raises(InputError, match="timeout must be more than 0"):
         parties.options("alice", "bob", listen="a:1", timeout=0)
-    with pytest.raises(InputError, match="our own certificate"):
+    with pytest.raises(InputError, match="certificate is our own"):
         parties.options("alice", "alice", listen="a:1")
