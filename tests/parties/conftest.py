@@ -1,4 +1,4 @@
-"""Identities of a test session, and parties that have them."""
+"""Identities of a test session, parties that have them, and a machine that has no kernels yet."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from parties.identity import Identity, create
+from smc.kernels import warm
 from tests.support.links import Parties
 
 
@@ -21,3 +22,13 @@ def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Identity]:
 @pytest.fixture
 def parties(identities: dict[str, Identity]) -> Parties:
     return Parties(identities)
+
+
+@pytest.fixture
+def nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """An empty cache and a quick compiler: the modules of kernels that it has made."""
+    made: list[str] = []
+    monkeypatch.setattr(warm, "_seen", set())
+    monkeypatch.setattr(warm, "is_compiled", made.__contains__)
+    monkeypatch.setattr(warm, "prepare", made.append)
+    return made

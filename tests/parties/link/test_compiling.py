@@ -14,16 +14,6 @@ from smc.kernels.native import Kernel
 from tests.support.links import Parties
 
 
-@pytest.fixture
-def nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """An empty cache and a quick compiler: the modules that it has made."""
-    made: list[str] = []
-    monkeypatch.setattr(warm, "_seen", set())
-    monkeypatch.setattr(warm, "is_compiled", made.__contains__)
-    monkeypatch.setattr(warm, "prepare", made.append)
-    return made
-
-
 def exchange(link: Link) -> Any:
     link.channel.send("word", b"%d" % link.party)
     word = bytes(link.channel.receive("word", 1))

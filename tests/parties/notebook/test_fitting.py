@@ -65,28 +65,18 @@ def both(left: Callable[[], Any], right: Callable[[], Any]) -> tuple[Any, Any]:
         return left(), other.result(60)
 
 
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """An empty cache and a quick compiler: the modules of kernels that it has made."""
-    made: list[str] = []
-    monkeypatch.setattr(warm, "_seen", set())
-    monkeypatch.setattr(warm, "is_compiled", made.__contains__)
-    monkeypatch.setattr(warm, "prepare", made.append)
-    return made
-
-
-def test_alone_nothing_is_compiled(compiled: list[str]) -> None:
+def test_alone_nothing_is_compiled(nothing_compiled: list[str]) -> None:
     JointID3Classifier(DEMO.schema).fit(OURS)
-    assert compiled == []
+    assert nothing_compiled == []
 
 
 def test_that_kernels_are_compiled_is_said_where_no_log_is_set_up(
-    ends: Ends, compiled: list[str], caplog: pytest.LogCaptureFixture
+    ends: Ends, nothing_compiled: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)  # what Python shows of itself
     alice, bob = (JointID3Classifier(DEMO.schema, max_depth=1, peer=link) for link in ends)
     both(lambda: alice.fit(OURS), lambda: bob.fit(THEIRS))
-    assert {"labels", "halfgates", "ot"} <= set(compiled)
+    assert {"labels", "halfgates", "ot"} <= set(nothing_compiled)
     assert [record.getMessage() for record in caplog.records] == [warm.NOTICE]
 
 
