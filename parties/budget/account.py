@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 
-from parties.budget.composition import Loss, composed, epsilon_at, exact, rho_within
+from parties.budget.composition import Loss, composed, epsilon_at, rho_within
 from parties.jobs.settings import MAX_ROWS
-from parties.jobs.spending import Spending
+from parties.jobs.spending import Spending, exact
 from parties.sources.settings import BudgetSettings
 from parties.text import quoted
 from smc.errors import InputError

@@ -22,7 +22,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
 
-from parties.jobs.spending import Adjacency, Spending
+from parties.jobs.spending import Adjacency, Spending, exact
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,6 @@ def composed(uses: Iterable[Spending], adjacency: Adjacency = "add-remove", grou
             times * each.epsilon, times * each.rho, times * each.squares, times * each.delta, times * each.sharp
         )
     return total
-
-
-def exact(value: float) -> Fraction:
-    """The decimal number that was written."""
-    return Fraction(str(value))
 
 
 @lru_cache(maxsize=4096)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from parties.budget.account import WINDOWS, Account, Charge, Numbers
-from parties.budget.composition import Loss, advanced, epsilon_at, exact
-from parties.jobs.spending import Spending
+from parties.budget.composition import Loss, advanced, epsilon_at
+from parties.jobs.spending import Spending, exact
 from parties.operator.budget import PeerSpent, Price, Simulation, Spent, TableBudget, Totals
 
 MOST_JOBS = 500  # that are listed, the last ones

@@ -12,10 +12,10 @@ from fractions import Fraction
 import numpy as np
 
 from parties.analysis.losses import Outcomes
-from parties.budget.composition import epsilon_at, rho_within
 from parties.checking import questions, regressions, sensitivity, trees
 from parties.checking.mechanism import Mechanism
-from parties.checking.promise import SEEN, Promise
+from parties.checking.promise import SEEN, Promise, concentrated
+from parties.jobs.spending import exact
 from protocols.release.choice import choice_law, noisy_choice
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.laplace import DiscreteLaplace
@@ -60,17 +60,9 @@ def histogram(promise: Promise) -> Mechanism:
 
 
 def gaussian(promise: Promise) -> Mechanism:
-    """A noisy count with Gaussian noise of the rho that a budget takes for epsilon at this delta.
-
-    Events as rare as delta are not seen in samples. So it is examined at what the same rho promises at a delta that is:
-    too little noise shows there as well.
-    """
-    rho = Fraction(rho_within(float(promise.epsilon), Fraction(str(promise.delta))))
-    shown = epsilon_at(rho, Fraction(str(SEEN)))
-    tables = (
-        f"20 rows that count, or 21; epsilon {float(promise.epsilon):g} at delta {promise.delta:g} is this at {SEEN}"
-    )
-    return Mechanism("gaussian", tables, shown, SEEN, sums([20], [21], discrete_gaussian(1 / (2 * rho))))
+    """A noisy count with Gaussian noise of the rho that a budget takes for epsilon at this delta."""
+    draw = sums([20], [21], discrete_gaussian(1 / (2 * Fraction(promise.rho))))
+    return concentrated("gaussian", "20 rows that count, or 21", promise, draw)
 
 
 def repeated(promise: Promise) -> Mechanism:
@@ -122,17 +114,17 @@ def tree(promise: Promise) -> Mechanism:
 
 def propose(promise: Promise) -> Mechanism:
     """A median by propose-test-release, examined at a delta that samples show, as the two that follow."""
-    return sensitivity.propose(promise.epsilon, Fraction(str(SEEN)))
+    return sensitivity.propose(promise.epsilon, exact(SEEN))
 
 
 def bound(promise: Promise) -> Mechanism:
     """Triangles by a private bound of the local sensitivity."""
-    return sensitivity.bound(promise.epsilon, Fraction(str(SEEN)))
+    return sensitivity.bound(promise.epsilon, exact(SEEN))
 
 
 def smooth(promise: Promise) -> Mechanism:
     """A median with noise of the smooth sensitivity."""
-    return sensitivity.smooth(promise.epsilon, Fraction(str(SEEN)))
+    return sensitivity.smooth(promise.epsilon, exact(SEEN))
 
 
 def median(promise: Promise) -> Mechanism:
@@ -142,12 +134,12 @@ def median(promise: Promise) -> Mechanism:
 
 def fixed_local(promise: Promise) -> Mechanism:
     """A median with noise of the local sensitivity of another table."""
-    return sensitivity.fixed_local(promise.epsilon, Fraction(str(SEEN)))
+    return sensitivity.fixed_local(promise.epsilon, exact(SEEN))
 
 
 def local(promise: Promise) -> Mechanism:
     """A median with noise of its table's local sensitivity."""
-    return sensitivity.local(promise.epsilon, Fraction(str(SEEN)))
+    return sensitivity.local(promise.epsilon, exact(SEEN))
 
 
 CIRCUITS: dict[str, Callable[[Promise], Mechanism]] = {

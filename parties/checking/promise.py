@@ -10,7 +10,7 @@ from fractions import Fraction
 from parties.analysis.losses import Outcomes
 from parties.budget.composition import epsilon_at, rho_within
 from parties.checking.mechanism import Mechanism
-from parties.jobs.spending import Adjacency, Spending
+from parties.jobs.spending import Adjacency, Spending, exact
 from parties.text import quoted
 from smc.engines import Engine
 from smc.errors import InputError
@@ -47,23 +47,24 @@ class Promise:
         """Rows in which neighbours differ: a replacement is one removed and one added."""
         return 2 if self.adjacency == "replace" else 1
 
+    @property
+    def rho(self) -> float:
+        """What a budget takes for epsilon at this delta."""
+        return rho_within(float(self.epsilon), exact(self.delta))
+
 
 def concentrated(
     name: str,
     tables: str,
     promise: Promise,
-    spends: Sequence[Spending],
     draw: Callable[[Engine, int, int], Outcomes],
+    told: Sequence[Spending] | None = None,
 ) -> Mechanism:
-    """A mechanism whose promise is a rho: that which it tells the budget, and no more than epsilon allows at its delta.
+    """A mechanism whose promise is a rho: what epsilon allows at its delta, and no more than it has told the budget.
 
     Events as rare as delta are not seen in samples. So it is examined at what the same rho promises at a delta that is:
     too little noise shows there as well.
     """
-    rho = min(sum(one.rho * one.times for one in spends), rho_within(float(promise.epsilon), _exact(promise.delta)))
+    rho = promise.rho if told is None else min(promise.rho, sum(one.rho * one.times for one in told))
     words = f"{tables}; epsilon {float(promise.epsilon):g} at delta {promise.delta:g} is this at {SEEN}"
-    return Mechanism(name, words, epsilon_at(_exact(rho), _exact(SEEN)), SEEN, draw)
-
-
-def _exact(value: float) -> Fraction:
-    return Fraction(str(value))
+    return Mechanism(name, words, epsilon_at(exact(rho), exact(SEEN)), SEEN, draw)

@@ -100,7 +100,7 @@ def gradient(promise: Promise) -> Mechanism:
     words = "no row, or one" if promise.adjacency == "add-remove" else WORDS
     assert isinstance(task.method, Gradient)
     draw = steps(task.method.problem.law, STEPS, *own)
-    return concentrated("gradient", words, promise, task.spends, simulated(draw))
+    return concentrated("gradient", words, promise, simulated(draw), task.spends)
 
 
 def joint_output(promise: Promise) -> Mechanism:
@@ -112,7 +112,7 @@ def joint_output(promise: Promise) -> Mechanism:
     words = f"{LEAST_ROWS} rows, one of them of the second class, or two of {len(second)}"
     assert isinstance(task.method, Output)
     draw = steps(task.method.noise[0].law(task.method.numbers), 1, *own)
-    return concentrated("joint-output", words, promise, task.spends, simulated(draw))
+    return concentrated("joint-output", words, promise, simulated(draw), task.spends)
 
 
 def steps(law: Any, many: int, first: Numbers, second: Numbers) -> Simulated:

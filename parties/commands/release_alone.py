@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from parties import console, files
 from parties.commands.options import FILE, json_option
 from parties.jobs.programs import load_program
-from parties.jobs.release.loss import exact
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.settings import LEAST_EPSILON, MOST_EPSILON
-from parties.jobs.spending import YOURS
+from parties.jobs.spending import YOURS, exact
 from parties.sensitivity import ways
 from parties.sensitivity.blocks import FUNCTIONS, block_table
 from parties.sensitivity.draws import private

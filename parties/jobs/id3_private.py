@@ -11,7 +11,8 @@ from parties.jobs.id3_result import indexed, named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import Spending, State, Told
 from parties.jobs.learner import TYPICAL_SPLITS, Learner, step
-from parties.jobs.release.loss import BoundedLoss, exact
+from parties.jobs.release.loss import BoundedLoss
+from parties.jobs.spending import exact
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 Adjacency: TypeAlias = Literal["add-remove", "replace"]
@@ -10,6 +11,11 @@ Adjacency: TypeAlias = Literal["add-remove", "replace"]
 YOURS = "no budget is kept by this command: what it spends is yours to add up"  # of a command that needs no node
 KEPT_BY_NODES = f"{YOURS}; a node keeps a budget"
 EXACT = "this tells each party the other's number"  # what a joint number without noise does: each subtracts its own
+
+
+def exact(value: float) -> Fraction:
+    """The decimal number that was written, not the binary one nearest to it."""
+    return Fraction(str(value))
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from parties.jobs import synthesise_rows as rows
 from parties.jobs.kind import Document, File, Spending, State, Step, Told
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Numbers, Release
-from parties.jobs.release.loss import exact
 from parties.jobs.release.noise import gauss
 from parties.jobs.release.reading import Question, marginals
 from parties.jobs.release.settings import check_share
+from parties.jobs.spending import exact
 from parties.jobs.synthesise_settings import SynthesiseSettings
 from parties.jobs.synthesise_state import GraphicalModel, Synthesis
 from parties.tables.schema import Schema

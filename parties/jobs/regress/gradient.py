@@ -10,8 +10,8 @@ import numpy as np
 
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.method import Floats, Method, Opened, Told
-from parties.jobs.release.loss import exact
 from parties.jobs.release.noise import Noise
+from parties.jobs.spending import exact
 from parties.regression.features import BITS
 from parties.regression.rows import SLOPE_BITS, Rows
 

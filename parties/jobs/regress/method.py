@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.settings import RegressSettings
-from parties.jobs.release.loss import BoundedLoss, exact
+from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.release.noise import Noise, gauss
+from parties.jobs.spending import exact
 from parties.regression.features import Features
 from parties.regression.rows import Rows
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from parties.jobs.release.settings import Delta, Epsilon, neighbours
 from parties.jobs.settings import BooleanSettings, output, public
-from parties.jobs.spending import Adjacency
+from parties.jobs.spending import Adjacency, exact
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
 from parties.regression.features import Features
 from parties.regression.losses import Loss, LossName, loss
@@ -93,7 +93,7 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
         return settings.model_copy(update={"regularisation": settings.regularisation or 0.001})
     delta = settings.delta or default_delta(settings.max_rows)
     rows = 2 * settings.max_rows
-    if Fraction(str(delta)) >= Fraction(1, rows):
+    if exact(delta) >= Fraction(1, rows):
         raise InputError(
             f"delta: must be less than one over the greatest number of rows, 1 / {rows}, not {delta:g}: else giving "
             "away a whole row would be private"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from parties.jobs.kind import Document
 from parties.jobs.release.kind import Numbers
-from parties.jobs.release.loss import exact
 from parties.jobs.release.noise import Noise, gauss, laplace
 from parties.jobs.release.reading import Question, cells
 from parties.jobs.release.settings import Delta, DrawnSettings, ReleaseSettings, check_share
 from parties.jobs.release.sums import Part, Sums, number, own_vector
 from parties.jobs.settings import public
+from parties.jobs.spending import exact
 from smc.errors import InputError
 
 if TYPE_CHECKING:

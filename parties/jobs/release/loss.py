@@ -5,10 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-
-def exact(value: float) -> Fraction:
-    """The decimal number that was written, not the binary one nearest to it."""
-    return Fraction(str(value))
+from parties.jobs.spending import exact
 
 
 class BoundedLoss:

@@ -12,12 +12,12 @@ import numpy as np
 from parties.jobs.kind import Document, Means, Spending, State
 from parties.jobs.release.count import GaussianSettings, check_delta
 from parties.jobs.release.kind import Numbers, Release
-from parties.jobs.release.loss import exact
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.reading import Question, pairs
 from parties.jobs.release.settings import Delta
 from parties.jobs.release.sums import number
 from parties.jobs.settings import BooleanEngine, public
+from parties.jobs.spending import exact
 from parties.jobs.tabular_settings import Columns
 from parties.settings import required
 from parties.tables.delimited import MISSING

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opendp import combinators, domains, measurements, measures, metrics, mod
 
-from parties.budget.composition import Loss, advanced, composed, epsilon_at, exact, rho_within
-from parties.jobs.spending import Spending
+from parties.budget.composition import Loss, advanced, composed, epsilon_at, rho_within
+from parties.jobs.spending import Spending, exact
 
 mod.enable_features("contrib", "honest-but-curious")
 SPACE = domains.atom_domain(T="i32"), metrics.absolute_distance(T="i32")

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.jobs.release.loss import exact
 from parties.jobs.release.noise import CONFIDENCE, Noise, gauss, laplace
-from parties.jobs.spending import Spending
+from parties.jobs.spending import Spending, exact
 
 NONE = Spending("none")
 HALF = 1 << 11
