@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.counts import RowCounts
@@ -23,7 +23,7 @@ from protocols.tree import cut
 from smc.errors import InputError
 
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
-QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=12)
 Row = tuple[int, ...]  # attribute values, then the class
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.logarithm import open_logarithm, tables
@@ -19,7 +19,7 @@ from smc.recipes import GARBLED, SHARED, Prices
 
 DELTAS = [0.1, 0.001, 1e-5]
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
-QUICK = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=25)
 
 
 def split(x: np.ndarray, seed: int = 0) -> list[np.ndarray]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.circuit import evaluate
@@ -22,7 +22,7 @@ from smc.primitives import bits as bitpack
 
 ENGINES = ["clear", "yao", "gmw", "yao three-halves"]
 SIZES = [0, 1, 127, 128, 129, 1000]
-QUICK = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=10)
 
 
 def truth(x: int, y: int) -> str:
