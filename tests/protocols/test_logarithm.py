@@ -59,7 +59,6 @@ def test_every_engine_and_bound(play, name: str, delta: float, bound: int) -> No
     x = np.unique(np.concatenate([[0, 1, bound, bound // 2], np.random.default_rng(1).integers(0, bound + 1, 20)]))
     sides = split(x)
 
-
     def program(e: Engine) -> np.ndarray:
         return np.stack([open_logarithm(e, sides[e.party], bound, delta, times_x) for times_x in (True, False)])
 

@@ -1,6 +1,6 @@
 """OT extensions: correlation at every size, exact messages, streams that never repeat, choices hidden.
 
-What is statistical runs from a fixed seed, so it comes out alike every time; each test says how often another would fail.
+What is statistical runs from a fixed seed, so it comes out alike every time; tests say how often another would fail.
 """
 
 from __future__ import annotations
