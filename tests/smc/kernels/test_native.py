@@ -258,7 +258,7 @@ def test_a_processor_without_wide_registers_computes_the_same(tmp_path: Path, sc
 
     def run(program: str) -> str:
         command = [sys.executable, "-c", program, str(tmp_path), scheme]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=250).stdout
 
     here, there = run(GARBLE), run(PLAIN_PROCESSOR + GARBLE)
     assert here == there
