@@ -25,6 +25,7 @@ from tests.support.chromium import chromium
 from tests.support.nodes import Nodes, job, verified
 from tests.support.places import ROOT
 from tests.support.registry import installed as install
+from tests.support.waiting import PATIENCE
 
 SUBSETS = st.integers(1, 40).flatmap(
     lambda size: st.tuples(st.just(size), *(st.sets(st.integers(0, size - 1)) for _ in (0, 1)))
@@ -37,7 +38,12 @@ def bits(size: int, elements: set[int]) -> Any:
 
 def test_the_file_shows_itself() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "examples.overlap"], cwd=ROOT, capture_output=True, text=True, timeout=100, check=True
+        [sys.executable, "-m", "examples.overlap"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
     )
     assert done.stdout == "(2, 2)\n"
 
@@ -81,7 +87,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def smc(environment: dict[str, str], directory: Path, *words: str, code: int = 0) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "parties.cli", *words],
-        cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=110,
+        cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == code, done.stderr
     return done.stdout if code == 0 else done.stderr
@@ -105,7 +111,7 @@ def test_command_and_estimate(installed: dict[str, str], tmp_path: Path) -> None
         address = first.stderr.readline().strip().removeprefix("listening on ")
         own = ["--elements", "1,14,92", "--identity", "b.key", "--certificate", "b.crt", "--peer", "a.crt"]
         second = json.loads(smc(installed, tmp_path, "overlap", "--size", "100", "--json", *own, "--connect", address))
-        out, _ = first.communicate(timeout=60)
+        out, _ = first.communicate(timeout=PATIENCE)
     finally:
         first.kill()
     found = json.loads(out)

@@ -13,6 +13,7 @@ import pytest
 from parties.cli import COMMANDS, cli, run
 from parties.jobs.kinds import BUILT_IN
 from tests.support.places import ENVIRONMENT
+from tests.support.waiting import PATIENCE
 
 SLOW = {"numpy", "numba", "llvmlite", "rich", "matplotlib", "smc.engines", "smc.session"}
 
@@ -24,7 +25,7 @@ def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -13,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from parties.identity import Identity
+from tests.support.places import ENVIRONMENT, ROOT
+from tests.support.waiting import PATIENCE
 
-ROOT = next(parent for parent in Path(__file__).resolve().parents if (parent / "pyproject.toml").is_file())
 ENDINGS = {signal.SIGINT: (130, "smc: interrupted\n"), signal.SIGTERM: (143, "smc: terminated\n")}
 BOTH = pytest.mark.parametrize("number", list(ENDINGS))
 
@@ -36,7 +36,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, *map(str, arguments)],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -45,7 +45,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
 
 
 def ending(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     lines = [line for line in errors.splitlines(keepends=True) if not line.startswith("listening on ")]
     return process.returncode, "".join(lines)
 
@@ -88,7 +88,7 @@ NERVOUS = """if True:
 
 def test_an_import_comes_to_its_end_first() -> None:
     process = start("-c", NERVOUS)
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, errors) == (143, "not found, as it should be\n", "smc: terminated\n")
 
 
@@ -112,7 +112,6 @@ def test_a_finaliser_does_not_swallow_it() -> None:
     assert ending(start("-c", FINALISER)) == ENDINGS[signal.SIGTERM]
 
 
-@pytest.mark.timeout(300)
 def test_at_random_moments_around_the_start(tmp_path: Path) -> None:
     """A command that ends by itself after its start: it has ended before the signal came, or by it."""
     random.seed(4)

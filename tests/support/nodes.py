@@ -30,9 +30,7 @@ from smc.local import run_local
 from smc.primitives.prg import Prg
 from smc.session import derive
 from tests.support.places import ENVIRONMENT
-from tests.support.waiting import eventually
-
-DEADLINE = 90.0
+from tests.support.waiting import PATIENCE, eventually
 
 RESEARCH = '[[policy]]\nname = "research"\neffect = "permit"\npurpose = "research"\n'
 
@@ -99,7 +97,7 @@ class NodeProcess:
         """In order."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(DEADLINE)
+        return self.process.wait(PATIENCE)
 
     def log(self) -> str:
         return (self.directory / "log").read_text()

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from parties.identity import create
 from tests.support.places import ENVIRONMENT
-
-DEADLINE = 60.0
+from tests.support.waiting import PATIENCE
 
 
 @dataclass
@@ -59,7 +58,7 @@ class Processes:
             process.stdin = None
         return process
 
-    def wait(self, process: subprocess.Popen[str], deadline: float = DEADLINE) -> Done:
+    def wait(self, process: subprocess.Popen[str], deadline: float = PATIENCE) -> Done:
         """Its end, which must come before the deadline."""
         out, err = process.communicate(timeout=deadline)
         assert "Traceback" not in err, err

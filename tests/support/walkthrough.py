@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from tests.support.nodes import DEADLINE, NodeProcess
+from tests.support.nodes import NodeProcess
 from tests.support.places import ENVIRONMENT
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?(?: (&))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAM = [sys.executable, "-m", "parties.cli"]
@@ -111,7 +111,7 @@ class Walk:
             capture_output=True,
             text=True,
             check=False,
-            timeout=DEADLINE,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         self.printed.append(done.stdout)
@@ -125,4 +125,4 @@ class Walk:
         for process in self.running:
             if process in self._nodes.values():
                 process.send_signal(signal.SIGTERM)
-        assert [process.wait(DEADLINE) for process in self.running] == [0] * len(self.running)
+        assert [process.wait(PATIENCE) for process in self.running] == [0] * len(self.running)

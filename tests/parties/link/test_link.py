@@ -17,6 +17,7 @@ from parties.link.frames import CHUNK_BYTES
 from parties.link.opening import open_link
 from smc.errors import InputError, JobMismatchError, LinkError
 from tests.support.places import ENVIRONMENT
+from tests.support.waiting import PATIENCE
 
 JOB = {"protocol": "test"}
 SIZES = [0, 1, 255 * 1024, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 5 * 1024 * 1024]
@@ -137,7 +138,7 @@ def test_last_message_arrives_though_the_sender_exits_at_once(parties):
         [sys.executable, "-c", script, own, peer, address],
         env=ENVIRONMENT,
         capture_output=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -215,9 +216,9 @@ def test_strangers_and_garbage_do_not_disturb_the_listener(parties):
     listening, address = parties.listen(nothing)
     host, port = address.split(":")
     for noise in (b"", b"GET / HTTP/1.1\r\n\r\n", os.urandom(2000), b"\x16\x03\x01\x02\x00" + os.urandom(600)):
-        with socket.create_connection((host, int(port)), timeout=5) as stranger:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as stranger:
             stranger.sendall(noise)
-    silent = socket.create_connection((host, int(port)), timeout=5)
+    silent = socket.create_connection((host, int(port)), timeout=PATIENCE)
     assert isinstance(parties.connect(address, nothing, own="mallory").outcome(), LinkError)
     assert parties.connect(address, nothing).outcome() is None
     assert listening.outcome() is None
@@ -228,7 +229,7 @@ def test_second_trusted_stream_is_refused_and_the_first_lives_on(parties):
     release = threading.Event()
 
     def left(link):
-        assert release.wait(10)
+        assert release.wait(PATIENCE)
         return bytes(link.channel.receive("x", 1))
 
     listening, address = parties.listen(left)
@@ -236,11 +237,11 @@ def test_second_trusted_stream_is_refused_and_the_first_lives_on(parties):
 
     def right(link):
         ready.set()
-        assert release.wait(10)
+        assert release.wait(PATIENCE)
         link.channel.send("x", b"x")
 
     first = parties.connect(address, right)
-    assert ready.wait(5)
+    assert ready.wait(PATIENCE)
     second = parties.connect(address, nothing).outcome()
     assert isinstance(second, LinkError)
     assert "in a session already" in str(second)
