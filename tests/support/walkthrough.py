@@ -10,7 +10,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Self
 
 from tests.support.nodes import NodeProcess
 from tests.support.places import ENVIRONMENT
+from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE, eventually
 
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?(?: (&))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -50,16 +50,8 @@ def blocks(text: str) -> list[Block]:
 
 def free_ports(*texts: str) -> dict[str, str]:
     """A free address for each of this machine's that the texts name."""
-    found: dict[str, str] = {}
-    sockets = []
-    for port in sorted(set(PORT.findall("\n".join(texts)))):
-        free = socket.socket()
-        free.bind(("127.0.0.1", 0))
-        sockets.append(free)
-        found[f"127.0.0.1:{port}"] = f"127.0.0.1:{free.getsockname()[1]}"
-    for free in sockets:
-        free.close()
-    return found
+    named = sorted(set(PORT.findall("\n".join(texts))))
+    return {f"127.0.0.1:{port}": f"127.0.0.1:{free_port()}" for port in named}
 
 
 class Walk:

@@ -17,6 +17,7 @@ from parties.link.frames import CHUNK_BYTES
 from parties.link.opening import open_link
 from smc.errors import InputError, JobMismatchError, LinkError
 from tests.support.places import ENVIRONMENT
+from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE
 
 JOB = {"protocol": "test"}
@@ -80,9 +81,7 @@ def test_both_may_send_more_than_the_buffer_before_they_receive(parties):
 
 
 def test_dialling_party_may_start_first(parties):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     dialling = parties.connect(f"localhost:{port}", nothing)
     time.sleep(0.3)
     listening, _ = parties.listen(nothing, listen=f"127.0.0.1:{port}")
