@@ -6,6 +6,7 @@ import contextlib
 import io
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,8 +43,8 @@ def here(directory: Path, *arguments: object) -> Done:
 class Processes:
     """Starts `smc` processes and makes sure that none outlives the test."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, environment: Mapping[str, str] = ENVIRONMENT) -> None:
+        self.directory, self._environment = directory, environment
         for name in ("a", "b", "stranger"):
             create(name, ["127.0.0.1"], directory)
         self._running: list[subprocess.Popen[str]] = []
@@ -57,7 +58,7 @@ class Processes:
         process = subprocess.Popen(
             [sys.executable, *map(str, arguments)],
             cwd=self.directory,
-            env=ENVIRONMENT,
+            env=self._environment,
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
