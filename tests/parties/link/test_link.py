@@ -18,7 +18,7 @@ from parties.link.opening import open_link
 from smc.errors import InputError, JobMismatchError, LinkError
 from tests.support.places import ENVIRONMENT
 from tests.support.ports import free_port
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, eventually
 
 JOB = {"protocol": "test"}
 SIZES = [0, 1, 255 * 1024, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 5 * 1024 * 1024]
@@ -149,10 +149,7 @@ def test_no_thread_or_port_remains(parties):
     listening, address = parties.listen(nothing)
     dialling = parties.connect(address, nothing)
     assert (listening.outcome(), dialling.outcome()) == (None, None)
-    deadline = time.monotonic() + 5
-    while {thread.name for thread in threading.enumerate() if not thread.daemon} - before:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    eventually(lambda: not {thread.name for thread in threading.enumerate() if not thread.daemon} - before)
     again, _ = parties.listen(nothing, listen=address, wait=0.2)
     assert "no trusted peer connected" in str(again.outcome())
 
@@ -178,9 +175,10 @@ def test_different_wire_versions_end_both_sides(parties, monkeypatch):
     assert "wire version: ours 4, peer's 3" in str(theirs)
 
 
-def test_listener_with_another_certificate_is_refused(parties):
-    listening, address = parties.listen(nothing, own="mallory", wait=0.5)
+def test_listener_with_another_certificate_is_refused(parties, enough):
+    listening, address = parties.listen(nothing, own="mallory", wait=0.1)
     error = parties.connect(address, nothing).outcome()
+    enough.set()
     assert isinstance(error, LinkError)
     assert f"the peer at {address} presents certificate" in str(error)
     assert "(mallory), expected" in str(error)
@@ -188,9 +186,10 @@ def test_listener_with_another_certificate_is_refused(parties):
     assert "no trusted peer connected" in str(listening.outcome())
 
 
-def test_dialler_that_the_listener_does_not_trust_is_told_so(parties):
-    listening, address = parties.listen(nothing, wait=1.0)
+def test_dialler_that_the_listener_does_not_trust_is_told_so(parties, enough):
+    listening, address = parties.listen(nothing, wait=0.1)
     error = parties.connect(address, nothing, own="mallory").outcome()
+    enough.set()
     assert isinstance(error, LinkError)
     own, expected = (short_fingerprint(parties.identities[name].certificate) for name in ("mallory", "bob"))
     assert f"does not trust our certificate mallory {own}; it must be given as --peer there, or as a peer" in str(error)
@@ -200,12 +199,13 @@ def test_dialler_that_the_listener_does_not_trust_is_told_so(parties):
 
 
 @pytest.mark.parametrize("impostor", ["alice", "mallory"])
-def test_grpc_itself_refuses_wrong_pins(parties, monkeypatch, impostor):
+def test_grpc_itself_refuses_wrong_pins(parties, monkeypatch, enough, impostor):
     """Without the preflight, so that TLS alone must do it: a false listener, then a false dialler."""
     monkeypatch.setattr("parties.link.opening.await_peer", lambda *arguments: None)
     false_listener = impostor == "mallory"
-    listening, address = parties.listen(nothing, own="mallory" if false_listener else "alice", wait=0.7)
+    listening, address = parties.listen(nothing, own="mallory" if false_listener else "alice", wait=0.1)
     error = parties.connect(address, nothing, own="bob" if false_listener else "mallory").outcome()
+    enough.set()
     assert isinstance(error, LinkError)
     assert "lost the peer alice at step 'hello'" in str(error)
     assert "no trusted peer connected" in str(listening.outcome())
@@ -248,13 +248,14 @@ def test_second_trusted_stream_is_refused_and_the_first_lives_on(parties):
     assert (listening.outcome(), first.outcome()) == (b"x", None)
 
 
-def test_port_in_use_is_an_input_error(parties):
-    listening, address = parties.listen(nothing, wait=0.5)
+def test_port_in_use_is_an_input_error(parties, enough):
+    listening, address = parties.listen(nothing, wait=0.1)
     with (
         pytest.raises(InputError, match=rf"cannot listen on {address}: Address already in use"),
         open_link(parties.options("alice", "bob", listen=address), JOB),
     ):
         pass
+    enough.set()
     assert isinstance(listening.outcome(), LinkError)
 
 

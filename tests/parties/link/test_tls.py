@@ -154,10 +154,11 @@ def test_whoever_has_loaded_grpc_earlier_is_not_told_what_is_not_so(first: str) 
     assert done.stdout == f"{first != 'grpc'}\n"
 
 
-def test_the_listening_end_refuses_an_old_connection_that_came_about_all_the_same(parties, monkeypatch) -> None:
+def test_the_listening_end_refuses_an_old_connection_that_came_about_all_the_same(parties, monkeypatch, enough) -> None:
     monkeypatch.setattr(tls, "is_too_old", lambda facts: facts["ssl_tls_version"] == [b"TLSv1.3"])
-    listening, address = parties.listen(lambda link: None, wait=2.0)
+    listening, address = parties.listen(lambda link: None, wait=0.1)
     error = parties.connect(address, lambda link: None).outcome()
+    enough.set()
     assert isinstance(error, LinkError)
     assert "older than TLS 1.3" in str(error)
     assert isinstance(listening.outcome(), LinkError)
