@@ -60,9 +60,9 @@ def simulate_command(file: Path, config_file: Path | None, state: Path | None, a
 
     Exit code 0 if it would not be refused, 2 if it would.
     """
-    node = node_of(config_file, state)
+    node, job = node_of(config_file, state), files.read_toml(file)
     try:
-        found = node.simulate(files.read_toml(file))
+        found = node.simulate(job)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     if as_json:
