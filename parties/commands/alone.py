@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from parties import console, files, models
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, check_proposal, json_option
 from parties.sources.cells import cells
 from parties.tables import schema
 from parties.tables.merging import merge
@@ -25,7 +25,7 @@ from smc.errors import InputError
 @click.option("--merge", "their_file", type=FILE, help="The peer's proposal: make the union of both.")
 @click.option("--target", metavar="COLUMN", help="The class column.")
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
-@click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
+@click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
 def schema_command(
     data: Path | None,
     own_file: Path | None,
@@ -45,6 +45,7 @@ def schema_command(
     if own_file is not None and (their_file is None or exclude):
         raise InputError("--schema is for --merge, and nothing can be excluded from it")
     files.check_outputs({"--out": out}, [data, own_file, their_file])
+    check_proposal(out)
     if data is not None:
         with console.progress("reading"):
             own = schema.propose(data, target, exclude, read=cells)

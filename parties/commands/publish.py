@@ -12,7 +12,7 @@ import click
 
 from parties import console, files
 from parties.commands import publish_masks, publish_pseudonyms
-from parties.commands.options import FILE, Between, json_option
+from parties.commands.options import FILE, Between, check_proposal, json_option
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import PLAN, Telling, report_options
@@ -42,13 +42,14 @@ group.add_command(open_command)
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
 @click.argument("source")
 @TABLE
-@click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
+@click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
 @json_option
 def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> None:
     """Propose a plan for a table, to be completed by who knows it; name the columns that single people out."""
     from parties.publish.planning import propose
 
     files.check_outputs({"--out": out}, paths(source))
+    check_proposal(out)
     with opened(source, table) as rows, console.progress("reading"):
         proposal = propose(rows, _from(out, source), table)
     files.write_text(out, proposal.text)
