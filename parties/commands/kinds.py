@@ -103,6 +103,8 @@ def _option(one: Parameter) -> Callable[[Command], Command]:
         help_ += "; '-' reads it from standard input."
     elif one.role == "public" and one.shown_default() and one.type is not bool:
         help_ += f"  [{one.shown_default()}]"
+    elif one.is_needed:
+        help_ += "  [required]"
     if one.type is bool:
         return click.option(one.flag, one.variable, is_flag=True, default=None, help=help_)
     kind: Any = FILE if one.type is Path else click.Choice(one.choices) if one.choices else PLAIN.get(one.type, str)

@@ -149,10 +149,11 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
     printed = capsys.readouterr().out
     assert "name: 300 distinct values: an identifier" in printed
     assert "\ndisease: sensitive, by the name?" in printed
-    Path("proposal.toml").open("a").write("# completed\n")
+    proposed = Path("proposal.toml").read_text()
+    Path("proposal.toml").write_text(f"{proposed}# completed\n")
     assert smc("plan", "patients.csv", "--out", "proposal.toml") == 2
     assert "--out: proposal.toml is there already" in capsys.readouterr().err
-    assert Path("proposal.toml").read_text().endswith("# completed\n")
+    assert Path("proposal.toml").read_text() == f"{proposed}# completed\n"
     widths = tomllib.loads(Path("proposal.toml").read_text())["columns"]["age"]["ranges"]
     assert all(isinstance(width, int) for width in widths)  # as one writes them
     keys = [(row["visit"], row["zip"], row["age"]) for row in table]
