@@ -39,7 +39,7 @@ def test_the_file_shows_itself() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "examples.overlap"], cwd=ROOT, capture_output=True, text=True, timeout=100, check=True
     )
-    assert done.stdout == "(2, 2)\n"
+    assert done.stdout == "in both sets, as either party learns it: (2, 2)\n"
 
 
 @settings(max_examples=20)
