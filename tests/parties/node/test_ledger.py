@@ -260,4 +260,4 @@ def test_the_last_jobs_and_those_before(pair: Pair) -> None:
     assert [record.id for record in ledger.last(1, jobs[3], ("cancelled",))] == [jobs[2]]
     assert ledger.last(5, before=jobs[0]) == []
     with pytest.raises(InputError, match="no job begins"):
-        ledger.last(5, before="abcdef")
+        ledger.last(5, before="abcdef" * 5)
