@@ -171,6 +171,7 @@ def test_the_own_policy_binds_the_own_operator(tmp_path: Path, identities: dict[
         propose(pair, 1)
 
 
+@pytest.mark.usefixtures("one_day")
 def test_runs_of_a_day_are_counted(tmp_path: Path, identities: dict[str, Identity]) -> None:
     rules = (Rule.model_validate({"name": "two a day", "effect": "permit", "runs_today": {"below": 2}}),)
     with paired(tmp_path, identities, rules) as pair:
