@@ -1,14 +1,18 @@
-"""Identities of a test session, parties that have them, and a machine that has no kernels yet."""
+"""Identities of a test session, parties that have them, a node that only pretends, a machine without kernels."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from parties.identity import Identity, create
 from smc.kernels import warm
 from tests.support.links import Parties
+
+if TYPE_CHECKING:
+    from tests.support.fake_node import FakeNode
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +26,13 @@ def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Identity]:
 @pytest.fixture
 def parties(identities: dict[str, Identity]) -> Parties:
     return Parties(identities)
+
+
+@pytest.fixture
+def node() -> FakeNode:
+    from tests.support.fake_node import FakeNode  # with the page: most tests need neither
+
+    return FakeNode()
 
 
 @pytest.fixture
