@@ -171,3 +171,24 @@ READY = """if True:
     print(flush=True)
     __main__.main()
     """
+
+
+# The system gives the signal to another thread, for the main one does not take it, and sleeps.
+ASLEEP = """if True:
+    import signal, threading
+    from parties import signals
+    signals.watch()
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_BLOCK, list(signals.CODES))
+    print("asleep", flush=True)
+    threading.Event().wait()
+    """
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+def test_given_to_another_thread_while_the_main_one_sleeps(number: signal.Signals) -> None:
+    process = start("-c", ASLEEP)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "asleep\n"
+    process.send_signal(number)
+    assert ending(process) == ENDINGS[number]
