@@ -24,7 +24,7 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 LOOK_SECONDS = 0.01  # whether the import is over
 LONGEST_IMPORT = 10.0  # seconds for which a signal waits
-WAKING = (0.05, 0.2, 1.0, 5.0)  # seconds after a signal until the main thread is woken: it may fall asleep late
+WAKING = (0.05, 0.2, 1.0, 5.0)  # seconds after a signal, one after another: it may have been late in falling asleep
 
 
 class Terminated(KeyboardInterrupt):

@@ -47,7 +47,7 @@ def test_the_file_shows_itself() -> None:
         timeout=PATIENCE,
         check=True,
     )
-    assert done.stdout == "(2, 2)\n"
+    assert done.stdout == "in both sets, as either party learns it: (2, 2)\n"
 
 
 @settings(max_examples=20)

@@ -16,7 +16,7 @@ from pyarrow.csv import read_csv
 from pyarrow.parquet import write_table
 
 from parties import extras
-from parties.extras import EXTRA_OF, importing, needing, remedy
+from parties.extras import EXTRA_OF, importing, install_line, needing, remedy
 from parties.tables import example
 from smc.errors import InputError
 from tests.support.places import ROOT
@@ -46,6 +46,23 @@ def test_the_core_brings_nothing_of_the_extras() -> None:
         found = modules_of(name(one))
         assert found
         assert not found & set(EXTRA_OF), one
+
+
+def test_the_line_is_for_the_environment_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, other = tmp_path / "of ours" / "bin", tmp_path / "bin"
+    for place in (own, other):
+        place.mkdir(parents=True)
+        (place / "pip").touch(mode=0o755)
+    monkeypatch.setattr(sys, "prefix", str(own.parent))
+    rest = "install 'smc-two-party[node]'"
+    monkeypatch.setenv("PATH", str(own))
+    assert install_line("node") == f"pip {rest}"
+    monkeypatch.setenv("PATH", str(other))
+    assert install_line("node") == f"'{own}/pip' {rest}"
+    monkeypatch.chdir(tmp_path)
+    assert install_line("node") == f"'of ours/bin/pip' {rest}"
+    (own / "pip").unlink()
+    assert install_line("node") == f"pip {rest}"
 
 
 def test_what_is_no_extra_is_no_remedy() -> None:
@@ -202,4 +219,4 @@ def test_every_command_of_the_core_does_its_work_or_ends_with_a_line(core: Path)
     lines = [line for line in done.stderr.splitlines() if "needs more packages" in line]
     assert lines
     for line in lines:
-        assert re.search(r"\(\w+ is not installed\): pip install 'smc-two-party\[\w+\]'$", line), line
+        assert re.search(r"\(\w+ is not installed\): \S*pip install 'smc-two-party\[\w+\]'$", line), line

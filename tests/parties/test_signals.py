@@ -185,7 +185,7 @@ ASLEEP = """if True:
     """
 
 
-@pytest.mark.parametrize("number", ENDINGS)
+@pytest.mark.parametrize("number", list(ENDINGS))
 def test_given_to_another_thread_while_the_main_one_sleeps(number: signal.Signals) -> None:
     process = start("-c", ASLEEP)
     assert process.stdout is not None
