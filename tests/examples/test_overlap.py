@@ -21,7 +21,7 @@ from smc.engines import Profile, engine_of
 from smc.errors import InputError
 from smc.local import run_local
 from tests.support.chromium import chromium
-from tests.support.nodes import Nodes, job, verified
+from tests.support.nodes import Nodes, cost_as_predicted, job, verified
 from tests.support.places import ROOT
 from tests.support.processes import Processes, here
 from tests.support.registry import installed as install
@@ -154,10 +154,7 @@ def test_from_tables_by_a_rule_of_the_policy(pair: Nodes) -> None:
     entry = next(e for e in pair.b.client.audit() if e.kind == "proposed")
     assert (entry.fields["protocol"], entry.fields["target"]) == ("overlap", "wind")
     assert entry.fields["parameters"]["size"] == 3
-    assert left.cost is not None
-    assert left.cost.bytes == sum(
-        pair.a.client.result(identifier).cost["total"][f"bytes_{way}"] for way in ("sent", "received")
-    )
+    cost_as_predicted(pair.a, left)
 
 
 def test_typed_and_consented_to_on_the_page(pair: Nodes) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from parties.jobs.id3_private import Private
 from parties.jobs.id3_result import named
 from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import Step
+from parties.node.readiness import ALIVE_SECONDS
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
 from parties.tables import schema
@@ -218,6 +220,18 @@ def job(node: NodeProcess, identifier: str) -> JobView:
 
     eventually(there)
     return found[0]
+
+
+def cost_as_predicted(node: NodeProcess, view: JobView) -> None:
+    """A job that is done took the bytes that were predicted.
+
+    And a byte each way for every sign of life, where the machine is so busy that a table takes long to open.
+    """
+    assert view.cost is not None
+    total = node.client.result(view.id).cost["total"]
+    lasted = datetime.now(UTC) - datetime.fromisoformat(view.proposed_at)
+    alive = total["bytes_sent"] + total["bytes_received"] - view.cost.bytes
+    assert 0 <= alive <= 2 * (lasted.total_seconds() // ALIVE_SECONDS)
 
 
 def submit(node: NodeProcess, **fields: Any) -> str:

@@ -1,11 +1,14 @@
-"""Ports of this machine for programs that are to be told where to listen before they do."""
+"""Ports of this machine: for programs that are to be told where to listen, and calls to those that hardly answer."""
 
 from __future__ import annotations
 
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+
+from tests.support.waiting import PATIENCE
 
 LOWEST = 20_000
 KERNEL = Path("/proc/sys/net/ipv4/ip_local_port_range")  # those that outgoing connections get
@@ -26,6 +29,15 @@ def free_port() -> int:
                 continue
             return port
     raise AssertionError("no port is free")
+
+
+def dial(address: tuple[str, int]) -> socket.socket:
+    """A connection. One that does not come about is asked for anew: the kernel itself would ask ever more seldom."""
+    while True:
+        with suppress(TimeoutError):
+            made = socket.create_connection(address, timeout=1.0)
+            made.settimeout(PATIENCE)
+            return made
 
 
 def _own_ports() -> Iterator[int]:

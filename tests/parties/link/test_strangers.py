@@ -15,6 +15,7 @@ import pytest
 
 from parties.link import bounds
 from parties.link.address import parse_address
+from tests.support.ports import dial
 from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -44,14 +45,14 @@ LISTENING = """if True:
 def half_open(address: str, count: int) -> Iterator[list[socket.socket]]:
     """Connections on which nothing is ever said."""
     with ExitStack() as stack:
-        yield [stack.enter_context(socket.create_connection(parse_address(address))) for _ in range(count)]
+        yield [stack.enter_context(dial(parse_address(address))) for _ in range(count)]
 
 
 @pytest.mark.parametrize("said", [b"", b"\x16\x03\x01\x02\x00\x01"])
 def test_a_connection_that_does_not_get_on_with_its_handshake_is_closed(parties, monkeypatch, said: bytes) -> None:
     monkeypatch.setattr(bounds, "HANDSHAKE_SECONDS", 0.3)
     listening, address = parties.listen(lambda link: None)
-    with socket.create_connection(parse_address(address), timeout=10) as stranger:
+    with dial(parse_address(address)) as stranger:
         stranger.sendall(said)
         assert not stranger.recv(1)
     assert parties.connect(address, lambda link: None).outcome() is None
@@ -66,7 +67,6 @@ def test_many_of_them_leave_descriptors_for_the_party_and_do_not_keep_the_peer_o
         address = process.stdout.readline().strip()
         before = psutil.Process(process.pid).num_fds()
         with half_open(address, 2 * DESCRIPTORS) as strangers:
-            strangers[-1].settimeout(10)
             assert not strangers[-1].recv(1)  # is turned away, after the others were let in or turned away
             assert psutil.Process(process.pid).num_fds() <= before + DESCRIPTORS // 2 + 1  # one is being turned away
             dialling = parties.connect(address, lambda link: link.channel.send("word", b"hello"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import resource
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from parties.link.address import parse_address
 from parties.operator.client import NodeClient
 from parties.operator.interface import NotRecordedError
 from parties.tables import example
+from tests.support.ports import dial
 from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -79,7 +79,7 @@ def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_pat
     with ExitStack() as stack:
         for address in addresses:
             for _ in range(HARD):
-                stranger = stack.enter_context(socket.create_connection(address, timeout=PATIENCE))
+                stranger = stack.enter_context(dial(address))
                 stranger.setblocking(False)
                 with suppress(OSError):  # it may have been turned away already
                     stranger.send(b"GET / HTTP/1.1\r\nHo")
