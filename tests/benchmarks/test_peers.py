@@ -20,6 +20,7 @@ from benchmarks.peers.programs import Run
 from benchmarks.peers.samples import Sample, accuracy, size
 from parties.bench import machine
 from parties.tables.example import demo
+from tests.support.waiting import PATIENCE
 
 LOG = """2026-01-01 10:00:00,100 Start MPyC runtime v0.11
 2026-01-01 10:00:00,200 All 3 parties connected.
@@ -139,7 +140,7 @@ while True:
         time.sleep(0.01)
 print('sent')
 """
-    seconds, prints = run_together([python(server), python(client)], tmp_path, 60)
+    seconds, prints = run_together([python(server), python(client)], tmp_path, PATIENCE)
     assert prints == ["hello\n", "sent\n"]
     assert 0 < seconds < 60
 
@@ -159,7 +160,7 @@ def assert_gone(directory: Path) -> None:
 
 def test_one_failure_ends_all(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="exit code 1: the reason"):
-        run_together([python(SLEEPER), python(FAILING)], tmp_path, 60)
+        run_together([python(SLEEPER), python(FAILING)], tmp_path, PATIENCE)
     assert_gone(tmp_path)
 
 
@@ -171,7 +172,7 @@ def test_the_deadline_ends_all(tmp_path: Path) -> None:
 
 
 def test_our_side_learns_the_tree_and_tells_its_cost(tennis: Sample, place: Path) -> None:
-    run = programs.prepare_smc(tennis, place, None, 60)()
+    run = programs.prepare_smc(tennis, place, None, PATIENCE)()
     assert (size(run.tree), accuracy(run.tree, tennis)) == (8, 1.0)
     costs = [json.loads((place / f"cost{party}.json").read_text())["total"] for party in (0, 1)]
     assert run.bytes == costs[0]["bytes_sent"] + costs[1]["bytes_sent"] > 0
@@ -182,13 +183,13 @@ def test_our_side_learns_the_tree_and_tells_its_cost(tennis: Sample, place: Path
 
 def test_what_our_side_refuses_is_one_line(tennis: Sample, place: Path) -> None:
     with pytest.raises(RunError, match=r"^exit code 2: smc: [^\n]*--engine[^\n]*'warp'[^\n]*$"):
-        programs.prepare_smc(tennis, place, "warp", 60)()
+        programs.prepare_smc(tennis, place, "warp", PATIENCE)()
 
 
 @pytest.mark.skipif(not (MPYC / ".installed").is_file(), reason="MPyC is not installed: `make bench-peers` does it")
 @pytest.mark.parametrize("parallel", [False, True])
 def test_mpyc_learns_the_tree(tennis: Sample, place: Path, parallel: bool) -> None:
-    run = programs.prepare_mpyc(tennis, place, programs.install(MPYC, programs.MPYC), parallel, 60)()
+    run = programs.prepare_mpyc(tennis, place, programs.install(MPYC, programs.MPYC), parallel, PATIENCE)()
     assert (size(run.tree), accuracy(run.tree, tennis)) == (8, 1.0)
     assert run.bytes > 0
 
