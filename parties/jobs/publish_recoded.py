@@ -28,11 +28,13 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     """What both ways to recode are told."""
 
     recode: Columns | None = public(
-        None, "Recoded", "The columns by which somebody could be found, with commas between them"
+        None, "Recoded columns", "The columns by which somebody could be found, with commas between them", column=True
     )
-    keep: Columns | None = public(None, "Kept", "The columns that are published as they are", none="none")
+    keep: Columns | None = public(
+        None, "Kept columns", "The columns that are published as they are", none="none", column=True
+    )
     sensitive: Name | None = public(
-        None, "Sensitive", "The column that l and t are about; published as it is", none="none", column=True
+        None, "Sensitive column", "The column that l and t are about; published as it is", none="none", column=True
     )
     k: models.K | None = models.fewest_rows(None, "No class of rows that look alike has fewer rows")
     l: models.L = models.diverse("No class has fewer values of the sensitive column")  # noqa: E741

@@ -17,6 +17,7 @@ from smc.errors import InputError
 State = Literal["waiting", "queued", "running", "interrupted", "done", "refused", "cancelled", "failed"]
 ENDED: tuple[State, ...] = ("done", "refused", "cancelled", "failed")
 OPEN: tuple[State, ...] = ("waiting", "queued", "running", "interrupted")
+MAX_PURPOSE = 400  # characters of what a job is for
 
 
 class Verdict(View):

@@ -29,14 +29,17 @@ class NoisySettings(BooleanSettings, TabularSettings):
 
     where: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
-        "Where",
+        "Only rows where",
         "Only rows such as 'age in [young, middle] and sex = male'",
         none="all rows",
         joined="; ",
         examples=["age in [young, middle] and sex = male"],
     )
     epsilon: Epsilon | None = public(
-        None, "Epsilon", "Privacy loss: one row changes the chance of any answer by a factor of at most e^epsilon"
+        None,
+        "Epsilon",
+        "Privacy loss: one row changes the chance of any answer by a factor of at most e^epsilon",
+        unless="exact",
     )
     adjacency: Adjacency = neighbours(besides=" (twice the noise)")
     max_rows: RowBound = row_bound()
