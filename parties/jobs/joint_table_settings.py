@@ -36,7 +36,11 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     )
     to: LocalPath | None = own_file("To", "Seal the numbers to this certificate; neither party can read them.")
     analyst: Annotated[str, Field(max_length=20_000)] | None = public(
-        None, "Analyst", "The certificate that numbers are sealed to, as text", none="nobody: with epsilon, both see the numbers", node=True
+        None,
+        "Analyst",
+        "The certificate that numbers are sealed to, as text",
+        none="nobody: with epsilon, both see the numbers",
+        node=True,
     )
     epsilon: Epsilon | None = public(
         None, "Epsilon", "Open the numbers to both, with noise", none="no noise: they are sealed to the analyst"

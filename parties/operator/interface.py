@@ -160,6 +160,7 @@ class PeerView(View):
     connected: bool  # to the peer's node, now
     trouble: str = ""  # why there is no connection
     tls: str = ""  # what protects it: version, and key exchange as far as this end knows
+    warning: str = ""  # what is to be done about the certificates
 
 
 class NodeView(View):

@@ -164,7 +164,9 @@ def test_what_is_missing_and_what_is_wrong_is_told_at_once(node: FakeNode, brows
     page = browser.send_form("/propose", protocol="release-sum", table="patients", by="ward", max_rows="few").text
     wrong = {str(fields["id"]) for tag, fields in Elements(page).tags if "aria-invalid" in fields}
     assert wrong == {"of", "epsilon", "by", "max_rows"}
-    page = browser.send_form("/propose", protocol="release-sum", table="patients", of="age", exact="yes", by="ward").text
+    page = browser.send_form(
+        "/propose", protocol="release-sum", table="patients", of="age", exact="yes", by="ward"
+    ).text
     assert "aria-invalid" not in page, "without noise there is no epsilon; the node knows its columns"
     assert node.submitted == [
         {"protocol": "release-sum", "table": "patients", "of": "age", "exact": True, "by": ["ward"]}
