@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -81,6 +82,19 @@ def read_private(one: Parameter, text: str) -> Any:
     return int(text)
 
 
+@contextmanager
+def missing_by_flag(found: Sequence[Parameter]) -> Iterator[None]:
+    """A setting that a kind finds to be missing is named by the flag that gives it."""
+    try:
+        yield
+    except InputError as error:
+        key, colon, problem = str(error).partition(": is missing")
+        flag = next((one.flag for one in found if one.key == key), None)
+        if not colon or flag is None:
+            raise
+        raise InputError(f"{flag}{colon}{problem}") from None
+
+
 def _option(one: Parameter) -> Callable[[Command], Command]:
     if one.argument:
         return click.argument(one.variable, metavar=one.key.upper(), type=FILE, required=False)
@@ -89,6 +103,8 @@ def _option(one: Parameter) -> Callable[[Command], Command]:
         help_ += "; '-' reads it from standard input."
     elif one.role == "public" and one.shown_default() and one.type is not bool:
         help_ += f"  [{one.shown_default()}]"
+    elif one.is_needed:
+        help_ += f"  [required, unless --{one.unless}]" if one.unless else "  [required]"
     if one.type is bool:
         return click.option(one.flag, one.variable, is_flag=True, default=None, help=help_)
     kind: Any = FILE if one.type is Path else click.Choice(one.choices) if one.choices else PLAIN.get(one.type, str)
@@ -102,7 +118,8 @@ def _run(kind: type[Kind], config_file: Path | None, as_json: bool, flags: Mappi
     found = [one for one in parameters(kind.Settings) if not one.node]
     link, own = settings(lambda file: file.of_kind(kind.name), config_file, read_flags(found, flags))
     party = 0 if link.listen is not None else 1
-    task, data, remarks = kind.alone(own, party)
+    with missing_by_flag(found):
+        task, data, remarks = kind.alone(own, party)
     outputs = Outputs.of(kind, own)
     inputs = [kind.value(own, one) for one in found if one.role == "file"]
     outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parties.jobs import privacy_models as models
 from parties.jobs.kind import Document, Extra, Means
-from parties.jobs.settings import ManyGatesSettings, output, own_file, public
+from parties.jobs.settings import AnyField, ManyGatesSettings, output, own_file, public
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
 from parties.settings import LocalPath, required
@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from smc.counting import Program
 
 
+def recoded(unless: str = "") -> AnyField:
+    """The field `recode`; `unless`: the setting that may give it."""
+    words = "The columns by which somebody could be found, with commas between them"
+    return public(None, "Recoded columns", words, column=True, unless=unless)
+
+
 class RecodedSettings(ManyGatesSettings, TabularSettings):
     """What both ways to recode are told."""
 
-    recode: Columns | None = public(
-        None, "Recoded columns", "The columns by which somebody could be found, with commas between them", column=True
-    )
+    recode: Columns | None = recoded()
     keep: Columns | None = public(
         None, "Kept columns", "The columns that are published as they are", none="none", column=True
     )

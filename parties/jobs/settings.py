@@ -49,9 +49,9 @@ def public(
 ) -> AnyField:
     """A parameter that both parties must have the same.
 
-    `none` says what leaving it out means, "no limit" stands for an infinite number; `node`: only a node's job has it;
-    `joined`: its flag may be given several times, and this stands between the texts then; `column`: it names one, or
-    several if it is a list; `unless`: it has to be given but where that truth value is set.
+    `none` says what leaving it out means (without it, it must be given), "no limit" stands for an infinite number;
+    `node`: only a node's job has it; `joined`: its flag may be given several times, and this stands between the texts
+    then; `column`: it names one, or several if it is a list; `unless`: the setting with which it need not be given.
     """
     about = {"none": none, "node": node, "joined": joined, "column": column, "unless": unless}
     return _field("public", default, title, help_, about, options)
@@ -157,11 +157,6 @@ class Parameter:
         """Whether it can be bounded."""
         return self.type in (int, float)
 
-    @property
-    def is_needed(self) -> bool:
-        """Whether a job without it asks nothing: there is no default, and leaving it out means nothing."""
-        return self.role == "public" and self.default is None and not self.none
-
     def is_missing(self, given: Mapping[str, Any]) -> bool:
         """Whether it would have to stand in a job that has these, and does not."""
         return self.is_needed and given.get(self.key) is None and not given.get(self.unless)
@@ -170,6 +165,11 @@ class Parameter:
     def is_engine(self) -> bool:
         """Whether it says how to compute, not what."""
         return self.key in ENGINE
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether nothing stands for it if it is left out."""
+        return self.role == "public" and self.default is None and not self.none
 
     def shown_default(self) -> str:
         """The default in words."""

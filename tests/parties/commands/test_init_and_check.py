@@ -58,6 +58,14 @@ def test_a_service_keeps_its_records_elsewhere() -> None:
     assert "records" not in Path("bert/party.toml").read_text()  # the peer's machine is another
 
 
+def test_a_node_is_that_of_the_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["node"]) == 2
+    assert "whose node? give --config party.toml" in capsys.readouterr().err
+    Path("party.toml").write_text("[node")
+    assert run(["node"]) == 2
+    assert capsys.readouterr().err.startswith("smc: party.toml: not valid TOML")
+
+
 def test_nothing_is_written_over() -> None:
     listen = ("--listen", "127.0.0.1:7001")
     assert smc(*ANNA, *listen) == 0

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.agreement import Sample, sample
 from tests.support.postgres import Server
+from tests.support.waiting import PATIENCE
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +37,9 @@ def postgres() -> Iterator[Server]:
     folder.chmod(0o755)
 
     def run(*command: object) -> None:
-        done = subprocess.run([*as_user, *map(str, command)], capture_output=True, text=True, timeout=60, cwd=folder)
+        done = subprocess.run(
+            [*as_user, *map(str, command)], capture_output=True, text=True, timeout=PATIENCE, cwd=folder
+        )
         if done.returncode:
             pytest.skip(f"PostgreSQL does not start: {done.stderr.strip()[-200:]}")
 
