@@ -6,11 +6,14 @@
     peer = "keys/b.crt"
     listen = "0.0.0.0:7001"          # or connect
 
-    [id3]
-    data = "mine.csv"
+    [tables.patients]                # own rows: of a node, and of commands that name no others
+    source = "mine.csv"
     schema = "schema.toml"
 
-A table is a command, a key is its flag with `-` written as `_`; a flag on the command line wins.
+    [id3]
+    max_depth = 3
+
+Another table is a command, a key is its flag with `-` written as `_`; a flag on the command line wins.
 """
 
 from __future__ import annotations
@@ -28,17 +31,19 @@ from parties.jobs import kinds
 from parties.jobs.settings import KindSettings
 from parties.link.settings import LinkSettings
 from parties.settings import LocalPath, explained
+from parties.sources.settings import TableSettings
 from parties.text import quoted
 from smc.errors import InputError
 
 
 class CommandTables(BaseModel):
-    """The tables of `party.toml` that single commands read: besides the link, those of kinds of jobs (`of_kind`)."""
+    """What single commands read of `party.toml`: link, circuits, own rows, and what is of kinds of jobs (`of_kind`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     link: LinkSettings = Field(default_factory=LinkSettings.model_construct)
     circuits: dict[str, LocalPath] = Field(default_factory=dict)
+    tables: dict[str, TableSettings] = Field(default_factory=dict)
 
     def of_kind(self, name: str) -> KindSettings:
         """What the file says of a kind of job."""
@@ -54,7 +59,6 @@ class PartyFile(CommandTables):
     peer: Any = None
     notify: Any = None
     peers: Any = None
-    tables: Any = None
     policy: Any = None
 
 

@@ -56,7 +56,7 @@ def test_jobs_of_both_sides_by_rule_by_hand_and_refused(days: Nodes) -> None:
     assert job(a, by_hand).state == "waiting"
     time.sleep(1.0)  # nothing may begin by itself
     assert job(a, by_hand).state == job(b, by_hand).state == "waiting"
-    a.client.approve(by_hand[:6])
+    a.client.approve(by_hand[:12])
     left, right = days.finished(by_hand)
     assert left.state == right.state == "done"
     assert left.ours.by == "operator"

@@ -1,9 +1,10 @@
-"""Identities of a test session, parties that have them, one that waits, and a machine that has no kernels yet."""
+"""Identities of a test session, parties that have them, one that waits, a node that only pretends, no kernels."""
 
 from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +13,9 @@ from parties.link.listening import Listener
 from parties.link.transport import Stream
 from smc.kernels import warm
 from tests.support.links import Parties
+
+if TYPE_CHECKING:
+    from tests.support.fake_node import FakeNode
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +29,13 @@ def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Identity]:
 @pytest.fixture
 def parties(identities: dict[str, Identity]) -> Parties:
     return Parties(identities)
+
+
+@pytest.fixture
+def node() -> FakeNode:
+    from tests.support.fake_node import FakeNode  # with the page: most tests need neither
+
+    return FakeNode()
 
 
 @pytest.fixture

@@ -106,11 +106,6 @@ def log() -> Log:
 
 
 @pytest.fixture
-def node() -> FakeNode:
-    return FakeNode()
-
-
-@pytest.fixture
 def make(node: FakeNode, log: Log) -> Iterator[Make]:
     made = []
 

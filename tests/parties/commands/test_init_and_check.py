@@ -38,6 +38,7 @@ def test_both_parties_files_fit_each_other(capsys: pytest.CaptureFixture[str]) -
     shown = capsys.readouterr()
     assert "next:" in shown.err
     assert "smc check --config anna/party.toml" in shown.err
+    assert "smc id3 --config anna/party.toml" in shown.err
     anna, bert = (settings.load(Path(name) / "party.toml") for name in ("anna", "bert"))
     assert anna.link.listen == "0.0.0.0:7001"
     assert bert.link.connect == "anna.example:7001"

@@ -68,7 +68,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     from parties.sources.spark import ALONE
 
-    own = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")), "spark.sql.shuffle.partitions": "2"}
+    own = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")), "spark.sql.shuffle.partitions": "1"}
+    # So short a life is not worth Java's second compiler, nor several threads that collect garbage.
+    own["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     session = SparkSession.builder.master("local[*]").config(map=ALONE | own).getOrCreate()
     yield session
     session.stop()

@@ -67,7 +67,7 @@ def test_unless_told_otherwise() -> None:
 
 
 def test_stopping_does_not_wait_for_long_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parties.web.server.STOP_SECONDS", 1.0)
+    monkeypatch.setattr("parties.web.server.STOP_SECONDS", 0.2)
     release = threading.Event()
     server = WebServer(Address("localhost", 0), app(release))
     server.start()

@@ -19,7 +19,7 @@ from protocols.id3 import Problem, id3
 from smc import kernels
 from smc.engines import Profile, engine_of
 from smc.hashing import hash_keys, round_keys
-from smc.kernels import native, warm
+from smc.kernels import native, private_files, warm
 from smc.local import run_local
 from tests.support.gate_hash import gate_hash
 
@@ -161,7 +161,7 @@ def test_what_root_has_compiled_is_loaded_by_all_and_left_alone(
 
     monkeypatch.setattr(native.os, "fstat", fstat)
     monkeypatch.setattr(native.os, "geteuid", lambda: 10001)
-    monkeypatch.setattr(native, "_lock_folder", lambda folder: pytest.fail("a lock on root's folder stops other users"))
+    monkeypatch.setattr(native, "lock", lambda folder: pytest.fail("a lock on root's folder stops other users"))
     assert native._machine_code("labels") == b"planted"
     assert refused == []
     file.unlink()
@@ -296,7 +296,7 @@ def test_a_lock_that_is_never_given_back_is_not_waited_for_forever(
 ) -> None:
     monkeypatch.setattr(native, "_cache_directories", lambda: [tmp_path])
     monkeypatch.setattr(native, "_compile", lambda module: b"code")
-    monkeypatch.setattr(native, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(private_files, "LOCK_SECONDS", 0.05)
     tmp_path.chmod(0o700)
     with native._compiling():
         assert native._machine_code("labels") == b"code"
