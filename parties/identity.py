@@ -34,6 +34,7 @@ from smc.errors import InputError
 
 VALID_DAYS = 5 * 365
 CLOCK_SKEW = timedelta(hours=1)  # the peer's clock may be behind ours
+SOON = timedelta(days=30)  # before its end a certificate is to be replaced
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # it becomes a file name and a common name (64 at most)
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")

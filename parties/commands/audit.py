@@ -73,12 +73,14 @@ def verify_command(
     link = load(config_file).link
     owner = read_certificate(required(certificate or link.certificate, "link.certificate"))
     peers = [read_certificate(path) for path in ([peer_certificate] if peer_certificate else peer_files(config_file))]
+    other = ""
     with console.progress("verifying"):
         if export_file is not None:
             found = check(*export.read_lines(export_file), owner, peers)
         else:
             with database.reading(_database(config_file, state_directory)) as connection:
                 found = audit.verify(connection, owner, peers)
+                other = audit.other_certificate(database.signed_head(connection), owner)
     if against is not None:
         if len(peers) != 1:
             several = (
@@ -89,6 +91,8 @@ def verify_command(
         theirs = check(*export.read_lines(against), peer, [owner])
         found.problems.extend(f"{against}: {problem}" for problem in theirs.problems)
         found.problems.extend(cross_check(found, owner, theirs, peer))
+    if other:
+        console.err.print(other)
     _tell(found, owner, as_json)
     if against is not None and not as_json:
         console.out.print(f"peer:  {printable(str(against))} is whole; neither log contradicts what its owner signed")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,15 @@ from cryptography import x509
 
 from parties import console
 from parties.commands.options import FILE, Between, find_party_file, json_option
-from parties.identity import Identity, common_name, load_certificate, load_identity, read_certificate, short_fingerprint
+from parties.identity import (
+    SOON,
+    Identity,
+    common_name,
+    load_certificate,
+    load_identity,
+    read_certificate,
+    short_fingerprint,
+)
 from parties.link.address import parse_address
 from parties.link.settings import LinkSettings
 from parties.settings import MOST_SECONDS, required
@@ -27,7 +35,6 @@ if TYPE_CHECKING:
     from parties.node.settings import NodeFile
 
 WAIT = 5.0  # seconds for the peer to answer
-SOON = timedelta(days=30)
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     identity: Identity | None = None
     try:
         identity = _identity(file)
-        yield Finding(True, "identity", _of(identity.certificate))
+        yield Finding(True, "identity", _of(identity.certificate, "make a new one soon: smc identity create"))
     except InputError as error:
         yield Finding(False, "identity", str(error))
     peers = []
@@ -95,7 +102,11 @@ def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x
     except InputError as error:
         return None, Finding(False, what, f"of the peer: {error}")
     own = identity is not None and peer == identity.certificate
-    return peer, Finding(not own, what, "the peer's is our own; give the peer's" if own else _of(peer))
+    return peer, Finding(
+        not own,
+        what,
+        "the peer's is our own; give the peer's" if own else _of(peer, "ask its owner for a new one soon"),
+    )
 
 
 def _identity(file: NodeFile) -> Identity:
@@ -103,11 +114,11 @@ def _identity(file: NodeFile) -> Identity:
     return load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
 
 
-def _of(certificate: x509.Certificate) -> str:
-    """A certificate in words."""
+def _of(certificate: x509.Certificate, what: str) -> str:
+    """A certificate in words, and what is to be done if it ends soon."""
     until = certificate.not_valid_after_utc
-    soon = "; make a new one soon: smc identity create" if until - datetime.now(UTC) < SOON else ""
-    return f"{common_name(certificate)}, {short_fingerprint(certificate)}, valid until {until:%Y-%m-%d}{soon}"
+    ends = f"{until:%Y-%m-%d %H:%M} UTC; {what}" if until - datetime.now(UTC) < SOON else f"{until:%Y-%m-%d}"
+    return f"{common_name(certificate)}, {short_fingerprint(certificate)}, valid until {ends}"
 
 
 def _clock(file: NodeFile) -> Finding:

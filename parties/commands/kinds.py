@@ -107,13 +107,13 @@ def _option(one: Parameter) -> Callable[[Command], Command]:
     elif one.role == "public" and one.shown_default() and one.type is not bool:
         help_ += f"  [{one.shown_default()}]"
     elif one.is_needed:
-        help_ += "  [required]"
+        help_ += f"  [required, unless --{one.unless}]" if one.unless else "  [required]"
     if one.type is bool:
         return click.option(one.flag, one.variable, is_flag=True, default=None, help=help_)
     kind: Any = FILE if one.type is Path else click.Choice(one.choices) if one.choices else PLAIN.get(one.type, str)
     if one.role == "private":
         kind = str  # '-' must be possible, and what is wrong is said in one way
-    column = one.metavar or ("COLUMN" if one.column else "LIST" if one.type is tuple else None)
+    column = one.metavar or ("LIST" if one.type is tuple else "COLUMN" if one.column else None)
     return click.option(one.flag, one.variable, type=kind, metavar=column, help=help_, multiple=bool(one.joined))
 
 

@@ -187,10 +187,17 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _mention_link(node: NodeClient, job: JobView | None = None) -> None:
-    """Say if a peer's node is away, and why: until it is back, its jobs wait. With a job, only of that job's peer."""
+    """Say what is wrong with certificates, and if a peer's node is away and why: until it is back, its jobs wait.
+
+    With a job, only of that job's peer.
+    """
     peers = node.node().peers
     for peer in peers:
-        if not peer.connected and (job is None or peer.name == job.peer):
+        if job is not None and peer.name != job.peer:
+            continue
+        if peer.warning:
+            console.err.print(job_text.shown(peer.warning))
+        if not peer.connected:
             several = len(peers) > 1
             whose, what = (f"{job_text.shown(peer.name)}'s", "its jobs") if several else ("the peer's", "jobs")
             why = job_text.shown(peer.trouble)

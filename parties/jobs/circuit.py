@@ -28,7 +28,7 @@ class CircuitSettings(BooleanSettings):
 
     file: LocalPath | None = own_file("Circuit", "A circuit in Bristol format.", argument=True)
     input: str | None = private("Input", "Own input, private: binary digits or 0xHEX", metavar="BITS|0xHEX")
-    circuit: str | None = public(None, "Circuit", "Its name under [circuits] in party.toml", none="FILE", node=True)
+    circuit: str | None = public(None, "Circuit", "Its name under [circuits] in party.toml", node=True)
 
 
 class Circuit(Kind):

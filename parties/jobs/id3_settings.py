@@ -19,10 +19,15 @@ class Id3Settings(TabularSettings):
 
     target: str | None = public(None, "Target", "The class column", none="target in the schema", column=True)
     columns: tuple[str, ...] | None = public(
-        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", node=True
+        None,
+        "Columns",
+        "The columns to predict from, with commas between them",
+        none="all of the schema",
+        node=True,
+        column=True,
     )
     delta: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
-        0.001, "Delta", "Attributes whose conditional entropy is so near the best are as good"
+        0.001, "Delta, a tolerance", "Attributes whose conditional entropy is so near the best are as good"
     )
     min_rows: Count = public(0, "Fewest rows", "Nodes with at most so many rows, of both together, become leaves")
     max_depth: Count | None = public(

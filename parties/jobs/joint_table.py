@@ -51,7 +51,7 @@ class JointTable(BySchema):
     example = "--data mine.csv --schema schema.toml --by county --across benefit --to analyst.crt --config party.toml"
     estimate_example = "--schema schema.toml --by county --across benefit --epsilon 1 "
     noun = "table"
-    afterwards = "A sealed table is opened with smc publish open."
+    afterwards = "If it is sealed, the analyst opens it with smc publish open."
     settings: JointTableSettings
 
     # How a task comes about.

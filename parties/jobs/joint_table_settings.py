@@ -18,12 +18,12 @@ from parties.settings import LocalPath
 class JointTableSettings(BooleanSettings, TabularSettings):
     """`smc publish joint-table`."""
 
-    by: Name | None = public(None, "By", "A row of the table for each value of this column", column=True)
+    by: Name | None = public(None, "Rows by", "A row of the table for each value of this column", column=True)
     across: Name | None = public(
-        None, "Across", "A column of the table for each value of this column", none="none", column=True
+        None, "Columns by", "A column of the table for each value of this column", none="none", column=True
     )
     summed: Name | None = public(
-        None, "Sum", "Add up the numbers of this column", none="the rows are counted", alias="sum", column=True
+        None, "Sum of", "Add up the numbers of this column", none="the rows are counted", alias="sum", column=True
     )
     threshold: Annotated[int, Field(strict=True, ge=3, le=2**32)] = public(
         3, "Threshold", "Cells and totals of fewer rows are hidden"
@@ -36,9 +36,15 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     )
     to: LocalPath | None = own_file("To", "Seal the numbers to this certificate; neither party can read them.")
     analyst: Annotated[str, Field(max_length=20_000)] | None = public(
-        None, "Analyst", "The certificate that numbers are sealed to, as text", none="nobody", node=True
+        None,
+        "Analyst",
+        "The certificate that numbers are sealed to, as text",
+        none="nobody: with epsilon, both see the numbers",
+        node=True,
     )
-    epsilon: Epsilon | None = public(None, "Epsilon", "Open the numbers to both, with noise", none="no noise: --to")
+    epsilon: Epsilon | None = public(
+        None, "Epsilon", "Open the numbers to both, with noise", none="no noise: they are sealed to the analyst"
+    )
     adjacency: Adjacency = neighbours("What noise hides")
     max_rows: RowBound = row_bound()
 

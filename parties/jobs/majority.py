@@ -38,7 +38,9 @@ class MajoritySettings(BooleanSettings):
     target: str | None = public(
         None, "Target", "The column whose values are counted", none="target in the schema", node=True, column=True
     )
-    bits: Annotated[int, Field(strict=True, ge=1, le=62)] = public(32, "Width", "Public width of all counts, in bits")
+    bits: Annotated[int, Field(strict=True, ge=1, le=62)] = public(
+        32, "Width in bits", "Public width of all counts, in bits"
+    )
 
 
 class Majority(Kind):

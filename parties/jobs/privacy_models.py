@@ -18,12 +18,12 @@ Against: TypeAlias = Literal["peer", "public"]
 
 def fewest_rows(default: int | None, promise: str) -> AnyField:
     """The field `k`."""
-    return public(default, "k", f"{promise} (k-anonymity)")
+    return public(default, "k-anonymity", f"{promise} (k-anonymity)")
 
 
 def diverse(promise: str) -> AnyField:
     """The field `l`."""
-    return public(1.0, "l", f"{promise} (l-diversity)")
+    return public(1.0, "l-diversity", f"{promise} (l-diversity)")
 
 
 def diversity(values: str) -> AnyField:
@@ -33,7 +33,7 @@ def diversity(values: str) -> AnyField:
 
 def close(promise: str) -> AnyField:
     """The field `t`."""
-    return public(1.0, "t", f"{promise} (t-closeness)")
+    return public(1.0, "t-closeness", f"{promise} (t-closeness)")
 
 
 def distance(values: str) -> AnyField:

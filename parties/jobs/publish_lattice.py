@@ -32,7 +32,7 @@ COUNTABLE = 1 << 22  # possible classes of all nodes: such a run is counted in a
 class LatticeSettings(RecodedSettings):
     """`smc publish lattice`."""
 
-    recode: Columns | None = recoded("those of a plan")
+    recode: Columns | None = recoded(unless="plan")
     plan: LocalPath | None = own_file("Plan", "A plan, publish.toml: its hierarchies are used, and its columns.")
     rules: Annotated[str, Field(min_length=1, max_length=200_000)] | None = public(
         None,

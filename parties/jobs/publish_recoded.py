@@ -24,18 +24,21 @@ if TYPE_CHECKING:
     from smc.counting import Program
 
 
-def recoded(none: str = "") -> AnyField:
-    """The field `recode`; `none` says what leaving it out means, if it may be."""
-    return public(None, "Recoded", "The columns by which somebody could be found, with commas between them", none=none)
+def recoded(unless: str = "") -> AnyField:
+    """The field `recode`; `unless`: the setting that may give it."""
+    words = "The columns by which somebody could be found, with commas between them"
+    return public(None, "Recoded columns", words, column=True, unless=unless)
 
 
 class RecodedSettings(ManyGatesSettings, TabularSettings):
     """What both ways to recode are told."""
 
     recode: Columns | None = recoded()
-    keep: Columns | None = public(None, "Kept", "The columns that are published as they are", none="none")
+    keep: Columns | None = public(
+        None, "Kept columns", "The columns that are published as they are", none="none", column=True
+    )
     sensitive: Name | None = public(
-        None, "Sensitive", "The column that l and t are about; published as it is", none="none", column=True
+        None, "Sensitive column", "The column that l and t are about; published as it is", none="none", column=True
     )
     k: models.K | None = models.fewest_rows(None, "No class of rows that look alike has fewer rows")
     l: models.L = models.diverse("No class has fewer values of the sensitive column")  # noqa: E741

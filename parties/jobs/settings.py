@@ -7,6 +7,7 @@ all read off these fields, through `parameters`. A field is made by `public`, `p
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,17 +44,17 @@ def public(
     node: bool = False,
     joined: str = "",
     column: bool = False,
+    unless: str = "",
     **options: Any,
 ) -> AnyField:
     """A parameter that both parties must have the same.
 
     `none` says what leaving it out means (without it, it must be given), "no limit" stands for an infinite number;
     `node`: only a node's job has it; `joined`: its flag may be given several times, and this stands between the texts
-    then; `column`: it names one.
+    then; `column`: it names one, or several if it is a list; `unless`: the setting with which it need not be given.
     """
-    return _field(
-        "public", default, title, help_, {"none": none, "node": node, "joined": joined, "column": column}, options
-    )
+    about = {"none": none, "node": node, "joined": joined, "column": column, "unless": unless}
+    return _field("public", default, title, help_, about, options)
 
 
 def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -> AnyField:
@@ -139,6 +140,7 @@ class Parameter:
     metavar: str | None
     joined: str
     column: bool
+    unless: str
 
     @property
     def flag(self) -> str:
@@ -154,6 +156,10 @@ class Parameter:
     def is_number(self) -> bool:
         """Whether it can be bounded."""
         return self.type in (int, float)
+
+    def is_missing(self, given: Mapping[str, Any]) -> bool:
+        """Whether it would have to stand in a job that has these, and does not."""
+        return self.is_needed and given.get(self.key) is None and not given.get(self.unless)
 
     @property
     def is_engine(self) -> bool:
@@ -218,6 +224,7 @@ def _parameter(name: str, info: FieldInfo) -> Parameter:
         metavar=about.get("metavar"),
         joined=about.get("joined", ""),
         column=about.get("column", False),
+        unless=about.get("unless", ""),
     )
 
 

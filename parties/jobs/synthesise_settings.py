@@ -23,7 +23,11 @@ class SynthesiseSettings(ManyGatesSettings, NoisySettings):
 
     delta: Delta | None = public(None, "Delta", "The chance that epsilon does not hold; far below one over the rows")
     columns: Columns | None = public(
-        None, "Columns", "The columns of the synthetic rows, with commas between them", none="all of the schema"
+        None,
+        "Columns",
+        "The columns of the synthetic rows, with commas between them",
+        none="all of the schema",
+        column=True,
     )
     select: Literal["aim", "mst"] = public(
         "aim", "Selection", "How marginals are chosen: aim asks a model again and again, mst joins columns to a tree"

@@ -6,12 +6,13 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from parties.identity import Identity, fingerprint
+from parties.identity import Identity
 from parties.node.events import Events
 from parties.node.ledger import Ledger
 from parties.node.offers import Offers
 from parties.policy.rules import Rule, remarks
 from parties.records import marker
+from parties.records.audit import other_certificate
 from parties.records.database import signed_head
 from parties.sources.opening import open_table
 from smc.errors import InputError
@@ -22,14 +23,9 @@ def refuse_changed_records(ledger: Ledger, connection: sqlite3.Connection, ident
 
     `InputError` if they were; then the ledger is closed. `state` is the directory of the records.
     """
-    signed = signed_head(connection)
-    own = fingerprint(identity.certificate)
-    if signed is not None and signed.fingerprint != own:
+    if other := other_certificate(signed_head(connection), identity.certificate):
         ledger.close()
-        raise InputError(
-            f"the audit log is signed with another certificate, {signed.fingerprint:.23}; if the present one has "
-            "replaced it: smc audit renew --config party.toml --former OLD.crt"
-        )
+        raise InputError(other)
     try:
         ledger.check(state / marker.FILE_NAME)
     except InputError as error:

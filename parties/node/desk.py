@@ -12,7 +12,7 @@ from typing import Any
 from parties.budget import shown
 from parties.identity import Identity, fingerprint
 from parties.jobs.means import Means
-from parties.node import published, views
+from parties.node import published, validity, views
 from parties.node.control import Control
 from parties.node.ledger import Ledger
 from parties.node.peers import Who
@@ -84,6 +84,7 @@ class Desk:
             connected=control.connected,
             trouble="" if control.connected else control.trouble,
             tls=control.tls if control.connected else "",
+            warning=validity.warning(who),
         )
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
@@ -156,7 +157,10 @@ class Desk:
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
             means = Means(record.party)
         price = self._ledger.accounts.price(record)
-        return views.job_view(record, state, means, progress, self._predict, price)
+        view = views.job_view(record, state, means, progress, self._predict, price)
+        if contact is not None and state in ("queued", "interrupted") and (why := validity.lapsed(contact.who)):
+            return view.model_copy(update={"why": why})
+        return view
 
 
 @contextmanager

@@ -17,13 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from parties.canonical import canonical, job_digest
 from parties.jobs import kinds
 from parties.jobs.kind import Kind, KindSettings, Means
-from parties.jobs.settings import parameters, private_parameters
+from parties.jobs.settings import parameters, private_parameters, public_parameters
 from parties.link.handshake import MAX_JOB_BYTES
+from parties.operator.interface import MAX_PURPOSE
 from parties.settings import Settings, explained, validated
 from parties.text import quoted
 from smc.errors import InputError
 
-MAX_PURPOSE = 400
 Identifier = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 TableName = Annotated[str, Field(max_length=200)]  # empty: the job needs none
@@ -149,8 +149,17 @@ def _difference(given: Mapping[str, Any], meant: Mapping[str, Any]) -> str | Non
     return None
 
 
+def _check_whole(own: JobFile) -> None:
+    """`InputError` names all settings that are missing."""
+    given = own.settings.model_dump(by_alias=True)
+    missing = [one.key for one in public_parameters(own.kind.Settings) if one.is_missing(given)]
+    if missing:
+        raise InputError("; ".join(f"{key}: is missing" for key in missing))
+
+
 def propose(own: JobFile, means: Means) -> Proposal:
     """The proposal of this party, by its means. `InputError` names what is wrong."""
+    _check_whole(own)
     task = own.kind.proposed(own.settings, means)
     if task.reads_table and own.table is None:
         raise InputError("table: is missing")

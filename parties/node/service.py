@@ -30,6 +30,7 @@ from parties.node.offers import Offers
 from parties.node.peers import Peers, Who, reached
 from parties.node.register import ClosedError
 from parties.node.settings import NodeFile
+from parties.node.validity import Watch
 from parties.operator.interface import ENDED, Operator
 from parties.records import marker
 from parties.records.database import FILE_NAME
@@ -88,6 +89,7 @@ class Node:
             lambda: "" if self._listens is None else str(self._listens),
             self._predict,
         )
+        self._certificates = Watch(self._peers, lambda peer, why: self._events.log("certificate", peer=peer, why=why))
         self._health = Health()
         self._port: Port | None = None
         self._began = self._stopping = False
@@ -156,6 +158,7 @@ class Node:
         for contact in self._contacts.values():
             contact.control.start()
             contact.sessions.start()
+        self._certificates.start()
         look = partial(try_tables, self._file.policy, self._offers, self._events)
         threading.Thread(target=look, name="smc-tables", daemon=True).start()
         connects = ", ".join(one.connect for one in self._contacts.values() if one.connect is not None)
@@ -185,6 +188,7 @@ class Node:
                 self._events.log("records cannot be written", why=str(error))
             except sqlite3.Error as error:  # it must not keep the node from stopping
                 self._events.log("records cannot be written", why=str(error))
+        self._certificates.stop()
         self._front.stop()
         self._health.stop()
         if self._port is not None:

@@ -34,6 +34,7 @@ from parties.node.prediction import predicted
 from parties.node.register import ClosedError
 from parties.node.store import Record
 from parties.node.under_way import Running
+from parties.node.validity import lapsed
 from parties.operator.interface import ENDED, Progress
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 
@@ -182,6 +183,8 @@ class Sessions:
         with self._lock:
             if self._stopping.is_set():
                 raise RefusedError("the node is stopping")
+            if why := lapsed(self._who):
+                raise RefusedError(why)
             if identifier in self._running or len(self._running) >= self._limit:
                 raise RefusedError("the node has no room for a session now")
             try:

@@ -17,6 +17,7 @@ from smc.errors import InputError
 State = Literal["waiting", "queued", "running", "interrupted", "done", "refused", "cancelled", "failed"]
 ENDED: tuple[State, ...] = ("done", "refused", "cancelled", "failed")
 OPEN: tuple[State, ...] = ("waiting", "queued", "running", "interrupted")
+MAX_PURPOSE = 400  # characters of what a job is for
 
 
 class Verdict(View):
@@ -159,6 +160,7 @@ class PeerView(View):
     connected: bool  # to the peer's node, now
     trouble: str = ""  # why there is no connection
     tls: str = ""  # what protects it: version, and key exchange as far as this end knows
+    warning: str = ""  # what is to be done about the certificates
 
 
 class NodeView(View):

@@ -110,6 +110,16 @@ def verify(
     return found
 
 
+def other_certificate(signed: SignedHead | None, present: x509.Certificate) -> str:
+    """What to do if the log is signed with another certificate than the present one; empty if it is not."""
+    if signed is None or signed.fingerprint == fingerprint(present):
+        return ""
+    return (
+        f"the audit log is signed with another certificate, {signed.fingerprint:.23}; if the present one has "
+        "replaced it: smc audit renew --config party.toml --former OLD.crt"
+    )
+
+
 def state(checked: Checked) -> AuditState:
     """What was found, for an operator."""
     problems = checked.problems[:MAX_PROBLEMS]

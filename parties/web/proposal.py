@@ -14,15 +14,22 @@ from starlette.responses import RedirectResponse, Response
 
 from parties.jobs import kinds
 from parties.jobs.settings import Parameter, private_parameters, public_parameters
-from parties.operator.interface import JobView, Operator
+from parties.jobs.tabular_settings import check_names
+from parties.operator.interface import MAX_PURPOSE, JobView, Operator
 from parties.settings import problems
 from parties.text import quoted
 from parties.web.render import Renderer
 from parties.web.visits import Visit
 from smc.errors import InputError
 
-HEAD = ("peer", "table", "peer_table", "purpose")
-PICKED = "column:"  # before the name of a column that is ticked
+HEAD = {  # what is asked of every kind
+    "protocol": "Kind of job",
+    "purpose": "Purpose",
+    "peer": "Peer",
+    "table": "Our table",
+    "peer_table": "The peer’s table",
+}
+TICK = ":"  # between a setting and the name of a column that is ticked for it
 LONGEST_NUMBER = 40  # digits: Python refuses numbers that are much longer with words of its own
 
 
@@ -34,9 +41,10 @@ class Proposals:
 
     def form(self, visit: Visit) -> Response:
         """An empty form for a kind of job and a table, or one filled in like the job that `like` names."""
-        like, kind, table = (visit.request.query_params.get(name) for name in ("like", "kind", "table"))
+        asked = visit.request.query_params
+        like = asked.get("like")
         try:
-            new = {"protocol": kind or kinds.DEFAULT, "table": table or ""}
+            new = {name: asked.get(name, "") for name in HEAD} | {"protocol": asked.get("kind") or kinds.DEFAULT}
             typed = _like(self._operator.job(like)) if like else new
             kinds.find(typed["protocol"])
             return self._show(visit, typed)
@@ -45,12 +53,33 @@ class Proposals:
 
     def submit(self, visit: Visit) -> Response:
         """Propose the job and go to its page; if it will not do, the form says why and still has all of it."""
+        typed = _typed(visit.form)
         try:
             visit.check()
-            job = self._operator.submit(_job(_typed(visit.form)))
+            fields, wrong = _job(typed)
+            if wrong:
+                raise InputError(_listed(self._further(fields, wrong)))
+            return RedirectResponse(f"/jobs/{self._operator.submit(fields).id}", 303)
         except InputError as error:
-            return self._show(visit, _typed(visit.form), str(error))
-        return RedirectResponse(f"/jobs/{job.id}", 303)
+            return self._show(visit, typed, str(error))
+
+    def _further(self, fields: dict[str, Any], wrong: dict[str, str]) -> dict[str, str]:
+        """All that is wrong: columns, and what the node says of a job without the fields that are known to be wrong.
+
+        Nothing is proposed.
+        """
+        columns = self._operator.node().columns.get(fields.get("table", ""), [])
+        wrong = (_misnamed(fields, columns) if columns else {}) | wrong
+        while True:
+            rest = {name: value for name, value in fields.items() if name not in wrong}
+            try:
+                self._operator.simulate(rest)
+                return wrong
+            except InputError as error:
+                more = _by_field(str(error), rest)
+            if not more:
+                return wrong
+            wrong = wrong | more
 
     def _show(self, visit: Visit, typed: Mapping[str, str], problem: str = "") -> Response:
         protocol = typed.get("protocol", kinds.DEFAULT)
@@ -59,18 +88,23 @@ class Proposals:
         found = _fields(protocol)
         values = {name: typed.get(name, "") for name in (*HEAD, *(one.key for one in found))}
         columns = self._operator.node().columns
-        wrong = _wrong(problem, ("protocol", *values))
+        wrong = _wrong(problem, values)
+        asked = sorted((one for one in found if not one.is_engine), key=_urgency)
         context = {
             "typed": values,
             "problem": problem,
             "wrong": wrong,
+            "titles": HEAD | {one.key: one.title for one in found},
+            "longest_purpose": MAX_PURPOSE,
+            "by_field": bool(_by_field(problem, values)),
+            "focus": next((name for name in (*HEAD, *(one.key for one in asked), *values) if name in wrong), ""),
             "columns": columns,
-            "picked": set(read_list(values.get("columns", ""))),
+            "ticked": {one.key: _ticked(values[one.key], values["table"], columns) for one in found if one.column},
             "chosen": protocol,
             "kinds": [(name, kinds.find(name).title) for name in kinds.names()],
             "line": kinds.line(protocol),
             "typed_here": bool(private_parameters(kinds.find(protocol).Settings)),  # it can do without a table
-            "what": [one for one in found if not one.is_engine],
+            "what": asked,
             "how": [one for one in found if one.is_engine],
             "how_given": any(values[one.key] or one.key in wrong for one in found if one.is_engine),
         }
@@ -101,17 +135,51 @@ def read_list(text: str) -> list[str]:
 
 def _typed(form: Mapping[str, str]) -> dict[str, str]:
     """A form with the columns that are ticked as if they had been typed; those that are no ticks come first."""
-    picked = [name.removeprefix(PICKED) for name in form if name.startswith(PICKED)]
-    fields = {name: text for name, text in form.items() if not name.startswith(PICKED)}
-    columns = dict.fromkeys([*read_list(form.get("columns", "")), *picked])
-    return fields | ({"columns": ", ".join(columns)} if columns else {})
+    fields = {name: text for name, text in form.items() if TICK not in name}
+    for name in form:
+        key, mark, column = name.partition(TICK)
+        if mark and column not in (typed := read_list(fields.get(key, ""))):
+            fields[key] = ", ".join([*typed, column])
+    return fields
+
+
+def _ticked(text: str, table: str, columns: Mapping[str, list[str]]) -> tuple[set[str], str]:
+    """Of the columns in a field: those that are ticks, and the others as text.
+
+    All are text if they stand in another order than in the table: what goes with them may go by it.
+    """
+    names = read_list(text)
+    known = columns.get(table, [name for some in columns.values() for name in some])
+    ticks = [name for name in names if name in known]
+    if table in columns and ticks != [name for name in known if name in ticks]:
+        return set(), text
+    return set(ticks), ", ".join(name for name in names if name not in known)
+
+
+def _urgency(one: Parameter) -> int:
+    """The place of a field on the form: what must be given comes first, and of that, what it is about."""
+    if one.is_needed:
+        return 0 if one.column else 1
+    return 2 if one.role == "private" else 3
 
 
 def _wrong(problem: str, known: Collection[str]) -> dict[str, str]:
     """What is wrong with which fields.
 
-    Messages begin with the field's key, one behind the other with semicolons, which may stand inside of one as well.
-    One that begins with no key is about those that it names; if it names none, the form as a whole is wrong.
+    A message that begins with no key is about those that it names; if it names none, the form as a whole is wrong.
+    """
+    named = {name: problem for name in known if re.search(rf"\b{re.escape(name)}\b", problem)}
+    return _by_field(problem, known) or named
+
+
+def _listed(wrong: Mapping[str, str]) -> str:
+    return "; ".join(f"{name}: {text}" for name, text in wrong.items())
+
+
+def _by_field(problem: str, known: Collection[str]) -> dict[str, str]:
+    """What is wrong with which fields, of messages that begin with a field's key.
+
+    They stand one behind the other with semicolons, which may stand inside of one as well.
     """
     found: dict[str, str] = {}
     key = ""
@@ -121,7 +189,7 @@ def _wrong(problem: str, known: Collection[str]) -> dict[str, str]:
             key, found[name] = name, text
         elif key:
             found[key] += f"; {part}"
-    return found or {name: problem for name in known if re.search(rf"\b{re.escape(name)}\b", problem)}
+    return found
 
 
 def _fields(protocol: str) -> list[Parameter]:
@@ -130,23 +198,35 @@ def _fields(protocol: str) -> list[Parameter]:
     return [*public_parameters(settings), *private_parameters(settings)]
 
 
-def _job(form: dict[str, str]) -> dict[str, Any]:
-    """The content of a job file: the fields that are not empty. `InputError` for what is no number."""
+def _job(form: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The content of a job file, the fields that are not empty, and what is wrong with which."""
     protocol = form.get("protocol") or kinds.DEFAULT
     job: dict[str, Any] = {name: form[name].strip() for name in HEAD if form.get(name, "").strip()}
-    given = {one: form.get(one.key, "").strip() for one in _fields(protocol)}
+    found = _fields(protocol)
     read: dict[str, Any] = {}
-    wrong: list[str] = []
-    for one, text in given.items():
+    wrong: dict[str, str] = {}
+    for one in found:
+        text = form.get(one.key, "").strip()
         try:
             read |= {one.key: read_field(one, text)} if text else {}
-        except InputError as error:  # every field that is wrong is told of at once
-            wrong.append(str(error))
-    unread = {one.key for one, text in given.items() if text and one.key not in read}
-    wrong += [f"{key}: {text}" for key, text in _unfit(protocol, read).items() if key not in unread]
-    if wrong:
-        raise InputError("; ".join(wrong))
-    return {"protocol": protocol} | job | read
+        except InputError as error:
+            wrong |= _by_field(str(error), (one.key,))
+    wrong |= _unfit(protocol, read)
+    missing = {one.key: "is missing" for one in found if one.is_missing(read)}
+    return {"protocol": protocol} | job | read, missing | wrong
+
+
+def _misnamed(fields: Mapping[str, Any], columns: list[str]) -> dict[str, str]:
+    """Which settings name a column that the table does not have, or one twice."""
+    wrong: dict[str, str] = {}
+    for one in _fields(fields["protocol"]):
+        if one.column and one.key in fields:
+            named = fields[one.key]
+            try:
+                check_names(one.key, [named] if isinstance(named, str) else named, columns)
+            except InputError as error:
+                wrong |= _by_field(str(error), (one.key,))
+    return wrong
 
 
 def _unfit(protocol: str, read: dict[str, Any]) -> dict[str, str]:

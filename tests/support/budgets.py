@@ -37,7 +37,7 @@ class Budgets:
         return [shown.table_budget(account(group=group)), shown.table_budget(account("visits", None, group))]
 
     def simulate(self, job: dict[str, Any]) -> Simulation:
-        uses = (Spending("discrete Laplace", float(job["epsilon"])),)
+        uses = (Spending("discrete Laplace", float(job.get("epsilon", 1))),)
         known = account()
         return shown.simulation(known, uses, known.refusal(uses) or "", "", False)
 

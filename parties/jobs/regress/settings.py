@@ -29,10 +29,14 @@ class RegressSettings(BooleanSettings, TabularSettings):
         None, "Target", "The class column, of two classes", none="target in the schema", column=True
     )
     columns: Columns | None = public(
-        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema"
+        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
     )
     numeric: Columns | None = public(
-        None, "Numbers", "Which of them are numbers, bounded by the values in the schema", none="all are categories"
+        None,
+        "Columns of numbers",
+        "Which of them are numbers, bounded by the values in the schema",
+        none="all are categories",
+        column=True,
     )
     method: Method = public(
         "gradient",
@@ -41,7 +45,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
     )
     loss: LossName = public("logistic", "Loss", "What a wrong score costs")
     huber: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
-        0.5, "Width", "Of Huber's loss: half the width of its rounded corner"
+        0.5, "Huber's width", "Of Huber's loss: half the width of its rounded corner"
     )
     regularisation: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] | None = public(
         None, "Lambda", "Regularisation: lambda / 2 |w|^2", none="by public numbers", alias="lambda"

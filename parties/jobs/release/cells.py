@@ -17,7 +17,9 @@ from parties.tables.schema import Schema
 class GroupSettings(ReleaseSettings):
     """Those of a question that may be answered for each of several groups of rows."""
 
-    by: Columns | None = public(None, "By", "A group for each value of these columns", none="all rows are one group")
+    by: Columns | None = public(
+        None, "Groups", "A group for each value of these columns", none="all rows are one group", column=True
+    )
 
 
 class OfColumn(Release):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ChoiceSettings(GroupSettings):
     """Those of a choice among the values of a column."""
 
-    of: Name | None = public(None, "Of", "The column whose values are the candidates", column=True)
+    of: Name | None = public(None, "Column", "The column whose values are the candidates", column=True)
 
 
 class Choices(OfColumn):

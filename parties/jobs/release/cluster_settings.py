@@ -16,11 +16,11 @@ Bounds = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 class ClusterSettings(DrawnSettings):
     """`smc cluster`."""
 
-    columns: Columns | None = public(None, "Columns", "The columns of numbers, with commas between them")
+    columns: Columns | None = public(None, "Columns", "The columns of numbers, with commas between them", column=True)
     bounds: Bounds | None = public(
         None,
         "Bounds",
-        "LOW:HIGH for each column; never taken from the rows. What is outside is moved to the nearer bound",
+        "LOW:HIGH for each, in their order; never taken from the rows. What is outside is moved to the nearer bound",
     )
     k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(None, "Clusters", "So many clusters")
     method: Literal["grid", "in-process"] = public(

@@ -27,7 +27,7 @@ class SetSettings(GaussianSettings):
     """Those of a question about the values of columns together."""
 
     columns: Columns | None = public(
-        None, "Columns", "The columns that are counted, with commas between them", none="all of the schema"
+        None, "Columns", "The columns that are counted, with commas between them", none="all of the schema", column=True
     )
     ways: Ways | None = public(None, "Ways", "How many columns are counted together: 1, 2 or 3", none="2")
 

@@ -29,7 +29,7 @@ class GaussianSettings(ReleaseSettings):
         None,
         "Delta",
         "With it the noise is Gaussian: the chance that epsilon does not hold",
-        none="none: epsilon holds",
+        none="none, epsilon always holds",
     )
 
 

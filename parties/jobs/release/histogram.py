@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class HistogramSettings(DrawnSettings):
     """`smc release histogram`."""
 
-    by: Name | None = public(None, "By", "The column whose values are counted", column=True)
+    by: Name | None = public(None, "Column", "The column whose values are counted", column=True)
 
 
 class Histogram(Sums):

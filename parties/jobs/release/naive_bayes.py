@@ -28,7 +28,7 @@ class NaiveBayesSettings(GaussianSettings):
 
     target: Name | None = public(None, "Target", "The class column", none="target in the schema", column=True)
     columns: Columns | None = public(
-        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema"
+        None, "Columns", "The columns to predict from, with commas between them", none="all of the schema", column=True
     )
 
 

@@ -24,20 +24,24 @@ def neighbours(hidden: str = "What is hidden", besides: str = "") -> AnyField:
     return public("add-remove", "Neighbours", f"{hidden}: that a row is there at all, or what one row says{besides}")
 
 
+def loss(unless: str = "") -> AnyField:
+    """The field `epsilon`."""
+    words = "Privacy loss: one row changes the chance of any answer by a factor of at most e^epsilon"
+    return public(None, "Epsilon", words, unless=unless)
+
+
 class NoisySettings(BooleanSettings, TabularSettings):
     """What questions with noise have in common."""
 
     where: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
-        "Where",
+        "Only rows where",
         "Only rows such as 'age in [young, middle] and sex = male'",
         none="all rows",
         joined="; ",
         examples=["age in [young, middle] and sex = male"],
     )
-    epsilon: Epsilon | None = public(
-        None, "Epsilon", "Privacy loss: one row changes the chance of any answer by a factor of at most e^epsilon"
-    )
+    epsilon: Epsilon | None = loss()
     adjacency: Adjacency = neighbours(besides=" (twice the noise)")
     max_rows: RowBound = row_bound()
 
@@ -45,6 +49,7 @@ class NoisySettings(BooleanSettings, TabularSettings):
 class ReleaseSettings(NoisySettings):
     """What `smc release` commands have in common: they may be asked without noise, too."""
 
+    epsilon: Epsilon | None = loss(unless="exact")
     exact: Annotated[bool, Field(strict=True)] = public(
         False, "Exact", "No noise, in the place of epsilon: this tells each party the other's number"
     )

@@ -27,7 +27,10 @@ class SumSettings(GroupSettings, DrawnSettings):
     """`smc release sum`."""
 
     of: Name | None = public(
-        None, "Of", "The column of numbers; the schema lists its values, so bounds are public", column=True
+        None,
+        "Column of numbers",
+        "The column of numbers; the schema lists its values, so bounds are public",
+        column=True,
     )
 
 

@@ -21,7 +21,9 @@ from parties.settings import required
 class TableSettings(DrawnSettings):
     """`smc release table`."""
 
-    by: Columns | None = public(None, "By", "The columns whose values are counted together, with commas between them")
+    by: Columns | None = public(
+        None, "Columns", "The columns whose values are counted together, with commas between them", column=True
+    )
 
 
 class Table(Histogram):

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 class TopSettings(ChoiceSettings):
     """`smc release top`."""
 
-    first: Annotated[int, Field(strict=True, ge=1, le=100)] = public(3, "First", "So many of the most frequent values")
+    first: Annotated[int, Field(strict=True, ge=1, le=100)] = public(
+        3, "How many", "So many of the most frequent values"
+    )
 
 
 class Top(Choices):

@@ -37,8 +37,8 @@ COUNTABLE_PAIRS = 1 << 17  # of 512 vertices
 class TrianglesSettings(GaussianSettings):
     """`smc release triangles`."""
 
-    columns: Columns | None = public(None, "Ends", "The two columns that say which vertices a row joins")
-    delta: Delta | None = public(None, "Delta", "The chance that epsilon does not hold", none="missing")
+    columns: Columns | None = public(None, "Ends", "The two columns that say which vertices a row joins", column=True)
+    delta: Delta | None = public(None, "Delta", "The chance that epsilon does not hold", unless="exact")
     engine: BooleanEngine = public("gmw", "Engine", "How it is computed; auto measures the link and chooses")
     ot: OTKind = public(
         "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret sends least for so many gates"

@@ -17,6 +17,13 @@
     }
   }
 
+  // Another kind of job is chosen by a form of its own: what the job is about goes with it.
+  document.getElementById("kind").form.addEventListener("formdata", (event) => {
+    for (const name of ["purpose", "peer", "table", "peer_table"]) {
+      const value = document.getElementById(name)?.value;
+      if (value) event.formData.set(name, value);
+    }
+  });
   table.addEventListener("change", follow);
   window.addEventListener("pageshow", follow); // a browser that goes back has put into the fields what was there
   follow();

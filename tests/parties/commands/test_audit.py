@@ -158,6 +158,9 @@ def test_a_renewed_certificate(config: Path, nodes: tuple[Any, Any], tmp_path: P
     config.write_text(text.replace(str(former), str(new.certificate_path)))
     with pytest.raises(InputError, match="names the certificate"):
         run("verify", "--config", config)
+    said = CliRunner().invoke(group, ["verify", "--config", str(config)]).stderr
+    assert f"another certificate, {fingerprint(alice.own.certificate)[:23]}; if the present one" in said
+    assert "has replaced it: smc audit renew --config party.toml --former OLD.crt" in said
     assert run("renew", "--config", config, "--former", former).stdout == (
         f"entry 22: signed with {fingerprint(new.certificate)[:23]} from here on\n"
     )

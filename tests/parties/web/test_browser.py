@@ -169,7 +169,8 @@ def test_proposing_by_keyboard(site: Site) -> None:
     page.keyboard.type("quality of care")
     page.get_by_label("Delta").fill("a little")
     page.keyboard.press("Enter")
-    page.get_by_role("alert").get_by_text("delta: must be a number").wait_for()
+    page.get_by_role("alert").get_by_text("Delta, a tolerance: must be a number").wait_for()
+    assert page.evaluate("document.activeElement.id") == "delta"
     assert page.get_by_label("Purpose").input_value() == "quality of care"
     page.get_by_label("Delta").fill("0.01")
     page.keyboard.press("Enter")

@@ -111,3 +111,14 @@ def test_a_choice_survives_an_address(words: str, state: str, before: str) -> No
 @given(st.text(max_size=60))
 def test_no_query_leads_elsewhere(query: str) -> None:
     assert re.fullmatch(r"((q|state|before)=[\w.~%+*-]+&?)*", Choice.of(query).query(), re.ASCII)
+
+
+def test_who_searches_or_turns_the_page_goes_on_at_the_list(node: FakeNode, browser: Browser) -> None:
+    """With the keyboard alone: not at the top of the page again."""
+    for _ in range(30):
+        node.finish(node.add().id)
+    for address, place in (("/", "over"), ("/?q=research", "found")):
+        page = browser.get(address).text
+        assert f'#{place}" rel="next">Older' in page
+        assert f'<section id="{place}"' in page
+        assert 'action="/#found"' in page

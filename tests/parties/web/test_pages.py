@@ -205,7 +205,7 @@ def test_the_jobs_in_pages(node: FakeNode, browser: Browser) -> None:
         assert len(page) < 120_000
         assert (waiting.id in page) == (path == "/")
         seen += re.findall(r'<article class="row" id="job-([0-9a-f]{32})"', page)
-        older = re.search(r'<a href="(/\?before=[0-9a-f]{32})" rel="next">Older</a>', page)
+        older = re.search(r'<a href="(/\?before=[0-9a-f]{32})#over" rel="next">Older</a>', page)
         path = older[1] if older else None
     assert seen == [job.id for job in reversed(over)]
     assert browser.get("/?before=" + "0" * 32).status_code == 404

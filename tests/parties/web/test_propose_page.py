@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from parties.jobs import kinds
+from parties.jobs.settings import public_parameters
 from tests.support.elements import Elements
 from tests.support.fake_node import Browser, FakeNode
 from tests.support.registry import registered
@@ -40,9 +42,9 @@ def test_what_is_typed_needs_no_table(node: FakeNode, browser: Browser, tables: 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("delta", "a bit", "delta: must be a number"),
-        ("max_depth", "4.5", "max_depth: must be a whole number"),
-        ("max_rows", "9" * 5000, "max_rows: must be a whole number"),
+        ("delta", "a bit", "Delta, a tolerance</a>: must be a number"),
+        ("max_depth", "4.5", "Most levels</a>: must be a whole number"),
+        ("max_rows", "9" * 5000, "Row bound</a>: must be a whole number"),
         ("min_rows", "<b>", "&lt;b&gt;"),
         ("table", "nowhere", "there is no table"),
     ],
@@ -53,7 +55,7 @@ def test_a_bad_proposal_comes_back_as_typed(node: FakeNode, browser: Browser, na
     assert answer.status_code == 400
     assert said in answer.text
     assert "a &#34;quoted&#34; purpose" in answer.text
-    assert 'name="column:sex" checked' in answer.text
+    assert 'name="columns:sex" checked' in answer.text
     if name != "table":
         assert f'value="{html.escape(text)}"' in answer.text
         assert '<option value="visits" selected>' in answer.text
@@ -72,14 +74,14 @@ def test_a_proposal_like_another(node: FakeNode, browser: Browser) -> None:
 
 def test_columns_of_the_schema_are_picked_and_others_typed(node: FakeNode, browser: Browser) -> None:
     page = browser.get("/propose").text
-    assert page.count('type="checkbox" name="column:smoker"') == len(node.tables)
+    assert page.count('type="checkbox" name="columns:smoker"') == len(node.tables)
     assert '<option value="readmitted" data-of="patients"></option>' in page
-    ticks = {"column:sex": "on", "column:age": "on"}
+    ticks = {"columns:sex": "on", "columns:age": "on"}
     browser.send_form("/propose", table="patients", purpose="p", columns="other", **ticks)
     assert node.submitted[-1]["columns"] == ["other", "sex", "age"]
     again = browser.get(f"/propose?like={node.add(target='age', columns=['sex', 'age', 'x']).id}").text
-    assert 'name="column:sex" checked' in again
-    assert 'name="column:age" checked' not in again, "it is the target"
+    assert 'name="columns:sex" checked' in again
+    assert 'name="columns:age" checked' not in again, "it is the target"
     assert 'name="columns" value="x"' in again
 
 
@@ -111,7 +113,7 @@ def test_every_wrong_field_is_marked(node: FakeNode, browser: Browser) -> None:
         (
             "",
             {"delta": "2", "min_rows": "-1", "columns": "a"},
-            {"delta": "must be &lt;= 1", "min_rows": "must be &gt;= 0"},
+            {"columns": "&#39;a&#39; is not an attribute", "delta": "must be &lt;= 1", "min_rows": "must be &gt;= 0"},
         ),
         ("", {"against": "nobody", "delta": "x"}, {"against": "must be", "delta": "must be a number"}),
         ("peer: there is no 'x'; there are 'a', 'b'", {}, {"peer": "there is no &#39;x&#39;; there are &#39;a&#39;"}),
@@ -134,3 +136,48 @@ def test_fields_are_marked_however_they_are_named(
     kept = {"purpose": "kept", **fields}
     assert all(f'value="{text}"' in page for name, text in kept.items() if name not in ("columns", "against"))
     assert '<option value="registry" selected>' in page
+
+
+@pytest.mark.parametrize("kind", kinds.names())
+def test_every_form_can_be_understood(browser: Browser, kind: str) -> None:
+    """Each field has a name of its own and a hint; what must be given is said and comes first; no words of commands."""
+    page = browser.get(f"/propose?kind={kind}").text
+    tags = Elements(page).tags
+    ids = {fields["id"] for _, fields in tags if "id" in fields}
+    named = [fields["for"] for tag, fields in tags if tag == "label" and "for" in fields]
+    asked = [f["id"] for tag, f in tags if tag in ("input", "select", "textarea") and f.get("name") == f.get("id")]
+    assert set(asked) <= set(named)
+    hints = {hint for _, fields in tags for hint in str(fields.get("aria-describedby") or "").split()}
+    assert hints <= ids
+    settings = kinds.find(kind).Settings
+    needed = [one for one in public_parameters(settings) if one.is_needed]
+    assert page.count("<small>needed") == len(needed)
+    fields = [name for name in asked if name in {one.key for one in public_parameters(settings)}]
+    assert set(fields[: len(needed)]) == {one.key for one in needed}
+    assert not re.search(r"--[a-z]|FILE", re.sub("<[^>]*>", " ", page))
+    for choices in re.findall(r"<select.*?</select>", page, re.DOTALL):
+        words = re.findall(r">([^<,]+)[^<]*</option>", choices)
+        assert len(words) == len(set(words)), "no choice stands there twice"
+
+
+def test_what_is_missing_and_what_is_wrong_is_told_at_once(node: FakeNode, browser: Browser) -> None:
+    page = browser.send_form("/propose", protocol="release-sum", table="patients", by="ward", max_rows="few").text
+    wrong = {str(fields["id"]) for tag, fields in Elements(page).tags if "aria-invalid" in fields}
+    assert wrong == {"of", "epsilon", "by", "max_rows"}
+    page = browser.send_form(
+        "/propose", protocol="release-sum", table="patients", of="age", exact="yes", by="ward"
+    ).text
+    assert "aria-invalid" not in page, "without noise there is no epsilon; the node knows its columns"
+    assert node.submitted == [
+        {"protocol": "release-sum", "table": "patients", "of": "age", "exact": True, "by": ["ward"]}
+    ]
+
+
+def test_columns_keep_the_order_that_was_given(node: FakeNode, browser: Browser) -> None:
+    """What goes with them, such as bounds, goes by it: only columns in the table's order are ticks."""
+    given = {"protocol": "cluster", "parameters": {"bounds": "0:9, 0:99"}, "target": ""}
+    like = browser.get(f"/propose?like={node.add(columns=['sex', 'age'], **given).id}").text
+    assert 'name="columns" value="sex, age"' in like
+    assert "checked" not in like
+    like = browser.get(f"/propose?like={node.add(columns=['age', 'sex'], **given).id}").text
+    assert 'name="columns:sex" checked' in like

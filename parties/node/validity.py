@@ -1,0 +1,76 @@
+"""How long the certificates of a link still hold: said a month before one ends, and why nothing runs once it has."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+from cryptography import x509
+
+from parties.identity import SOON
+from parties.node.peers import Who
+
+LOOK_SECONDS = 600.0
+AGAIN_SECONDS = 24 * 3600.0  # before the same is said again
+
+
+def lapsed(who: Who) -> str:
+    """Why no session with this peer can begin now; empty if both certificates are valid."""
+    for certificate, whose, what in _both(who):
+        begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+        if datetime.now(UTC) > ends:
+            return f"{whose} certificate expired on {_when(ends)}: {what}"
+        if datetime.now(UTC) < begins:
+            return f"{whose} certificate is not valid before {_when(begins)}: one of the clocks is wrong"
+    return ""
+
+
+def warning(who: Who) -> str:
+    """The same, or which certificate ends within a month."""
+    if why := lapsed(who):
+        return why
+    for certificate, whose, what in _both(who):
+        if certificate.not_valid_after_utc - datetime.now(UTC) < SOON:
+            return f"{whose} certificate ends on {_when(certificate.not_valid_after_utc)}: {what}"
+    return ""
+
+
+class Watch:
+    """Tells what there is to be said of certificates: when it changes, and once a day as long as it holds."""
+
+    def __init__(self, all_: Iterable[Who], tell: Callable[[str, str], None]) -> None:
+        self._all, self._tell = list(all_), tell
+        self._over = threading.Event()
+
+    def start(self) -> None:
+        """Look now, and from now on."""
+        threading.Thread(target=self._watch, name="smc-certificates", daemon=True).start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._over.set()
+
+    def _watch(self) -> None:
+        said: dict[str, tuple[str, float]] = {}
+        while not self._over.is_set():
+            now = datetime.now(UTC).timestamp()
+            for who in self._all:
+                text, (before, at) = warning(who), said.get(who.peer_name, ("", 0.0))
+                if text and (text != before or now - at >= AGAIN_SECONDS):
+                    self._tell(who.peer_name, text)
+                    said[who.peer_name] = text, now
+            self._over.wait(LOOK_SECONDS)
+
+
+def _both(who: Who) -> list[tuple[x509.Certificate, str, str]]:
+    """Each certificate, whose it is, and what is to be done when it ends; the one that ends first comes first."""
+    name = who.peer_name
+    ours = f"make a new one (smc identity create), give it to {name}, and start the node with it"
+    theirs = f"ask {name} for a new one, put it in place, and start the node again"
+    both = [(who.identity.certificate, "our", ours), (who.peer, f"{name}'s", theirs)]
+    return sorted(both, key=lambda one: one[0].not_valid_after_utc)
+
+
+def _when(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
