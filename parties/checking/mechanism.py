@@ -11,7 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parties.analysis.losses import Finding, Outcomes, examine
+from parties.analysis.divergence import most_apart, rho_shown
+from parties.analysis.losses import Finding, Outcomes, examine, guess
+from parties.budget.composition import epsilon_at
+from parties.checking import evidence
+from parties.jobs.spending import exact
 from smc.engines import Engine, make_engine
 from smc.local import run_local
 from smc.session import Session, derive
@@ -29,6 +33,7 @@ class Mechanism:
     epsilon: float
     delta: float
     draw: Callable[[Engine, int, int], Outcomes]  # its outcomes on table 0 or 1, so many independent ones
+    rho: float = 0.0  # if not 0, this is promised, epsilon follows at delta, and outcomes are `evidence.of_gaussian`
 
 
 def check(
@@ -41,7 +46,23 @@ def check(
     """Ask it `samples` times on either table and examine the answers; `told` hears now and then how many there are."""
     first = sample(mechanism, 0, samples, seed, told)
     second = sample(mechanism, 1, samples, seed, lambda done: told(samples + done))
+    if mechanism.rho:
+        return concentrated(mechanism, first, second, error)
     return examine(first, second, mechanism.epsilon, mechanism.delta, error)
+
+
+def concentrated(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float) -> Finding:
+    """What is found of a promise of rho, as the epsilon that it is at the mechanism's delta."""
+    ways = [outcomes / evidence.ONE for outcomes in (first, second)]
+    shown = rho_shown(*ways, mechanism.rho, error / 2)
+    return Finding(
+        mechanism.epsilon,
+        mechanism.delta,
+        samples=len(first),
+        error=error,
+        loss=epsilon_at(exact(shown), exact(mechanism.delta)),
+        guess=guess(*(way < 1 / 2 for way in ways), 1 + most_apart(mechanism.rho), error / 2),
+    )
 
 
 def sample(

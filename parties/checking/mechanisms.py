@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from parties.analysis.losses import Outcomes
-from parties.checking import questions, regressions, sensitivity, trees
+from parties.checking import evidence, questions, regressions, sensitivity, trees
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import SEEN, Promise, concentrated
 from parties.jobs.spending import exact
@@ -61,7 +61,11 @@ def histogram(promise: Promise) -> Mechanism:
 
 def gaussian(promise: Promise) -> Mechanism:
     """A noisy count with Gaussian noise of the rho that a budget takes for epsilon at this delta."""
-    draw = sums([20], [21], discrete_gaussian(1 / (2 * Fraction(promise.rho))))
+    opened = sums([20], [21], discrete_gaussian(1 / (2 * Fraction(promise.rho))))
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        return evidence.of_gaussian(opened(engine, table, copies), np.array([20]), np.array([21]))
+
     return concentrated("gaussian", "20 rows that count, or 21", promise, draw)
 
 

@@ -32,11 +32,11 @@ from parties.regression.rows import Rows
 from parties.tables.schema import Schema
 from protocols.release.descent import own_numbers
 
-CURVED = 1 / 2  # of epsilon, what the curvature takes in the objective that is checked
-POINTS = 400  # t of an event
+CURVED = 2 / 5  # of epsilon, what the curvature takes in the objective that is checked
+POINTS = 40  # t of an event
 STEPS = 3  # of gradient descent
-LEAST_ROWS = 20  # of a table that is minimised
-CORNER = 0.05  # half its width, of the loss that is minimised jointly
+LEAST_ROWS = 100  # of a table that is minimised
+CORNER = 0.01  # half its width, of the loss that is minimised jointly
 SCHEMA = Schema({"x": ("-1", "1"), "c": ("0", "1")})
 NOTHING, ONCE = np.zeros((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64)
 ALONE = tuple(Rows(Features(()), NOTHING, np.array([sign]), ONCE) for sign in (1.0, -1.0))

@@ -82,10 +82,10 @@ def _document(mechanism: Mechanism, found: Finding) -> dict[str, Any]:
         "false_alarm": found.error,
         "loss_at_least": found.loss,
         "attacker": {
-            "p": found.recognised,
-            "q": found.rejected,
-            "sum_at_least": found.guessing,
-            "sum_allowed": found.guessing_allowed,
+            "p": found.guess.recognised,
+            "q": found.guess.rejected,
+            "sum_at_least": found.guess.least,
+            "sum_allowed": found.guess.allowed,
         },
         "kept": found.holds,
     }
@@ -102,9 +102,9 @@ def _tell(mechanisms: Sequence[Mechanism], results: Sequence[Finding]) -> None:
             mechanism.name,
             f"{found.epsilon:.4g}" + (f", {found.delta:g}" if found.delta else ""),
             f"{found.loss:.3f}",
-            f"{found.recognised + found.rejected:.4f}",
-            f"{found.guessing:.4f}",
-            f"{found.guessing_allowed:.4f}",
+            f"{found.guess.recognised + found.guess.rejected:.4f}",
+            f"{found.guess.least:.4f}",
+            f"{found.guess.allowed:.4f}",
             "kept" if found.holds else "BROKEN",
             mechanism.tables,
         )
