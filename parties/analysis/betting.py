@@ -1,10 +1,11 @@
 """Tests by betting: how much of a null hypothesis is left after an opponent has bet against it.
 
 Who begins with 1 and bets a share b of it on numbers X_1, X_2, ... has prod (1 + b X_i) in the end. If the X_i are
-independent, each at least -1 / b, and their mean is at most 0, that is 1 at most on the average, so it reaches 1 / error
-with probability `error` at most (Markov): whatever the law of the X_i, with no limit theorem and for any number of
-them. So is a mean over several ways to bet, and a bet that was chosen on other samples. (Shafer, "Testing by betting",
-JRSS A 184, 2021; Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86, 2024.)
+independent, each at least -1 / b, and their mean is at most 0, that is 1 at most on the average, so it reaches 1 /
+error with probability `error` at most (Markov): whatever the law of the X_i, with no limit theorem and for any number
+of them. So is a mean over several ways to bet, and a bet that was chosen on other samples. (Shafer, "Testing by
+betting", JRSS A 184, 2021; Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86,
+2024.)
 
 Where X falls as a number r grows of which the hypothesis speaks, all r that are refuted lie below some r: that is a
 lower limit of the truth, and one bet finds it.

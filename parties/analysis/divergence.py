@@ -2,8 +2,8 @@
 
 M is rho-zCDP if the Renyi divergence of order a of M(x) from M(x'), and of M(x') from M(x), is a rho at most for all a
 above 1 (Bun, Steinke 2016); so the divergence of Kullback and Leibler is rho at most. For every function f it is no
-less than E[f(M(x))] - ln E[e^f(M(x'))] (Donsker, Varadhan 1975), so no less than E[f(M(x))] - E[e^f(M(x'))] + 1: of both
-directions, for outcomes X and X', rho-zCDP leaves
+less than E[f(M(x))] - ln E[e^f(M(x'))] (Donsker, Varadhan 1975), so no less than E[f(M(x))] - E[e^f(M(x'))] + 1: of
+both directions, for outcomes X and X', rho-zCDP leaves
 
     f(X) - e^f(X') + 1 - f(X') - e^-f(X) + 1 - 2 rho
 
@@ -11,8 +11,8 @@ a mean of at most 0: numbers to bet on (`parties.analysis.betting`). Best is an 
 ratio, which for noise of the normal law grows with how far an outcome lies in the direction from x to x'. It is known
 before the samples are, as is every bet made here; the capital is shared among bets on steeper or flatter f.
 
-This needs no delta. An epsilon at a delta that samples show, 0.1 say, permits nearly everything where epsilon at 10^-5 is
-a quarter; a distance of half a standard deviation more does not escape the mean.
+This needs no delta. An epsilon at a delta that samples show, 0.1 say, permits nearly everything where epsilon at 10^-5
+is a quarter; a distance of half a standard deviation more does not escape the mean.
 """
 
 from __future__ import annotations

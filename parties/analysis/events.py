@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class Bet:
         return found
 
 
-def loss_shown(choosing: Sequence[Floats], testing: Sequence[Cells], delta: float, error: float) -> float:
+def loss_shown(choosing: Sequence[NDArray[Any]], testing: Sequence[Cells], delta: float, error: float) -> float:
     """A lower limit of the loss at this delta, from how often an outcome of either table is in each cell, [CELLS].
 
     The bet is chosen by the counts of `choosing`, and made with the cells of each outcome of `testing`, in order.
@@ -57,7 +58,7 @@ def loss_shown(choosing: Sequence[Floats], testing: Sequence[Cells], delta: floa
     return last_refuted(lambda loss: log_capital(bet.gains(loss).reshape(-1), bet.share, times), error, MOST_LOSS)
 
 
-def _best(choosing: Sequence[Floats], trials: int, delta: float, error: float) -> Bet:
+def _best(choosing: Sequence[NDArray[Any]], trials: int, delta: float, error: float) -> Bet:
     """The bet that promises to refute the greatest loss in so many trials."""
     first, second = ((counts + 1 / CELLS) / (counts.sum() + 1) for counts in choosing)
     chances = first[:, None] * second

@@ -23,7 +23,7 @@ def of_laplace(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
 
 
 def of_gaussian(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
-    """For each line of noisy numbers, int64[copies]: how far they lie on the way from `first`, 0, to `second`, `ONE`."""
+    """For each line of noisy numbers, int64[copies]: where they lie on the way from `first`, 0, to `second`, `ONE`."""
     way = second - first
     found: Outcomes = np.rint((opened - first) @ way * (ONE / float(way @ way))).astype(np.int64)
     return found

@@ -63,4 +63,4 @@ def concentrated(
     """A mechanism whose promise is a rho: what epsilon allows at its delta, and no more than it has told the budget."""
     rho = promise.rho if told is None else min(promise.rho, sum(one.rho * one.times for one in told))
     delta = promise.delta
-    return Mechanism(name, tables, epsilon_at(exact(rho), exact(delta)), delta, draw, rho)
+    return Mechanism(name, tables, epsilon_at(exact(rho), exact(delta)), delta, draw, rho=rho)

@@ -47,7 +47,7 @@ def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """A private bound of the local sensitivity, and noise of that: what both say of the tables, by their likelihoods."""
+    """A private bound of the local sensitivity, and noise of that; what both say by their likelihoods."""
     shift = tail(2 / epsilon, delta) - 1
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
