@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-_HALVINGS = 40
+_HALVINGS = 30
 
 
 def log_capital(gains: Floats, share: float, times: Floats | None = None) -> float:
