@@ -39,6 +39,7 @@ lint: $(STAMP)
 
 campaign: $(STAMP)
 	SMC_CAMPAIGN=1 $(BIN)/pytest -m campaign
+	SMC_CAMPAIGN=1 $(PYTEST) -m "hypothesis and not campaign"
 
 bench: $(STAMP)
 	$(BIN)/smc bench --out benchmarks/results

@@ -15,25 +15,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from benchmarks.cost_rows import (
+    Row,
+    additive_rows,
+    base_rows,
+    correlated_rows,
+    gates,
+    program_rows,
+    trapdoor_rows,
+    triple_rows,
+    zeros,
+)
 from parties import files
 from parties.bench import cases
 from protocols import equality, foresight, id3, logarithm, majority, millionaires
 from protocols.release import choice, gaussian, laplace, numbers
 from protocols.release.laws import Law
-from smc.arithmetic import bits_to_shares, product
-from smc.circuit import Netlist
 from smc.circuit.library import aes128
-from smc.counting import CountingSession, Program, forecast
-from smc.counting.roles import counting_transfers
+from smc.counting import Program
 from smc.engines import Profile
-from smc.local import run_local
-from smc.meter import Cost
-from smc.ot import EllipticReceiver, EllipticSender, Kind, Transfers
-from smc.session import Session
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "cost.md"
 
@@ -51,8 +52,6 @@ costs the sum of its parts: inputs, AND gates (gates times instances of the batc
 
 HEADER = ("party 0 sends", "party 1 sends", "messages", "rounds")
 WORDS = ("kind", "operation", "OT", "program", "profile")  # columns of text, not of numbers
-Row = Sequence[str]
-Costs = tuple[Cost, Cost]
 
 
 @dataclass(frozen=True)
@@ -94,131 +93,9 @@ def _line(cells: Row) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cells(costs: Costs, gates: bool = False) -> list[str]:
-    own, peer = costs
-    numbers = [own.bytes_sent, peer.bytes_sent, own.messages, max(own.rounds, peer.rounds)]
-    return [f"{number:,}" for number in ([own.and_gates] if gates else []) + numbers]
-
-
-# Oblivious transfer and what is made of it: both roles are counted by themselves.
-
-
-def counted(kind: Kind, use: Callable[[Transfers], object]) -> Costs:
-    """Both parties' costs of a use of oblivious transfer."""
-    sessions = CountingSession(0), CountingSession(1)
-    for session in sessions:
-        use(counting_transfers(session, kind))
-    return sessions[0].meter.total, sessions[1].meter.total
-
-
-def correlated(count: int) -> Callable[[Transfers], object]:
-    """Party 0 is the sender of so many correlated OTs with the receiver's own choices."""
-
-    def use(transfers: Transfers) -> object:
-        if transfers.session.party == 0:
-            return transfers.sender.correlated(count)
-        return transfers.receiver.correlated(np.zeros(count, dtype=np.uint8))
-
-    return use
-
-
-def random(count: int, choices: int) -> Callable[[Transfers], object]:
-    """Party 0 is the sender of so many random 1-out-of-`choices` OTs."""
-
-    def use(transfers: Transfers) -> object:
-        if transfers.session.party == 0:
-            return transfers.sender.random(count, choices)
-        return transfers.receiver.random(np.zeros(count, dtype=np.uint8), choices)
-
-    return use
-
-
-def base(count: int) -> Costs:
-    """Real base OTs: there is nothing to be counted that they do not do."""
-
-    def both(session: Session) -> Cost:
-        if session.party == 0:
-            sender = EllipticSender(session, "base")
-            sender.setup()
-            sender.random(count)
-        else:
-            EllipticReceiver(session, "base").random(np.zeros(count, dtype=np.uint8))
-        return session.meter.total
-
-    return run_local(both)
-
-
-def _base_rows() -> Iterator[Row]:
-    for count in (1, 128):
-        yield f"{count}", *_cells(base(count))
-
-
-def _trapdoor_rows() -> Iterator[Row]:
-    for count, choices in ((1, 2), (1, 4), (256, 2), (1000, 2)):
-        yield f"{count:,}", f"{choices}", *_cells(counted("trapdoor", random(count, choices)))
-
-
-def _correlated_rows(*kinds: Kind, most: int = 10**6) -> Callable[[], Iterator[Row]]:
-    def rows() -> Iterator[Row]:
-        for kind in kinds:
-            for count in (1, 1000, 10**6, 10**7):
-                if count <= most:
-                    yield kind, f"{count:,}", *_cells(counted(kind, correlated(count)))
-
-    return rows
-
-
-def _additive_rows() -> Iterator[Row]:
-    zeros = np.zeros((64, 1000), dtype=np.uint8)
-    words = np.zeros(1000, dtype=np.uint64)
-    kinds: tuple[Kind, ...] = ("extension", "ferret")
-    for kind in kinds:
-        for count in (1, 1000):
-            cost = counted(kind, lambda transfers, n=count: bits_to_shares(transfers, zeros[:1, :n]))  # type: ignore[misc]
-            yield f"{count:,} bits to shares", kind, *_cells(cost)
-        for width in (1, 64):
-            cost = counted(kind, lambda transfers, w=width: product(transfers, zeros[:w], words))  # type: ignore[misc]
-            yield f"1,000 products, factor of {width} bits", kind, *_cells(cost)
-
-
-def _triple_rows() -> Iterator[Row]:
-    kinds: tuple[Kind, ...] = ("iknp", "extension", "ferret")
-    for kind in kinds:
-        for count in (64, 64_000, 6_400_000):
-            cost = counted(kind, lambda transfers, n=count: transfers.random_bits(n // 64))  # type: ignore[misc]
-            yield f"{count:,}", kind, *_cells(cost)
-
-
-# Programs: counted under profiles.
+# The programs that are counted.
 
 INTEGER = (cases.MIXED, Profile("lean", "ferret", form="depth"), cases.YAO, cases.SILENT)
-
-
-def program_rows(programs: dict[str, Program], profiles: Sequence[Profile]) -> Callable[[], Iterator[Row]]:
-    """Rows of programs under profiles."""
-
-    def rows() -> Iterator[Row]:
-        for name, program in programs.items():
-            for profile in profiles:
-                label = f"{profile}{' tables' if profile.table_gates else ''}"
-                yield name, label, *_cells(forecast(program, profile).costs, gates=True)
-
-    return rows
-
-
-def gates(netlist: Netlist, batch: int) -> Program:
-    """A circuit on public inputs: its AND gates and nothing else."""
-
-    def program(engine: Any) -> object:
-        inputs = [engine.constant(np.zeros((width, batch), dtype=np.uint8)) for width in netlist.input_widths]
-        return engine.run(netlist, *inputs)
-
-    return program
-
-
-def zeros(*shape: int) -> Any:
-    """Private inputs; what they are does not matter."""
-    return np.zeros(shape, dtype=np.uint64)
 
 
 def _logarithms(batch: int) -> Program:
@@ -254,22 +131,22 @@ def _protocol(
 
 ROLE = ("kind", "OTs", *HEADER)
 SECTIONS = [
-    Section("Base OT", "smc.ot.elliptic", ("OTs", *HEADER), _base_rows),
-    Section("Trapdoor OT", "smc.ot.trapdoor", ("OTs", "1 out of", *HEADER), _trapdoor_rows),
-    Section("IKNP extension", "smc.ot.iknp", ROLE, _correlated_rows("iknp")),
+    Section("Base OT", "smc.ot.elliptic", ("OTs", *HEADER), base_rows),
+    Section("Trapdoor OT", "smc.ot.trapdoor", ("OTs", "1 out of", *HEADER), trapdoor_rows),
+    Section("IKNP extension", "smc.ot.iknp", ROLE, correlated_rows("iknp")),
     Section(
-        "SoftSpoken extension", "smc.ot.softspoken", ROLE, _correlated_rows("softspoken2", "softspoken4", "softspoken8")
+        "SoftSpoken extension", "smc.ot.softspoken", ROLE, correlated_rows("softspoken2", "softspoken4", "softspoken8")
     ),
-    Section("Ferret", "smc.ot.ferret", ROLE, _correlated_rows("ferret", most=10**7)),
+    Section("Ferret", "smc.ot.ferret", ROLE, correlated_rows("ferret", most=10**7)),
     _protocol("Garbled circuits", "smc.yao.schemes", CIRCUITS, (cases.YAO, cases.THREE_HALVES)),
-    Section("GMW: triples", "smc.gmw.triples", ("triples", "OT", *HEADER), _triple_rows),
+    Section("GMW: triples", "smc.gmw.triples", ("triples", "OT", *HEADER), triple_rows),
     _protocol(
         "GMW: circuits",
         "smc.gmw.gates",
         CIRCUITS,
         (Profile("gmw"), Profile("gmw", "ferret"), Profile("gmw", table_gates=True)),
     ),
-    Section("Additive shares", "smc.arithmetic.shares", ("operation", "OT", *HEADER), _additive_rows),
+    Section("Additive shares", "smc.arithmetic.shares", ("operation", "OT", *HEADER), additive_rows),
     _protocol(
         "Comparison",
         "millionaires",

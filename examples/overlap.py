@@ -159,4 +159,4 @@ if __name__ == "__main__":  # both parties on this machine
         own = np.isin(np.arange(64), list(subsets[session.party])).astype(np.uint8)
         return overlap(make_engine(session, "yao"), own)
 
-    print(run_local(program))  # (2, 2)
+    print("in both sets, as either party learns it:", run_local(program))

@@ -6,9 +6,13 @@ What needs a package imports it where it is used; the command line turns the fai
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 
 from smc.errors import InputError
 
@@ -29,8 +33,16 @@ EXTRA_OF = {
 
 
 def install_line(extra: str) -> str:
-    """The command that installs an extra."""
-    return f"pip install '{DISTRIBUTION}[{extra}]'"
+    """The command that installs an extra, into the environment that this program runs in."""
+    return f"{_pip()} install '{DISTRIBUTION}[{extra}]'"
+
+
+def _pip() -> str:
+    """What to type for pip: its path, if the name alone is that of another environment or of none."""
+    own, named = Path(sys.prefix, "bin", "pip"), shutil.which("pip")
+    if not own.exists() or (named is not None and own.samefile(named)):
+        return "pip"
+    return shlex.quote(str(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own))
 
 
 def installed(*modules: str) -> bool:

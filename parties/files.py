@@ -287,6 +287,8 @@ def _reason(error: OSError | ValueError) -> str:
     match error:
         case FileNotFoundError():
             return "there is no such file"
+        case FileExistsError():
+            return "File exists, and it is never written over"
         case IsADirectoryError():
             return "it is a directory"
         case PermissionError():

@@ -6,11 +6,14 @@
     peer = "keys/b.crt"
     listen = "0.0.0.0:7001"          # or connect
 
-    [id3]
-    data = "mine.csv"
+    [tables.patients]                # own rows: of a node, and of commands that name no others
+    source = "mine.csv"
     schema = "schema.toml"
 
-A table is a command, a key is its flag with `-` written as `_`; a flag on the command line wins.
+    [id3]
+    max_depth = 3
+
+Another table is a command, a key is its flag with `-` written as `_`; a flag on the command line wins.
 """
 
 from __future__ import annotations
@@ -28,17 +31,19 @@ from parties.jobs import kinds
 from parties.jobs.settings import KindSettings
 from parties.link.settings import LinkSettings
 from parties.settings import LocalPath, explained
+from parties.sources.settings import TableSettings
 from parties.text import quoted
 from smc.errors import InputError
 
 
 class CommandTables(BaseModel):
-    """The tables of `party.toml` that single commands read: besides the link, one for each kind of job."""
+    """What single commands read of `party.toml`: link, circuits, own rows, and what is of kinds of jobs (`of_kind`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     link: LinkSettings = Field(default_factory=LinkSettings.model_construct)
     circuits: dict[str, LocalPath] = Field(default_factory=dict)
+    tables: dict[str, TableSettings] = Field(default_factory=dict)
 
     def of_kind(self, name: str) -> KindSettings:
         """What the file says of a kind of job."""
@@ -54,7 +59,6 @@ class PartyFile(CommandTables):
     peer: Any = None
     notify: Any = None
     peers: Any = None
-    tables: Any = None
     policy: Any = None
 
 
@@ -68,7 +72,7 @@ def load(path: Path | None) -> PartyFile:
     Relative paths become relative to the directory of the file.
     """
     if path is None:
-        return cast("PartyFile", _with_kinds(PartyFile, frozenset()).model_construct())
+        return PartyFile.model_construct()
     return read(PartyFile, path)
 
 
@@ -79,14 +83,15 @@ def read(model: type[AnyTables], path: Path) -> AnyTables:
     try:
         return cast("AnyTables", whole.model_validate(content, context={"directory": path.parent}))
     except ValidationError as error:
-        raise InputError(f"{path}: {explained(error, whole, content)}") from None
+        known = _with_kinds(model, frozenset(content).union(kinds.BUILT_IN))  # which of them was meant
+        raise InputError(f"{path}: {explained(error, known, content)}") from None
 
 
 @cache
 def _with_kinds(model: type[BaseModel], tables: Collection[str]) -> type[BaseModel]:
-    """The model with the tables of the built-in kinds, and of those other ones that a file has."""
-    named = [name for name in kinds.names() if name in kinds.BUILT_IN or name in tables]
-    fields = {name: kinds.find(name).Settings for name in named if name not in model.model_fields}
+    """The model with the tables of those kinds that are among the tables of a file: no other kind is loaded."""
+    named = [name for name in kinds.names() if name in tables and name not in model.model_fields]
+    fields = {name: kinds.find(name).Settings for name in named}
     found = {name: (fields[name], Field(default_factory=fields[name].model_construct)) for name in fields}
     return create_model(model.__name__, __base__=model, **found)  # type: ignore[call-overload]
 

@@ -5,6 +5,9 @@ becomes an exception, which ends the command in order; not in the middle of an i
 it, turn it into another error or be left half loaded: there it waits until the module is there. Once the outcome is
 certain signals change nothing.
 
+Only the main thread takes signals, and only when it runs: one that the system gave to another thread, or that came just
+before the main thread fell asleep, would not be seen until something else wakes it. So a thread of its own does.
+
 Loaded before all else: so it loads as little as possible itself.
 """
 
@@ -13,6 +16,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from types import FrameType, TracebackType
 
@@ -20,6 +24,7 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 LOOK_SECONDS = 0.01  # whether the import is over
 LONGEST_IMPORT = 10.0  # seconds for which a signal waits
+WAKING = (0.05, 0.2, 1.0, 5.0)  # seconds after a signal, one after another: it may have been late in falling asleep
 
 
 class Terminated(KeyboardInterrupt):
@@ -41,6 +46,10 @@ def watch() -> None:
     for number in CODES:
         signal.signal(number, _received)
     signal.signal(signal.SIGALRM, _look_again)
+    heard, bell = os.pipe()
+    os.set_blocking(bell, False)
+    signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
+    threading.Thread(target=_wake, args=(heard, threading.get_ident()), name="smc-signals", daemon=True).start()
     sys.excepthook = _uncaught
     sys.unraisablehook = _ignored
 
@@ -88,6 +97,15 @@ def _look_again(_: int, frame: FrameType | None) -> None:
 def _wait(received: signal.Signals) -> None:
     _State.waiting = received
     signal.setitimer(signal.ITIMER_REAL, LOOK_SECONDS)
+
+
+def _wake(heard: int, main: int) -> None:
+    """Wake the thread `main` whenever a signal to end has come, in whatever thread; what is seen already stays so."""
+    while numbers := os.read(heard, 1024):
+        if any(number in CODES for number in numbers):
+            for pause in WAKING:
+                time.sleep(pause)
+                signal.pthread_kill(main, signal.SIGALRM)
 
 
 def _importing(frame: FrameType | None) -> bool:

@@ -105,7 +105,8 @@ def open_logarithm(
     else:
         x, word = logarithm(engine, precision, left, right)
         opened, counts_opened = engine.reveal(engine.words.bits(word), x)
-    values = np.array([value / (1 << precision.fraction) for value in bitpack.to_integers(opened, signed=True)])
+    one = 1 << precision.fraction
+    values = np.array([value / one for value in bitpack.to_integers(opened, signed=True)])
     if not times_x:
         values[~counts_opened.any(axis=0)] = -math.inf
     return values

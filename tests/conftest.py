@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 
 from smc.channel import Buffer, Channel
 from smc.engines import Engine, make_engine
 from smc.local import run_local
 from smc.meter import Meter
+from tests.support import examples
 from tests.support.places import SHARED
 
-# How long an example or its making takes says how busy the machine is, not whether the program is right.
-settings.register_profile("smc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("smc")
+examples.load_profile()
+
+
+@pytest.fixture(scope="session")
+def example_round(request: pytest.FixtureRequest) -> int:
+    """Which round of a campaign's examples it is: see `tests.support.examples.repeat`."""
+    number: int = request.param
+    return number
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    examples.repeat(metafunc)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.environ.get("SMC_CAMPAIGN"):
+    if examples.EXPLORING:
         return
     skip = pytest.mark.skip(reason="a campaign: run `make campaign`")
     for item in items:

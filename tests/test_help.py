@@ -38,6 +38,12 @@ def test_all_are_listed() -> None:
     assert all(f"  {name} " in shown for name in names)
 
 
+@pytest.mark.parametrize("group", sorted({words[:-1] for words in ALL}), ids=" ".join)
+def test_no_line_of_a_list_is_cut(group: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(cli, [*group, "--help"]).output.partition("Options:")[2]
+    assert "..." not in shown
+
+
 @pytest.mark.parametrize("words", ALL, ids=" ".join)
 def test_help_with_an_example(words: tuple[str, ...]) -> None:
     command = ALL[words]
@@ -52,6 +58,13 @@ def test_help_with_an_example(words: tuple[str, ...]) -> None:
     assert example.group(1).startswith(" ".join(words))
     known = {name for parameter in command.params for name in parameter.opts}
     assert set(re.findall(r"--[a-z-]+", example.group(1))) <= known
+
+
+def test_what_has_to_be_given_is_said() -> None:
+    shown = {one.opts[0]: one.help or "" for one in ALL["cluster",].params}
+    assert {name for name, help_ in shown.items() if help_.endswith("[required]")} == {
+        "--epsilon", "--columns", "--bounds", "--k"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("words", [("run",), ("id3",), ("publish", "joint")], ids=" ".join)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,17 @@ import click
 from rich.table import Table
 
 from parties import console, files, models
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, check_proposal, json_option
 from parties.sources.cells import cells
 from parties.tables import schema
 from parties.tables.merging import merge
+from parties.text import quoted
 from parties.trees import prediction
 from parties.trees.prediction import Score
 from parties.trees.tree import TreeFile
 from smc.errors import InputError
+
+MOST_NUMBERS = 10_000  # of a column, that are listed
 
 
 @click.command("schema", epilog="Example:  smc schema --data mine.csv --target play --out schema.toml")
@@ -25,13 +29,20 @@ from smc.errors import InputError
 @click.option("--merge", "their_file", type=FILE, help="The peer's proposal: make the union of both.")
 @click.option("--target", metavar="COLUMN", help="The class column.")
 @click.option("--exclude", metavar="COLUMN", multiple=True, help="Leave a column out; may be repeated.")
-@click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
+@click.option(
+    "--numbers",
+    metavar="COLUMN=LOW:HIGH",
+    multiple=True,
+    help="A column of whole numbers between public bounds, never taken from the rows: all are listed; may be repeated.",
+)
+@click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
 def schema_command(
     data: Path | None,
     own_file: Path | None,
     their_file: Path | None,
     target: str | None,
     exclude: tuple[str, ...],
+    numbers: tuple[str, ...],
     out: Path,
 ) -> None:
     """Propose a schema from one's own file, for the operators to complete and agree on.
@@ -42,12 +53,13 @@ def schema_command(
     """
     if (data is None) == (own_file is None):
         raise InputError("give --data, or with --merge --schema: one of the two")
-    if own_file is not None and (their_file is None or exclude):
-        raise InputError("--schema is for --merge, and nothing can be excluded from it")
+    if own_file is not None and (their_file is None or exclude or numbers):
+        raise InputError("--schema is for --merge, and nothing can be excluded from it, or added")
     files.check_outputs({"--out": out}, [data, own_file, their_file])
+    check_proposal(out)
     if data is not None:
         with console.progress("reading"):
-            own = schema.propose(data, target, exclude, read=cells)
+            own = schema.propose(data, target, exclude, read=cells, numbers=dict(map(_bounded, numbers)))
     else:
         assert own_file is not None
         own = schema.Proposal(schema.load(own_file), ())
@@ -59,6 +71,18 @@ def schema_command(
             console.err.print(note)
     own.schema.save(out)
     console.out.print(f"{out}: {len(own.schema.attributes)} attributes, digest {own.schema.digest()}")
+
+
+def _bounded(text: str) -> tuple[str, range]:
+    """COLUMN=LOW:HIGH as the column and its numbers."""
+    found = re.fullmatch(r"(.+)=(-?[0-9]{1,9}):(-?[0-9]{1,9})", text)
+    low, high = (0, 0) if found is None else (int(found[2]), int(found[3]))
+    if found is None or not low < high <= low + MOST_NUMBERS:
+        raise InputError(
+            f"--numbers: {quoted(text)} is no COLUMN=LOW:HIGH with LOW < HIGH, at most {MOST_NUMBERS:,} apart; "
+            "age=0:120 for example"
+        )
+    return found[1], range(low, high + 1)
 
 
 @click.command(epilog="Example:  smc predict --tree tree.json --data rows.csv")

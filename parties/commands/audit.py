@@ -124,7 +124,7 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
 )
 @click.option("--out", type=FILE, help="Where to  [standard output]")
 def export_command(config_file: Path | None, state_directory: Path | None, form: str, out: Path | None) -> None:
-    """Write all entries, and the signed head, to a file for an auditor."""
+    """Write all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
     file = find_party_file(config_file)
     files.check_outputs({"--out": out}, [place, *([] if file is None else files_of(file))])
@@ -139,16 +139,15 @@ def export_command(config_file: Path | None, state_directory: Path | None, form:
 
 
 @group.command("renew", epilog="Example:  smc audit renew --config party.toml --former keys/a-2026.crt")
-@click.option("--config", "config_file", type=FILE, required=True, help="The node's party.toml.")
+@_CONFIG
 @click.option("--former", type=FILE, required=True, help="The certificate that the log is signed with so far.")
-def renew_command(config_file: Path, former: Path) -> None:
+def renew_command(config_file: Path | None, former: Path) -> None:
     """Go on with a new certificate.
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    link = load(config_file).link
+    place, link = _database(config_file, None), load(find_party_file(config_file)).link
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
-    place = _database(config_file, None)
     with database.reading(place):  # it must be there
         pass
     with database.usable(place), closing(database.connect(place)) as connection, connection:

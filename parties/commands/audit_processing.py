@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 @click.option("--report", "reports", type=FILE, multiple=True, help="With --dpia: a report of smc publish; repeatable.")
 @click.option("--out", type=FILE, help="Where to  [standard output]")
 def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[Path, ...], out: Path | None) -> None:
-    """Write the record of processing (GDPR art. 30): purposes, categories, recipients, terms, measures.
+    """Write the record of processing (GDPR, article 30).
 
-    It is made from party.toml and the audit log. What neither says is listed as missing.
+    It says purposes, categories, recipients, terms and measures, and is made from party.toml and the
+    audit log. What neither says is listed as missing.
     """
     from parties.governance import assessment, processing
     from parties.governance.markdown import to_markdown

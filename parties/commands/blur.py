@@ -80,7 +80,7 @@ def reconstruct_command(
 def attack_command(
     plan_file: Path | None, data: str | None, table: str | None, truth: str | None, as_json: bool
 ) -> None:
-    """What blurred rows give away all the same: spectral filtering, and privacy as entropy."""
+    """What blurred rows give away all the same. By spectral filtering, and with privacy as entropy."""
     from contextlib import ExitStack
 
     from parties.blurring.plan import load

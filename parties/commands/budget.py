@@ -34,7 +34,7 @@ def group() -> None:
 @click.option("--group", "rows", type=click.IntRange(1, 1000), default=1, help="Tell the price of so many rows  [1]")
 @node_options
 def show_command(rows: int, config_file: Path | None, state: Path | None, as_json: bool) -> None:
-    """Show per table and peer what was spent, what is left, and by which jobs.
+    """Show what was spent of each table, and what is left. Also with which peer, and by which jobs.
 
     A budget is for one row. With --group 4 the numbers are those of a family that has four: what one pays, they pay
     four times, and sixteen times in rho.
@@ -56,13 +56,13 @@ def show_command(rows: int, config_file: Path | None, state: Path | None, as_jso
 @click.argument("file", metavar="JOB.toml", type=FILE)
 @node_options
 def simulate_command(file: Path, config_file: Path | None, state: Path | None, as_json: bool) -> None:
-    """Say what a job would spend of our table, and whether it would be refused. Nothing is proposed or changed.
+    """Say what a job would spend, and whether it would be refused. Nothing is proposed or changed.
 
     Exit code 0 if it would not be refused, 2 if it would.
     """
-    node = node_of(config_file, state)
+    node, job = node_of(config_file, state), files.read_toml(file)
     try:
-        found = node.simulate(files.read_toml(file))
+        found = node.simulate(job)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     if as_json:
@@ -78,7 +78,7 @@ def simulate_command(file: Path, config_file: Path | None, state: Path | None, a
 @click.option("--out", type=FILE, help="Where to  [standard output]")
 @node_options
 def export_command(out: Path | None, config_file: Path | None, state: Path | None, as_json: bool) -> None:
-    """Write our entry for a public register of epsilons, signed with our key: JSON in any case.
+    """Write our entry for a public register of epsilons. It is signed with our key, and JSON in any case.
 
     It has tables, budgets, and of each release its day, kind, mechanisms and losses; no peer, purpose or column.
     """

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from parties import console
-from parties.commands.kinds import options_of, read_flags
+from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import json_option, program_arguments
 from parties.jobs import kinds, profiles
 from parties.jobs.means import Means
@@ -76,7 +76,8 @@ def _estimate_of(name: str) -> click.Command:
     def estimate(link: str, as_json: bool, **flags: Any) -> None:
         settings = merge(kind.Settings(), read_flags(own, {k: v for k, v in flags.items() if k in _names(own)}))
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
-        task = kind.planned(settings)
+        with missing_by_flag(own):
+            task = kind.planned(settings)
         program, title = task.counted(beside, Means())
         _show(program, profiles.profiles(kind.integers), link, as_json, title)
 

@@ -45,7 +45,7 @@ def create_command(name: str, hosts: tuple[str, ...], out: Path) -> None:
 @click.argument("certificate", type=FILE)
 @json_option
 def show_command(certificate: Path, as_json: bool) -> None:
-    """Show name, hosts, validity and fingerprint of a certificate, and the oldest TLS that links use with it."""
+    """Show name, hosts, validity and fingerprint of a certificate. Also the oldest TLS that links use with it."""
     fields = describe(load_certificate(certificate)) | {"oldest_tls": tls.VERSION}
     if as_json:
         console.print_json(fields)

@@ -238,4 +238,5 @@ def _next(plans: list[Plan]) -> list[str]:
         f"  agree on {own.directory / SCHEMA}: smc schema --data FILE --out ours.toml, then --merge the peer's",
         f"  smc check --config {own.path}    says what is still missing",
         f"  smc node --config {own.path}",
+        *([f"  or, for one question: smc id3 --config {own.path}"] if len(own.peers) == len(own.tables) == 1 else []),
     ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,10 +14,13 @@ import click
 from parties import console
 from parties.commands.options import FILE, json_option, link_options, settings, typed_line
 from parties.commands.outputs import Outputs
+from parties.commands.own_table import TABLE, on_table
 from parties.jobs import kinds
 from parties.jobs.kind import Kind
 from parties.jobs.running import Connection
-from parties.jobs.settings import Parameter, parameters
+from parties.jobs.settings import KindSettings, Parameter, parameters
+from parties.jobs.tabular_settings import TabularSettings
+from parties.party_file import PartyFile
 from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -33,13 +37,13 @@ def command_of(name: str) -> click.Command:
 
     @json_option
     @link_options
-    def run(config_file: Path | None, as_json: bool, **flags: Any) -> None:
-        _run(kind, config_file, as_json, flags)
+    def run(config_file: Path | None, as_json: bool, table: str | None = None, **flags: Any) -> None:
+        _run(kind, config_file, as_json, table, flags)
 
     found = [one for one in parameters(kind.Settings) if not one.node]
     secret = f"\n\n{SEEN}" if any(one.role == "private" for one in found) else ""
     example = f"Example:  smc {kinds.command(name)} {kind.example or '--config party.toml'}"
-    whole = options_of(found)(run)
+    whole = options_of(found)(TABLE(run) if issubclass(kind.Settings, TabularSettings) else run)
     return click.command(name, help=f"{inspect.cleandoc(kind.__doc__ or '')}{secret}", epilog=example)(whole)
 
 
@@ -81,6 +85,19 @@ def read_private(one: Parameter, text: str) -> Any:
     return int(text)
 
 
+@contextmanager
+def missing_by_flag(found: Sequence[Parameter]) -> Iterator[None]:
+    """A setting that a kind finds to be missing is named by the flag that gives it."""
+    try:
+        yield
+    except InputError as error:
+        key, colon, problem = str(error).partition(": is missing")
+        flag = next((one.flag for one in found if one.key == key), None)
+        if not colon or flag is None:
+            raise
+        raise InputError(f"{flag}{colon}{problem}") from None
+
+
 def _option(one: Parameter) -> Callable[[Command], Command]:
     if one.argument:
         return click.argument(one.variable, metavar=one.key.upper(), type=FILE, required=False)
@@ -89,6 +106,8 @@ def _option(one: Parameter) -> Callable[[Command], Command]:
         help_ += "; '-' reads it from standard input."
     elif one.role == "public" and one.shown_default() and one.type is not bool:
         help_ += f"  [{one.shown_default()}]"
+    elif one.is_needed:
+        help_ += "  [required]"
     if one.type is bool:
         return click.option(one.flag, one.variable, is_flag=True, default=None, help=help_)
     kind: Any = FILE if one.type is Path else click.Choice(one.choices) if one.choices else PLAIN.get(one.type, str)
@@ -98,11 +117,22 @@ def _option(one: Parameter) -> Callable[[Command], Command]:
     return click.option(one.flag, one.variable, type=kind, metavar=column, help=help_, multiple=bool(one.joined))
 
 
-def _run(kind: type[Kind], config_file: Path | None, as_json: bool, flags: Mapping[str, Any]) -> None:
+def _run(
+    kind: type[Kind], config_file: Path | None, as_json: bool, table: str | None, flags: Mapping[str, Any]
+) -> None:
     found = [one for one in parameters(kind.Settings) if not one.node]
-    link, own = settings(lambda file: file.of_kind(kind.name), config_file, read_flags(found, flags))
+    read = read_flags(found, flags)
+
+    def in_file(file: PartyFile) -> KindSettings:
+        said = file.of_kind(kind.name)
+        if isinstance(said, TabularSettings):
+            return on_table(said, table, read.get("data") is not None, file.tables)
+        return said
+
+    link, own = settings(in_file, config_file, read)
     party = 0 if link.listen is not None else 1
-    task, data, remarks = kind.alone(own, party)
+    with missing_by_flag(found):
+        task, data, remarks = kind.alone(own, party)
     outputs = Outputs.of(kind, own)
     inputs = [kind.value(own, one) for one in found if one.role == "file"]
     outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer])

@@ -31,7 +31,7 @@ def group() -> None:
 @group.command("key", epilog="Example:  smc local key --out device.key")
 @click.option("--out", type=FILE, required=True, help="The new key.")
 def key_command(out: Path) -> None:
-    """Make a device's key, from which its lasting answers come; restore it from a backup, never make it anew."""
+    """Make a device's key, from which its lasting answers come. Restore it from a backup, never make it anew."""
     from parties.local import device
 
     device.create(out)
@@ -95,7 +95,7 @@ def report_command(
 @SOURCES
 @click.option("--out", type=FILE, required=True, help="The tally, JSON; tallies of several collectors add up.")
 def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None:
-    """Count reports, for another collector to add to its own: as private as the reports are."""
+    """Count reports, for another collector to add to its own. They are as private as the reports."""
     from parties.local import reports
     from parties.local.plan import load
 
@@ -116,7 +116,7 @@ def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None
 def decode_command(
     plan_file: Path, sources: tuple[Path, ...], candidate_file: Path | None, page: Path | None, as_json: bool
 ) -> None:
-    """What the answers say together: estimates without bias, with their intervals."""
+    """What the answers say together. Estimates are without bias, and have their intervals."""
     from parties.local import decoded, reports
     from parties.local.plan import load
 

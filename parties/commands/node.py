@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING
 import click
 
 from parties import console
-from parties.commands.options import FILE
+from parties.commands.options import FILE, find_party_file
+from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.node.events import LogLevel
 
 
 @click.command("node", epilog="Example:  smc node --config party.toml")
-@click.option("--config", "config_file", type=FILE, required=True, help="The party's TOML file.")
+@click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
 @click.option(
     "--log-level",
     type=click.Choice(["info", "warning", "error"]),
     default="info",
     help="The least grave events that the log tells of; on a terminal in words, elsewhere in JSON  [info]",
 )
-def node(config_file: Path, log_level: LogLevel) -> None:
+def node(config_file: Path | None, log_level: LogLevel) -> None:
     """Stay up: hold the connection to the peer's node, take proposals, run what rules or operator allow.
 
     Ctrl-C or SIGTERM stops it in order: running sessions have [node] stop seconds to finish; what is not finished goes
@@ -35,8 +36,11 @@ def node(config_file: Path, log_level: LogLevel) -> None:
     from parties.node import settings
     from parties.node.service import Node
 
+    path = find_party_file(config_file)
+    if path is None:
+        raise InputError("whose node? give --config party.toml: there is none here (smc init writes one)")
     raise_descriptors()
-    file = settings.load(config_file)
+    file = settings.load(path)
     with console.progress("starting"):
         page = Page(file.node, file.notify)
         party = Node(file, page, log_level)

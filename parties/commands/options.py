@@ -45,6 +45,12 @@ FILE = _File(path_type=Path, dir_okay=False)
 PARTY_FILE = Path("party.toml")
 
 
+def check_proposal(out: Path) -> None:
+    """`InputError` if there is such a file: a proposal is completed by hand, and the next one would undo that."""
+    if out.is_file():
+        raise InputError(f"--out: {out} is there already, and may have been completed by hand: give another name")
+
+
 def find_party_file(given: Path | None) -> Path | None:
     """The party's file: the one given, or else ./party.toml if there is one."""
     return given or (PARTY_FILE if PARTY_FILE.exists() else None)

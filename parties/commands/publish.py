@@ -12,7 +12,7 @@ import click
 
 from parties import console, files
 from parties.commands import publish_masks, publish_pseudonyms
-from parties.commands.options import FILE, Between, json_option
+from parties.commands.options import FILE, Between, check_proposal, json_option
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import PLAN, Telling, report_options
@@ -42,13 +42,14 @@ group.add_command(open_command)
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
 @click.argument("source")
 @TABLE
-@click.option("--out", type=FILE, required=True, help="The proposal, a TOML file.")
+@click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
 @json_option
 def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> None:
-    """Propose a plan for a table, to be completed by who knows it; name the columns that single people out."""
+    """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named."""
     from parties.publish.planning import propose
 
     files.check_outputs({"--out": out}, paths(source))
+    check_proposal(out)
     with opened(source, table) as rows, console.progress("reading"):
         proposal = propose(rows, _from(out, source), table)
     files.write_text(out, proposal.text)
@@ -64,7 +65,7 @@ def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> No
 @click.option("--data", metavar="SOURCE", help="A published table  [the plan's own source]")
 @report_options
 def check_command(plan_file: Path, data: str | None, telling: Telling) -> None:
-    """Does a table satisfy the plan's models, and what could be done with it? Exit code 2 if a model fails."""
+    """Check a table against the plan's models, and say what could be done with it. Exit code 2 if a model fails."""
     from parties.publish.checking import check
     from parties.publish.settings import load
 
@@ -160,7 +161,7 @@ def apply_command(
     purpose: str | None,
     telling: Telling,
 ) -> None:
-    """Recode later rows as earlier ones, and check them again: what does not fit is left out, up to the bound."""
+    """Recode later rows as earlier ones, and check them again. What does not fit is left out, up to the bound."""
     from parties.publish.applying import apply
     from parties.publish.recoding import load
 

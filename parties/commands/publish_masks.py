@@ -24,7 +24,7 @@ def add_to(group: click.Group) -> None:
 @click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
 @log_options
 def mask(plan_file: Path, out: Path, config_file: Path | None, purpose: str | None) -> None:
-    """Write a table through the plan's masks; identifiers without one are dropped, other columns stay as they are."""
+    """Write a table through the plan's masks. Identifiers without one are dropped, other columns stay as they are."""
     from parties.publish.pseudonyms import write
     from parties.publish.settings import read
     from parties.sources import open_rows

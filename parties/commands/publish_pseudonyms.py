@@ -119,7 +119,7 @@ def restore(
 @click.option("--column", "columns", metavar="KEY", multiple=True, help="A column's key to make anew.")
 @click.option("--new-master", type=FILE, help="Wrap all keys by a new master key, written here.")
 def rotate(master: Path, keys: Path, columns: tuple[str, ...], new_master: Path | None) -> None:
-    """Make columns' keys anew, or the master key: older pseudonyms stay restorable, and do not join with later ones."""
+    """Make columns' keys anew, or the master key. Older pseudonyms stay restorable, and do not join with later ones."""
     from parties.publish.keyring import make_master, opened, read_master
 
     if not columns and new_master is None:

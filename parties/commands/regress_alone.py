@@ -42,7 +42,13 @@ MOST_EPSILON = 16.0
     default="objective",
     help="Where the noise is: in what is minimised, or on the minimiser  [objective]",
 )
-@click.option("--loss", "named", type=click.Choice(["logistic", "huber"]), default="logistic", help="[logistic]")
+@click.option(
+    "--loss",
+    "named",
+    type=click.Choice(["logistic", "huber"]),
+    default="logistic",
+    help="What a wrong score costs  [logistic]",
+)
 @click.option(
     "--huber",
     type=Between(0, 1, min_open=True, max_open=True),

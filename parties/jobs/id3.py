@@ -16,7 +16,8 @@ from parties.jobs.learner import TYPICAL_SPLITS, Learner
 from parties.jobs.settings import ENGINE, KindSettings
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import Tabular
-from parties.settings import merge, required
+from parties.jobs.tabular_settings import file_of
+from parties.settings import merge
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from parties.text import listed
@@ -78,7 +79,7 @@ class Id3(Tabular):
     def planned(cls, settings: KindSettings) -> Id3:
         """See `Kind.planned`: the schema is a file."""
         assert isinstance(settings, Id3Settings)
-        agreed = schemas.load(required(settings.schema_file, "id3.schema"))
+        agreed = schemas.load(file_of(settings.schema_file, "schema"))
         target = agreed.choose_target(settings.target)
         return cls(Private.completed(settings, agreed, target), agreed, target)._checked()
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from parties.jobs.kind import Document, Means, State, Step, Told
-from parties.jobs.publish_recoded import Recoded, RecodedSettings
+from parties.jobs.publish_recoded import Recoded, RecodedSettings, recoded
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.settings import own_file, public
+from parties.jobs.tabular_settings import Columns
 from parties.settings import Count, LocalPath
 from parties.tables.schema import Schema
 from parties.text import listed, quoted
@@ -31,6 +32,7 @@ COUNTABLE = 1 << 22  # possible classes of all nodes: such a run is counted in a
 class LatticeSettings(RecodedSettings):
     """`smc publish lattice`."""
 
+    recode: Columns | None = recoded("those of a plan")
     plan: LocalPath | None = own_file("Plan", "A plan, publish.toml: its hierarchies are used, and its columns.")
     rules: Annotated[str, Field(min_length=1, max_length=200_000)] | None = public(
         None,

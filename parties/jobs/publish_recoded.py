@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parties.jobs import privacy_models as models
 from parties.jobs.kind import Document, Extra, Means
-from parties.jobs.settings import ManyGatesSettings, output, own_file, public
+from parties.jobs.settings import AnyField, ManyGatesSettings, output, own_file, public
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
 from parties.settings import LocalPath, required
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from smc.counting import Program
 
 
+def recoded(none: str = "") -> AnyField:
+    """The field `recode`; `none` says what leaving it out means, if it may be."""
+    return public(None, "Recoded", "The columns by which somebody could be found, with commas between them", none=none)
+
+
 class RecodedSettings(ManyGatesSettings, TabularSettings):
     """What both ways to recode are told."""
 
-    recode: Columns | None = public(
-        None, "Recoded", "The columns by which somebody could be found, with commas between them"
-    )
+    recode: Columns | None = recoded()
     keep: Columns | None = public(None, "Kept", "The columns that are published as they are", none="none")
     sensitive: Name | None = public(
         None, "Sensitive", "The column that l and t are about; published as it is", none="none", column=True

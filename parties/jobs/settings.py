@@ -47,8 +47,9 @@ def public(
 ) -> AnyField:
     """A parameter that both parties must have the same.
 
-    `none` says what leaving it out means, "no limit" stands for an infinite number; `node`: only a node's job has it;
-    `joined`: its flag may be given several times, and this stands between the texts then; `column`: it names one.
+    `none` says what leaving it out means (without it, it must be given), "no limit" stands for an infinite number;
+    `node`: only a node's job has it; `joined`: its flag may be given several times, and this stands between the texts
+    then; `column`: it names one.
     """
     return _field(
         "public", default, title, help_, {"none": none, "node": node, "joined": joined, "column": column}, options
@@ -158,6 +159,11 @@ class Parameter:
     def is_engine(self) -> bool:
         """Whether it says how to compute, not what."""
         return self.key in ENGINE
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether nothing stands for it if it is left out."""
+        return self.role == "public" and self.default is None and not self.none
 
     def shown_default(self) -> str:
         """The default in words."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened
 from parties.jobs.settings import ENGINE, public_parameters
-from parties.settings import required
+from parties.jobs.tabular_settings import file_of
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from parties.text import listed
@@ -44,8 +44,7 @@ class Tabular(Kind):
         from parties.tables import rows
         from protocols.counts import RowCounts
 
-        path = required(self.settings.data, f"{self.name}.data")
-        table = rows.load(path, schema, target, self.settings.max_rows, cells)
+        table = rows.load(file_of(self.settings.data, "data"), schema, target, self.settings.max_rows, cells)
         sizes = {name: len(values) for name, values in schema.attributes.items()}
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], table.rows, table.classes), list(table.ignored)
@@ -110,7 +109,7 @@ class BySchema(Tabular):
     @classmethod
     def planned(cls: type[Own], settings: Any) -> Own:
         """See `Kind.planned`: the schema is a file."""
-        return cls.canonical(settings, schemas.load(required(settings.schema_file, f"{cls.name}.schema")))
+        return cls.canonical(settings, schemas.load(file_of(settings.schema_file, "schema")))
 
     def specification(self) -> Document:
         """See `Kind.specification`: with the schema of what is read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -22,6 +23,13 @@ class TabularSettings(KindSettings):
 
     data: LocalPath | None = own_file("Rows", "Own rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+
+
+def file_of(path: Path | None, key: str) -> Path:
+    """A file of the settings, under `data` or `schema`. `InputError` says how to name it, if nothing does."""
+    if path is None:
+        raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config")
+    return path
 
 
 def row_bound() -> AnyField:

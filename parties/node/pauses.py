@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 
@@ -15,6 +16,11 @@ class Pauses:
     def lasts(self, identifier: str) -> bool:
         """Whether a job is to be left alone for a while yet."""
         return time.monotonic() < self._pauses.get(identifier, (0.0, 0.0))[0]
+
+    def left(self) -> float:
+        """Seconds until the first of those that are left alone is one no more; infinite if there is none."""
+        now = time.monotonic()
+        return min((until - now for until, _ in list(self._pauses.values()) if until > now), default=math.inf)
 
     def put(self, identifier: str, longer: bool = True) -> None:
         """Leave a job alone from now on: longer than the last time, or as short as it may be."""

@@ -131,7 +131,7 @@ class Sessions:
 
     def _dial_ready(self) -> None:
         while not self._stopping.is_set():
-            self._wake.wait(LOOK_SECONDS)
+            self._wake.wait(min(LOOK_SECONDS, self._pauses.left()))
             self._wake.clear()
             if not self._connected():
                 continue

@@ -49,7 +49,7 @@ from parties.party_file import STATE, CommandTables, read
 from parties.policy.rules import Rule, check_names
 from parties.settings import LocalPath, Seconds, Settings
 from parties.sources.rights import Line
-from parties.sources.settings import Combine, TableSettings
+from parties.sources.settings import Combine
 from parties.text import quoted
 
 WEB = "127.0.0.1:7080"
@@ -122,7 +122,6 @@ class NodeFile(CommandTables):
     peer: PeerSettings = Field(default_factory=PeerSettings)
     notify: NotifySettings = Field(default_factory=NotifySettings)
     peers: tuple[PeerEntry, ...] = ()
-    tables: dict[str, TableSettings] = Field(default_factory=dict)
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
 
     @model_validator(mode="after")

@@ -56,18 +56,3 @@ class Presence(Model):
     def words(self) -> str:
         """(0.02, 0.05)-presence."""
         return f"({self.least:g}, {self.most:g})-presence"
-
-
-def belief(prior: float, share: float, presence: float) -> float:
-    """How likely somebody has what the table is about, if they are in it with this probability.
-
-    `prior` of the public have it, and the table holds `share` of the public, all of whom have it: those outside have it
-    with probability (prior - share) / (1 - share). To bound what is learnt, bound this less the prior.
-    """
-    return presence + (1 - presence) * (prior - share) / (1 - share)
-
-
-def presence_of(prior: float, share: float, belief: float) -> float:
-    """The presence that leads to a belief, see `belief`: its inverse."""
-    outside = (prior - share) / (1 - share)
-    return (belief - outside) / (1 - outside)

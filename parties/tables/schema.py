@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,17 +151,20 @@ def propose(
     exclude: Sequence[str] = (),
     limit: int = MAX_PROPOSED_VALUES,
     read: Read = columns,
+    numbers: Mapping[str, range] | None = None,
 ) -> Proposal:
     """A schema with every column of a file (CSV unless `read` knows more), for the operators to compare and agree on.
 
     Values are sorted (numbers by size, `?` for missing ones last). Columns named in `exclude` are left out,
     and so is, with a note, a column of more than `limit` values: it looks like an identifier or a
-    measurement. Such a target is an `InputError`, and so is a file without rows.
+    measurement. Such a target is an `InputError`, and so is a file without rows. A column in `numbers` has all of these
+    numbers as its values, whichever occur; it is an `InputError` if another one does.
     """
+    numbers = {} if numbers is None else numbers
     table = read(path, None)
     if len(table.values) == 1 and (mark := next((m for m in ";\t|" if m in next(iter(table.values))), None)):
         raise InputError(f"{path}: the fields seem to be separated by {quoted(mark)}; they must be by commas")
-    for name in (*exclude, *([] if target is None else [target])):
+    for name in (*exclude, *numbers, *([] if target is None else [target])):
         if name not in table.values and name not in table.unfit:
             there = instead(name, table.values)
             raise InputError(f"{path}: there is no column {quoted(name)}{there}")
@@ -178,6 +181,9 @@ def propose(
         if name in exclude:
             continue
         distinct = sorted(set(column), key=value_order)
+        if name in numbers:
+            attributes[name] = _numbers(f"{path}, column {quoted(name)}", numbers[name], distinct)
+            continue
         problem = _unsuited(name, distinct, limit)
         if problem is None:
             attributes[name] = tuple(distinct)
@@ -193,12 +199,21 @@ def propose(
     return Proposal(Schema(attributes, target), tuple(notes))
 
 
+def _numbers(where: str, among: range, distinct: Sequence[str]) -> tuple[str, ...]:
+    """Public numbers as the values of a column that has these ones."""
+    known = dict.fromkeys(map(str, among))
+    for value in distinct:
+        if value not in known and value != MISSING:
+            raise InputError(f"{where}: {quoted(value)} is no whole number from {among[0]} to {among[-1]}")
+    return (*known, *([MISSING] if MISSING in distinct else []))
+
+
 def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
     """Why a column of a file cannot be an attribute, if it cannot."""
     if len(distinct) > limit:
         return (
             f"{len(distinct)} different values, more than {limit}; it looks like an identifier or a number "
-            "(group its values into ranges to use it)"
+            "(--numbers lists whole numbers between public bounds; others can be grouped into ranges)"
         )
     for text in (name, *distinct):
         if problem := _unusable(text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -100,13 +101,16 @@ def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
     if given != netlist.input_widths:
         raise ValueError(f"the circuit takes inputs of {netlist.input_widths} bits, got {given}")
     batch = inputs[0].shape[1:] if inputs else (1,)
-    state = np.zeros((netlist.slots, *batch), dtype=np.uint8)
-    state[1] = 1
+    instances = math.prod(batch)
+    state = np.zeros((netlist.slots, -(-instances // 8)), dtype=np.uint8)  # eight instances a byte
+    state[1] = 255
     if inputs:
-        state[FIRST_INPUT : FIRST_INPUT + sum(given)] = np.concatenate(inputs)
+        bits = np.concatenate(inputs).astype(np.uint8, copy=False).reshape(sum(given), instances)
+        state[FIRST_INPUT : FIRST_INPUT + sum(given)] = np.packbits(bits, axis=1)
     for layer in netlist.layers:
         for out, left, right in layer.xors:
             np.bitwise_xor(state[left], state[right], out=state[out])
         state[layer.ands[:, 0]] = state[layer.ands[:, 1]] & state[layer.ands[:, 2]]
     ends = np.cumsum(netlist.output_widths, dtype=np.int64)
-    return np.split(state[netlist.outputs], ends)[:-1]
+    outputs = np.unpackbits(state[netlist.outputs], axis=1, count=instances).reshape(len(netlist.outputs), *batch)
+    return np.split(outputs, ends)[:-1]

@@ -6,27 +6,22 @@ and the file is written. Loading needs only llvmlite, so a program that finds it
 numba, which would double its start-up time. Kernels run without the interpreter lock.
 
 The file's name is a digest of the kernels' sources, of llvmlite's version (each line of numba has its own) and of the
-processor, so a change of any of them compiles anew; it begins with the SHA-256 of the code, so damage does too. Whoever
-can write such a file can run code as this user: a file or folder that is not this user's, that others may write, or
-that is a symbolic link, is never read and never written; but what root has compiled, say while installing, is read by
-all. Where neither the package's folder nor the user's cache can be written, the file goes to a folder of this user's
-below the system's temporary directory. One process compiles at a time: the others wait for a lock on that folder, and
-find what it has made.
+processor, so a change of any of them compiles anew; it begins with the SHA-256 of the code, so damage does too. It is
+read only if nobody else but root could have written it (`private_files`): what root has compiled, say while installing,
+is read by all. Where neither the package's folder nor the user's cache can be written, the file goes to a folder of
+this user's below the system's temporary directory. One process compiles at a time: the others wait for a lock on that
+folder, and find what it has made.
 """
 
 from __future__ import annotations
 
 import ctypes
-import errno
-import fcntl
 import hashlib
 import os
-import stat
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -37,13 +32,12 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from smc.kernels.private_files import UnsafeError, lock, open_folder, read, write
+
 PACKAGE = __name__.rpartition(".")[0]
 # What modules of kernels are made with.
 SHARED_SOURCES = ("aes", "block", "gate_walk", "hash_keys", "limits", "native")
 DIGEST_BYTES = 32
-LOCK_SECONDS = 600.0  # for another process that compiles; after that this one does without the lock
-LOCK_POLL_SECONDS = 0.1
-ROOT = 0  # the user who installs for all
 C_FUNCTIONS = ("memset", "memcpy", "memmove")  # LLVM turns plain loops into calls of these
 ITEMS = {"u8": np.uint8, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
 
@@ -158,9 +152,9 @@ def _machine_code(module: str) -> bytes:
         code = _compile(module)
         for directory in _cache_directories():
             try:
-                _write(directory, _file(module), hashlib.sha256(code).digest() + code)
+                write(directory, _file(module), hashlib.sha256(code).digest() + code)
                 break
-            except (OSError, _UnsafeError):
+            except (OSError, UnsafeError):
                 continue
         return code
 
@@ -179,8 +173,8 @@ def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
     name = _file(module)
     for directory in _cache_directories():
         try:
-            stored = _read(directory, name)
-        except _UnsafeError as unsafe:
+            stored = read(directory, name)
+        except UnsafeError as unsafe:
             refused(f"{unsafe}: the compiled kernels in {directory} are not used")
             continue
         except OSError:
@@ -197,23 +191,13 @@ def _compiling() -> Iterator[None]:
     with ExitStack() as held:
         for directory in _cache_directories():
             try:
-                folder = _open_folder(directory)
-            except (OSError, _UnsafeError):
+                folder = open_folder(directory)
+            except (OSError, UnsafeError):
                 continue
             held.callback(os.close, folder)  # and the lock is given back
-            _lock_folder(folder)
+            lock(folder)
             break
         yield
-
-
-def _lock_folder(folder: int) -> None:
-    """Take the lock, or go on without it when the deadline is over: then something is wrong with the other process."""
-    deadline = time.monotonic() + LOCK_SECONDS
-    while time.monotonic() < deadline:
-        with suppress(BlockingIOError):
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        time.sleep(LOCK_POLL_SECONDS)
 
 
 def _fingerprint(module: str) -> str:
@@ -237,68 +221,6 @@ def _cache_directories() -> Iterator[Path]:
         yield (Path(home) if home else Path.home() / ".cache") / "smc"
     # For services without a home that they may write; that it is this user's alone is checked as everywhere.
     yield Path(tempfile.gettempdir()) / f"smc-kernels-{os.geteuid()}"
-
-
-class _UnsafeError(Exception):
-    """Others than this user could have written here."""
-
-
-def _check(handle: int, path: Path, owners: Container[int]) -> None:
-    """Refuse what is open unless it is one of these users' and only its owner's to write."""
-    status = os.fstat(handle)
-    if status.st_uid not in owners:
-        raise _UnsafeError(f"{path} belongs to another user")
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise _UnsafeError(f"{path} may be written by other users")
-
-
-def _open(path: Path | str, flags: int, within: int | None = None) -> int:
-    try:
-        return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
-    except OSError as error:
-        # A link: ELOOP, or ENOTDIR where a folder was asked for.
-        if error.errno in (errno.ELOOP, errno.ENOTDIR) and stat.S_ISLNK(os.lstat(path, dir_fd=within).st_mode):
-            raise _UnsafeError(f"{path} is a symbolic link") from None
-        raise
-
-
-def _read(directory: Path, name: str) -> bytes:
-    """The content of a file; what is checked is what is open, so nothing can be exchanged in between."""
-    folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        handle = _open(name, os.O_RDONLY | os.O_NONBLOCK, folder)
-        with os.fdopen(handle, "rb") as file:
-            owners = (os.geteuid(), ROOT)  # root can run code as this user anyway
-            _check(folder, directory, owners)  # now: a folder without the file is of no interest
-            _check(handle, directory / name, owners)
-            return file.read()
-    finally:
-        os.close(folder)
-
-
-def _open_folder(directory: Path) -> int:
-    """A folder to write in, made if it is not there; `_UnsafeError` if others may write there."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        _check(folder, directory, (os.geteuid(),))  # not root's: a lock there would hold up every other user
-    except BaseException:
-        os.close(folder)
-        raise
-    return folder
-
-
-def _write(directory: Path, name: str, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    os.close(_open_folder(directory))
-    handle, temporary = tempfile.mkstemp(dir=directory, prefix=f".{name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, directory / name)
-    except OSError:
-        os.unlink(temporary)
-        raise
 
 
 def _compile(module: str) -> bytes:

@@ -33,6 +33,14 @@ def to_integers(bits: BitMatrix, signed: bool = False) -> list[int]:
     """The integers of a bit matrix, any width, as Python ints."""
     width, batch = bits.shape
     packed = np.packbits(bits.T, axis=1, bitorder="little")
+    if 0 < width <= 64:
+        octets = np.zeros((batch, 8), dtype=np.uint8)
+        octets[:, : packed.shape[1]] = packed
+        words: Any = octets.view("<u8").reshape(batch)
+        if signed:
+            above = np.int64(64 - width)
+            words = (words << above.astype(np.uint64)).view(np.int64) >> above  # repeats the sign bit
+        return words.tolist()
     values = [int.from_bytes(packed[i].tobytes(), "little") for i in range(batch)]
     if signed and width:
         half, full = 1 << (width - 1), 1 << width

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,11 @@ from parties.records.register import is_registered_by
 from parties.tables import example
 from tests.support.coins import PLACE, noted
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, job, submit, verified
-from tests.support.registry import installed
+from tests.support.processes import here
+from tests.support.registry import installed, registered
 from tests.support.waiting import eventually
 
+KIND = {"noisy": "tests.support.noisy:Noisy"}
 BUDGET = "[tables.rows.budget]\nepsilon = 2\ndelta = 1e-7\n"
 EXACT = '[[policy]]\nname = "exact"\neffect = "permit"\nexact = true\npurpose = "research"\n'
 
@@ -26,7 +26,7 @@ EXACT = '[[policy]]\nname = "exact"\neffect = "permit"\nexact = true\npurpose = 
 def furnished(nodes: Nodes, place: Path, more: tuple[str, str]) -> Nodes:
     """The bundled clinics; both know the kind for tests, and note in `place` what they see opened."""
     (place / "site").mkdir()
-    environment = installed(place / "site", {"noisy": "tests.support.noisy:Noisy"}) | {PLACE: str(place)}
+    environment = installed(place / "site", KIND) | {PLACE: str(place)}
     demo = example.demo()
     nodes.furnish((demo.clinic_a.read_text(), demo.clinic_b.read_text()), demo.schema.read_text(), more)
     for node in (nodes.a, nodes.b):
@@ -47,12 +47,10 @@ def spent(node: NodeProcess) -> list[dict[str, Any]]:
 
 
 def smc(node: NodeProcess, *words: str, code: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "parties.cli", *words, "--config", "party.toml"],
-        cwd=node.directory, env=node.environment, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout if code == 0 else done.stderr
+    with registered(*KIND.items()):
+        done = here(node.directory, *words, "--config", "party.toml")
+    assert done.code == code, done.out + done.err
+    return done.out if code == 0 else done.err
 
 
 def noisy(nodes: Nodes, node: NodeProcess | None = None, **fields: Any) -> tuple[str, str, str]:
@@ -139,9 +137,12 @@ def test_a_budget_is_spent_asked_again_for_nothing_and_then_used_up(pair: Nodes,
     assert noisy(pair, epsilon=0.5)[1:] == ("refused", "refused")
 
 
-def test_consent_does_not_stretch_a_budget(nodes: Nodes, tmp_path: Path) -> None:
-    """Two jobs wait for the operator, each of which fits; after the first the second cannot be approved."""
-    furnished(nodes, tmp_path, ("", BUDGET))
+def test_what_no_rule_permits(nodes: Nodes, tmp_path: Path) -> None:
+    """Two jobs wait for the operator, each of which fits; after the first the second cannot be approved.
+
+    An exact result needs a rule that says so, even where another rule permits the rest.
+    """
+    furnished(nodes, tmp_path, (EXACT, BUDGET + RESEARCH))
     nodes.start()
     one, two = (submit(nodes.a, protocol="noisy", epsilon=value) for value in (1.5, 1.25))
     assert {job(nodes.b, identifier).state for identifier in (one, two)} == {"waiting"}
@@ -150,16 +151,12 @@ def test_consent_does_not_stretch_a_budget(nodes: Nodes, tmp_path: Path) -> None
     assert "spent epsilon 1.5, asked 1.25, left 0.5" in smc(nodes.b, "approve", two, code=2)
     assert job(nodes.b, two).state == "waiting"
 
-
-def test_exact_results_only_by_a_rule_that_says_so(nodes: Nodes, tmp_path: Path) -> None:
-    furnished(nodes, tmp_path, (EXACT, RESEARCH))
-    nodes.start()
     identifier, *states = noisy(nodes, without_noise=1)
     assert states == ["refused", "refused"]
     assert "this tells each party the other's number" in job(nodes.b, identifier).ours.reason
     assert job(nodes.a, identifier).exact
     assert any("this tells each party the other's number" in line for line in job(nodes.a, identifier).reveals)
-    proposed = next(entry for entry in nodes.b.client.audit(100) if entry.kind == "proposed")
+    proposed = next(e for e in nodes.b.client.audit(100) if (e.kind, e.job) == ("proposed", identifier))
     assert proposed.fields["exact"] == "this tells each party the other's number"
     assert nodes.b.stop() == 0
     file = nodes.b.directory / "party.toml"
@@ -171,8 +168,12 @@ def test_exact_results_only_by_a_rule_that_says_so(nodes: Nodes, tmp_path: Path)
     assert "no rule permits it by exact = true" in smc(nodes.b, "submit", "job.toml", code=2)
 
 
-@pytest.mark.parametrize("victims", ["b", "ab", pytest.param("a", marks=pytest.mark.campaign)])
-def test_killed_in_every_step_it_is_spent_once(nodes: Nodes, tmp_path: Path, victims: str) -> None:
+@pytest.mark.parametrize(
+    "victims",
+    [("b", "ab"), *(pytest.param((name, name), marks=pytest.mark.campaign) for name in ("a", "b", "ab"))],
+    ids="-".join,
+)
+def test_killed_in_every_step_it_is_spent_once(nodes: Nodes, tmp_path: Path, victims: tuple[str, str]) -> None:
     """kill -9 in each step, when it is open but not written down: one entry in each ledger, and no coin tossed anew."""
     furnished(nodes, tmp_path, ("", BUDGET + RESEARCH))
     holds = [tmp_path / "hold 0", tmp_path / "hold 1"]
@@ -180,8 +181,8 @@ def test_killed_in_every_step_it_is_spent_once(nodes: Nodes, tmp_path: Path, vic
         hold.touch()
     nodes.start()
     identifier = submit(nodes.a, protocol="noisy", purpose="research", epsilon=1.5)
-    killed = [node for name, node in (("a", nodes.a), ("b", nodes.b)) if name in victims]
     for step, hold in enumerate(holds):
+        killed = [node for name, node in (("a", nodes.a), ("b", nodes.b)) if name in victims[step]]
         eventually(lambda step=step: all(step in dict(noted(tmp_path, party)) for party in (0, 1)))
         for node in killed:
             node.kill()

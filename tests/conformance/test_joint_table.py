@@ -38,7 +38,7 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
 
 
 def test_an_analyst_reads_what_neither_party_can(processes: Processes) -> None:
-    assert processes.run("identity", "create", "analyst").code == 0
+    assert processes.here("identity", "create", "analyst").code == 0
     left, right = (
         ["publish", "joint-table", "--data", f"{n}.csv", *QUESTION, "--out", f"{n}.sealed", "--report", f"{n}.cost"]
         for n in "ab"
@@ -50,10 +50,10 @@ def test_an_analyst_reads_what_neither_party_can(processes: Processes) -> None:
     assert (place / "a.sealed").read_bytes() == (place / "b.sealed").read_bytes()
     cost = json.loads((place / "a.cost").read_text())["total"]
     hidden = str("".join(json.loads((place / "a.sealed").read_text())["hidden"]).count("1"))
-    estimate = processes.run(*["estimate", "publish-joint-table", *QUESTION, "--hidden", hidden, "--json"])
+    estimate = processes.here(*["estimate", "publish-joint-table", *QUESTION, "--hidden", hidden, "--json"])
     assert estimate.code == 0, estimate.err
     assert f"{cost['bytes_sent']}" in estimate.out
-    opened = processes.run("publish", "open", "a.sealed", "b.sealed", "--key", "analyst.key", "--out", "t.csv")
+    opened = processes.here("publish", "open", "a.sealed", "b.sealed", "--key", "analyst.key", "--out", "t.csv")
     assert opened.code == 0, opened.err
     with (place / "t.csv").open(newline="") as stream:
         _, *lines = csv.reader(stream)

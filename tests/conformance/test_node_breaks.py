@@ -4,98 +4,14 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from parties.tables import schema
-from tests.support.nodes import RESEARCH, Nodes, clear_tree, job, private_trees, submit, verified
+from tests.support.nodes import RESEARCH, NodeProcess, Nodes, clear_tree, job, private_trees, submit, verified
 from tests.support.waiting import eventually
-
-
-def test_told_to_stop_in_the_middle_of_a_job(nodes: Nodes) -> None:
-    """What has a level to go is cut where it is, and goes on after the start; the peer is told."""
-    big, text = _random_table(3, 600)
-    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
-    for node in (nodes.a, nodes.b):
-        file = node.directory / "party.toml"
-        file.write_text(file.read_text().replace("stop = 5.0", "stop = 0.2"))
-    nodes.start()
-    identifier = submit(nodes.a, purpose="research")
-    eventually(lambda: (progress := job(nodes.b, identifier).progress) is not None and progress.depth >= 1)
-    assert nodes.b.stop() == 0
-    eventually(lambda: job(nodes.a, identifier).state == "interrupted")
-    assert "stopping" in job(nodes.a, identifier).why
-    nodes.b.start()
-    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
-    started = [entry.fields["depth"] for entry in nodes.b.client.audit(100) if entry.kind == "started"]
-    assert started[0] >= 1, "it began anew"
-    assert nodes.a.client.result(identifier).tree["tree"] == clear_tree(nodes)
-
-
-def test_a_link_cut_twice_in_the_middle_of_a_job(nodes: Nodes) -> None:
-    big, text = _random_table(5, 600)
-    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
-    nodes.start()
-    identifier = submit(nodes.a, purpose="research")
-    for depth in (1, 2):
-        eventually(lambda depth=depth: (at := job(nodes.b, identifier).progress) is not None and at.depth >= depth)
-        nodes.cable.cut()
-        eventually(lambda: {job(node, identifier).state for node in (nodes.a, nodes.b)} == {"interrupted"})
-        eventually(lambda: not nodes.a.client.node().connected and not nodes.b.client.node().connected)
-        nodes.cable.mend()
-    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
-    assert nodes.a.client.result(identifier).tree["tree"] == clear_tree(nodes)
-    starts = [entry.fields["depth"] for entry in nodes.a.client.audit(100) if entry.kind == "started"]
-    assert len(starts) == 3
-    assert starts[2] == 0 < starts[1] <= starts[0]
-    assert verified(nodes.a)["ok"]
-    assert verified(nodes.b)["ok"]
-
-
-def test_rows_that_changed_end_the_job_with_a_reason(nodes: Nodes) -> None:
-    """A job that was cut short does not go on with other rows; both sides see that it failed, one sees why."""
-    big, text = _random_table(7, 600)
-    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "8mbit,5ms"')
-    nodes.start()
-    identifier = submit(nodes.a, purpose="research")
-    eventually(lambda: (progress := job(nodes.b, identifier).progress) is not None and progress.depth >= 1)
-    nodes.b.kill()
-    with (nodes.b.directory / "rows.csv").open("a") as rows:
-        rows.write(nodes.b.directory.joinpath("rows.csv").read_text().splitlines()[1] + "\n")
-    nodes.b.start()
-    left, right = nodes.finished(identifier)
-    assert left.state == right.state == "failed"
-    assert "rows have changed" in right.why
-    assert left.why == "b: an error in its own input"
-
-
-def test_a_forest_with_noise_killed_at_every_level(nodes: Nodes) -> None:
-    """kill -9 of a node at each level in turn: the trees are, bit for bit, those of a run that nothing interrupted.
-
-    That run is played here, on the clear engine, with the noise and the dealing that the jobs' secrets on both disks
-    stand for.
-    """
-    big, text = _random_table(9, 600)
-    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
-    nodes.start()
-    identifier = submit(nodes.a, purpose="research", epsilon=1.0, max_depth=2, trees=2, stop="off")
-    files = [node.directory / "state" / "secrets" / identifier for node in (nodes.a, nodes.b)]
-    eventually(lambda: all(file.exists() for file in files))
-    secrets = [file.read_bytes() for file in files]
-    for depth, victim in enumerate((nodes.a, nodes.b, nodes.a)):
-        eventually(lambda depth=depth: (at := job(nodes.a, identifier).progress) is not None and at.depth >= depth)
-        victim.kill()
-        victim.start()
-        nodes.await_both()
-    left, right = nodes.finished(identifier)
-    assert left.state == right.state == "done", (left.why, right.why)
-    starts = [entry.fields["depth"] for entry in nodes.a.client.audit(100) if entry.kind == "started"]
-    assert len(starts) > 2, "the job was too quick to be killed that often"
-    trees = [node.client.result(identifier).tree["trees"] for node in (nodes.a, nodes.b)]
-    assert trees[0] == trees[1] == private_trees(nodes, identifier, secrets)
-    assert not any(file.exists() for file in files)
-    assert all(verified(node)["ok"] for node in (nodes.a, nodes.b))
 
 
 def _random_table(seed: int, rows: int) -> tuple[tuple[str, str], str]:
@@ -111,7 +27,99 @@ def _random_table(seed: int, rows: int) -> tuple[tuple[str, str], str]:
     return (halves[0], halves[1]), text
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(10, marks=pytest.mark.campaign)])
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """A link on which jobs last, and nodes that do not wait long for one when they are to stop; each test mends all."""
+    nodes = Nodes(tmp_path_factory.mktemp("breaks"))
+    big, text = _random_table(5, 600)
+    nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
+    for node in (nodes.a, nodes.b):
+        file = node.directory / "party.toml"
+        file.write_text(file.read_text().replace("stop = 5.0", "stop = 0.2"))
+    try:
+        nodes.start()
+        yield nodes
+    finally:
+        nodes.close()
+
+
+def depths(node: NodeProcess, identifier: str) -> list[int]:
+    """At which level each session of a job began, the latest first."""
+    mine = [entry for entry in node.client.audit(1000) if entry.job == identifier]
+    return [entry.fields["depth"] for entry in mine if entry.kind == "started"]
+
+
+def test_told_to_stop_in_the_middle_of_a_job(pair: Nodes) -> None:
+    """What has a level to go is cut where it is, and goes on after the start; the peer is told."""
+    identifier = submit(pair.a, purpose="research")
+    eventually(lambda: (progress := job(pair.b, identifier).progress) is not None and progress.depth >= 1)
+    assert pair.b.stop() == 0
+    eventually(lambda: job(pair.a, identifier).state == "interrupted")
+    assert "stopping" in job(pair.a, identifier).why
+    pair.b.start()
+    assert [view.state for view in pair.finished(identifier)] == ["done", "done"]
+    assert depths(pair.b, identifier)[0] >= 1, "it began anew"
+    assert pair.a.client.result(identifier).tree["tree"] == clear_tree(pair)
+
+
+def test_a_link_cut_twice_in_the_middle_of_a_job(pair: Nodes) -> None:
+    identifier = submit(pair.a, purpose="research")
+    for depth in (1, 2):
+        eventually(lambda depth=depth: (at := job(pair.b, identifier).progress) is not None and at.depth >= depth)
+        pair.cable.cut()
+        eventually(lambda: {job(node, identifier).state for node in (pair.a, pair.b)} == {"interrupted"})
+        eventually(lambda: not pair.a.client.node().connected and not pair.b.client.node().connected)
+        pair.cable.mend()
+    assert [view.state for view in pair.finished(identifier)] == ["done", "done"]
+    assert pair.a.client.result(identifier).tree["tree"] == clear_tree(pair)
+    starts = depths(pair.a, identifier)
+    assert len(starts) == 3
+    assert starts[2] == 0 < starts[1] <= starts[0]
+    assert verified(pair.a)["ok"]
+    assert verified(pair.b)["ok"]
+
+
+def test_rows_that_changed_end_the_job_with_a_reason(pair: Nodes) -> None:
+    """A job that was cut short does not go on with other rows; both sides see that it failed, one sees why."""
+    identifier = submit(pair.a, purpose="research")
+    eventually(lambda: (progress := job(pair.b, identifier).progress) is not None and progress.depth >= 1)
+    pair.b.kill()
+    rows = pair.b.directory / "rows.csv"
+    before = rows.read_text()
+    rows.write_text(before + before.splitlines()[1] + "\n")
+    pair.b.start()
+    left, right = pair.finished(identifier)
+    assert left.state == right.state == "failed"
+    assert "rows have changed" in right.why
+    assert left.why == "b: an error in its own input"
+    rows.write_text(before)
+
+
+def test_a_forest_with_noise_killed_at_every_level(pair: Nodes) -> None:
+    """kill -9 of a node at each level in turn: the trees are, bit for bit, those of a run that nothing interrupted.
+
+    That run is played here, on the clear engine, with the noise and the dealing that the jobs' secrets on both disks
+    stand for.
+    """
+    identifier = submit(pair.a, purpose="research", epsilon=1.0, max_depth=2, trees=2, stop="off")
+    files = [node.directory / "state" / "secrets" / identifier for node in (pair.a, pair.b)]
+    eventually(lambda: all(file.exists() for file in files))
+    secrets = [file.read_bytes() for file in files]
+    for depth, victim in enumerate((pair.a, pair.b, pair.a)):
+        eventually(lambda depth=depth: (at := job(pair.a, identifier).progress) is not None and at.depth >= depth)
+        victim.kill()
+        victim.start()
+        pair.await_both()
+    left, right = pair.finished(identifier)
+    assert left.state == right.state == "done", (left.why, right.why)
+    assert len(depths(pair.a, identifier)) > 2, "the job was too quick to be killed that often"
+    trees = [node.client.result(identifier).tree["trees"] for node in (pair.a, pair.b)]
+    assert trees[0] == trees[1] == private_trees(pair, identifier, secrets)
+    assert not any(file.exists() for file in files)
+    assert all(verified(node)["ok"] for node in (pair.a, pair.b))
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.campaign)])
 def test_killed_at_random_moments(nodes: Nodes, shared: Path, kills: int) -> None:
     """kill -9 of either node while a job runs: it completes, with the tree of an uninterrupted run, records whole.
 

@@ -1,12 +1,17 @@
-"""Two nodes: jobs from both sides, consent by rule and by hand, a refusal, crashes at any moment, an orderly stop."""
+"""Two nodes: jobs from both sides, consent by rule and by hand, a refusal, a table or a peer that is away, an end.
+
+The tests share one pair of nodes, which each leaves up, and look only at jobs of their own.
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import grpc
 import httpx
@@ -17,9 +22,25 @@ from parties.tables import example
 from parties.trees.tree import to_json
 from smc.errors import InputError
 from tests.support.chromium import chromium
-from tests.support.nodes import RESEARCH, Nodes, clear_tree, job, submit, verified
-from tests.support.places import ENVIRONMENT
-from tests.support.waiting import eventually
+from tests.support.nodes import RESEARCH, NodeProcess, Nodes, clear_tree, job, submit, verified
+from tests.support.processes import here
+from tests.support.waiting import PATIENCE, eventually
+
+NOT_FOR_FUN = '[[policy]]\nname = "not for fun"\neffect = "deny"\npurpose = "fun"\n'
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """The bundled clinics, where the second permits research by a rule and denies fun."""
+    nodes = Nodes(tmp_path_factory.mktemp("days"))
+    demo = example.demo()
+    rows = demo.clinic_a.read_text(), demo.clinic_b.read_text()
+    nodes.furnish(rows, demo.schema.read_text(), more=("", RESEARCH + NOT_FOR_FUN))
+    try:
+        nodes.start()
+        yield nodes
+    finally:
+        nodes.close()
 
 
 def test_jobs_of_both_sides_by_rule_by_hand_and_refused(days: Nodes) -> None:
@@ -35,7 +56,7 @@ def test_jobs_of_both_sides_by_rule_by_hand_and_refused(days: Nodes) -> None:
     assert job(a, by_hand).state == "waiting"
     time.sleep(1.0)  # nothing may begin by itself
     assert job(a, by_hand).state == job(b, by_hand).state == "waiting"
-    a.client.approve(by_hand[:6])
+    a.client.approve(by_hand[:12])
     left, right = days.finished(by_hand)
     assert left.state == right.state == "done"
     assert left.ours.by == "operator"
@@ -55,13 +76,11 @@ def test_jobs_of_both_sides_by_rule_by_hand_and_refused(days: Nodes) -> None:
     assert left.ours.verdict == "approved"
 
     for node in (a, b):
-        state = verified(node)
-        assert state["ok"]
-        kinds = [entry.kind for entry in node.client.audit(1000)]
+        assert verified(node)["ok"]
+        asked = {by_rule, by_hand, refused, denied}
+        kinds = [entry.kind for entry in node.client.audit(1000) if entry.job in asked]
         assert kinds.count("proposed") == 4
         assert kinds.count("signed") == kinds.count("finished") == 2
-        assert node.stop() == 0
-        assert not (node.directory / "state" / "api.json").exists()
 
 
 def test_approved_in_the_browser(days: Nodes) -> None:
@@ -76,7 +95,7 @@ def test_approved_in_the_browser(days: Nodes) -> None:
         page.locator(f"#job-{identifier} h3 a").click()
         assert "teaching" in page.content()
         page.get_by_role("button", name="Approve").click()
-        page.wait_for_selector("#tree svg[data-explored]", timeout=30_000)
+        page.wait_for_selector("#tree svg[data-explored]", timeout=1000 * PATIENCE)
         assert not problems
         page.goto(page.url.split("/jobs")[0] + "/audit")
         assert "approved" in page.content()
@@ -139,15 +158,19 @@ def test_the_peer_is_away_when_a_job_is_proposed_and_decided(days: Nodes) -> Non
 
 
 def test_health_metrics_and_logs(days: Nodes) -> None:
+    ready = {}
+    for node in (days.a, days.b):
+        started = [event for event in map(json.loads, node.log().splitlines()) if event["event"] == "ready"]
+        ready[node] = started[-1]
+    before = {node: measured(ready[node]["metrics"]) for node in ready}
     identifier = submit(days.a, purpose="research")
     days.finished(identifier)
     for node in (days.a, days.b):
-        ready = next(event for event in map(json.loads, node.log().splitlines()) if event["event"] == "ready")
-        url, health = ready["metrics"], ready["health"]
-        eventually(lambda url=url: "smc_sessions_total 1.0" in httpx.get(url, trust_env=False).text)
-        assert 'smc_jobs{state="done"} 1.0' in httpx.get(url, trust_env=False).text
+        url, health = ready[node]["metrics"], ready[node]["health"]
+        sessions, done = before[node]
+        eventually(lambda url=url, expected=(sessions + 1, done + 1): measured(url) == expected)
         with grpc.insecure_channel(health) as channel:
-            answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
+            answer = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
         events = [json.loads(line) for line in node.log().splitlines()]
         assert {"node started", "connected", "session began", "session finished"} <= {e["event"] for e in events}
@@ -156,87 +179,89 @@ def test_health_metrics_and_logs(days: Nodes) -> None:
         assert all(set(event) <= known for event in events)
 
 
+def measured(url: str) -> tuple[float, float]:
+    """How many sessions a node has had since its start, and how many jobs it has done."""
+    lines = dict(line.rsplit(" ", 1) for line in httpx.get(url, trust_env=False, timeout=PATIENCE).text.splitlines())
+    return float(lines["smc_sessions_total"]), float(lines.get('smc_jobs{state="done"}', 0))
+
+
 def test_a_notebook_asks_its_own_node(days: Nodes) -> None:
     estimator = pytest.importorskip("parties.notebook.estimator", reason="scikit-learn is not installed")
     joint = estimator.JointID3Classifier(max_depth=1, peer=days.a.client)
-    joint.fit(table="rows", purpose="research", deadline=60)
+    joint.fit(table="rows", purpose="research", deadline=PATIENCE)
     assert to_json(joint.tree_) == clear_tree(days, max_depth=1)
     assert days.b.client.job(joint.job_).state == "done"
 
 
-def test_a_table_that_is_away_is_told_at_the_start_and_ends_no_job(nodes: Nodes) -> None:
-    """The job waits for it, and runs when it is there."""
-    demo = example.demo()
-    nodes.furnish((demo.clinic_a.read_text(), demo.clinic_b.read_text()), demo.schema.read_text(), ("", RESEARCH))
-    rows = nodes.b.directory / "rows.csv"
-    rows.rename(nodes.b.directory / "elsewhere.csv")
-    nodes.start()
-    eventually(lambda: "table not available" in nodes.b.log())
-    identifier = submit(nodes.a, purpose="research")
-    eventually(lambda: "rows.csv" in job(nodes.b, identifier).why)
-    assert job(nodes.b, identifier).state == "queued"
-    assert job(nodes.b, identifier).why.startswith("waits for its table: ")
-    eventually(lambda: job(nodes.a, identifier).why == "b waits for its table")
-    (nodes.b.directory / "elsewhere.csv").rename(rows)
-    assert [view.state for view in nodes.finished(identifier)] == ["done", "done"]
-
-
-def test_a_mapping_that_does_not_fit_is_told_at_the_start(days: Nodes) -> None:
-    days.b.stop()
-    file = days.b.directory / "party.toml"
-    file.write_text(file.read_text() + '[tables.rows.columns.winde]\ncolumn = "x"\n')
-    (days.b.directory / "log").write_text("")
-    days.b.start()
-    assert days.b.process is not None
-    assert days.b.process.wait(60) == 2
-    assert "tables.rows" in days.b.log()
-    assert "did you mean 'wind'" in days.b.log()
-
-
-@pytest.mark.parametrize("name", ["a.key", "b.crt", "rows.csv", "schema.toml", "party.toml", "state/node.sqlite"])
-def test_no_output_overwrites_what_the_party_needs(days: Nodes, name: str) -> None:
-    identifier = submit(days.a, purpose="research")
-    days.finished(identifier)
-    before = (days.a.directory / name).read_bytes()
-    for command in (["result", "latest", "--svg", name], ["audit", "export", "--config", "party.toml", "--out", name]):
-        done = subprocess.run(
-            [sys.executable, "-m", "parties.cli", *command],
-            cwd=days.a.directory,
-            env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == 2, command
-        assert "would be overwritten" in done.stderr
-    if not name.startswith("state"):
-        assert (days.a.directory / name).read_bytes() == before
+@pytest.mark.parametrize(
+    "command", [["result", "latest", "--svg"], ["audit", "export", "--config", "party.toml", "--out"]]
+)
+def test_no_output_overwrites_what_the_party_needs(days: Nodes, command: list[str]) -> None:
+    days.finished(submit(days.a, purpose="research"))
+    for name in ("a.key", "b.crt", "rows.csv", "schema.toml", "party.toml", "state/node.sqlite"):
+        before = (days.a.directory / name).read_bytes()
+        done = here(days.a.directory, *command, name)
+        assert done.code == 2, name
+        assert "would be overwritten" in done.err
+        if not name.startswith("state"):
+            assert (days.a.directory / name).read_bytes() == before
 
 
 def test_a_second_node_keeps_out(days: Nodes) -> None:
-    second = subprocess.run(
-        [sys.executable, "-m", "parties.cli", "node", "--config", "party.toml"],
-        cwd=days.b.directory,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert second.returncode == 2
-    assert "in use by another node" in second.stderr
+    second = here(days.b.directory, "node", "--config", "party.toml")
+    assert second.code == 2
+    assert "in use by another node" in second.err
     assert days.b.client.node().connected
 
 
-def test_a_node_refuses_changed_records(days: Nodes) -> None:
-    days.b.stop()
-    with sqlite3.connect(days.b.directory / "state" / "node.sqlite") as database:
+@pytest.fixture
+def copied(days: Nodes, tmp_path: Path) -> NodeProcess:
+    """What b has on its disk, elsewhere and not running."""
+    folder = tmp_path / "b"
+    shutil.copytree(days.b.directory, folder, ignore=shutil.ignore_patterns("state", "log"))
+    (folder / "state").mkdir(mode=0o700)
+    (folder / "state" / "node.sqlite").touch(mode=0o600)
+    with (
+        closing(sqlite3.connect(days.b.directory / "state" / "node.sqlite")) as known,
+        closing(sqlite3.connect(folder / "state" / "node.sqlite")) as copy,
+    ):
+        known.backup(copy)
+    return NodeProcess(folder)
+
+
+def test_a_mapping_that_does_not_fit_is_told_at_the_start(copied: NodeProcess) -> None:
+    file = copied.directory / "party.toml"
+    file.write_text(file.read_text() + '[tables.rows.columns.winde]\ncolumn = "x"\n')
+    done = here(copied.directory, "node", "--config", "party.toml")
+    assert done.code == 2
+    assert "tables.rows" in done.err
+    assert "did you mean 'wind'" in done.err
+
+
+def test_a_node_refuses_changed_records(copied: NodeProcess) -> None:
+    with closing(sqlite3.connect(copied.directory / "state" / "node.sqlite")) as database, database:
         database.execute("DROP TRIGGER audit_no_update")
         database.execute("UPDATE audit SET kind = 'connected' WHERE number = 1")
-    database.close()
+    copied.start()
+    assert copied.process is not None
+    assert copied.process.wait(PATIENCE) == 2
+    assert "not whole" in copied.log().splitlines()[-1]
+
+
+def test_a_table_that_is_away_is_told_at_the_start_and_ends_no_job(days: Nodes) -> None:
+    """The job waits for it, and runs when it is there. A node that is told to stop ends in order."""
+    rows, elsewhere = (days.b.directory / name for name in ("rows.csv", "elsewhere.csv"))
+    assert days.b.stop() == 0
+    assert not (days.b.directory / "state" / "api.json").exists()
     (days.b.directory / "log").write_text("")
+    rows.rename(elsewhere)
     days.b.start()
-    assert days.b.process is not None
-    assert days.b.process.wait(60) == 2
-    assert "not whole" in days.b.log().splitlines()[-1]
+    days.await_both()
+    eventually(lambda: "table not available" in days.b.log())
+    identifier = submit(days.a, purpose="research")
+    eventually(lambda: "rows.csv" in job(days.b, identifier).why)
+    assert job(days.b, identifier).state == "queued"
+    assert job(days.b, identifier).why.startswith("waits for its table: ")
+    eventually(lambda: job(days.a, identifier).why == "b waits for its table")
+    elsewhere.rename(rows)
+    assert [view.state for view in days.finished(identifier)] == ["done", "done"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,10 @@ import pytest
 from parties.identity import create
 from parties.tables import example
 from smc.errors import InputError
+from tests.support.coins import PLACE, noted
 from tests.support.nodes import RESEARCH, NodeProcess, job, submit, verified
+from tests.support.ports import free_port
+from tests.support.registry import installed
 from tests.support.waiting import eventually
 
 NODE = """
@@ -33,14 +35,6 @@ stop = 5.0
 source = "rows.csv"
 schema = "schema.toml"
 """
-SLOW = 'emulate = "8mbit,5ms"\n'  # so that jobs last long enough to be seen side by side
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 @pytest.fixture
@@ -59,13 +53,16 @@ def three(tmp_path: Path) -> Iterator[dict[str, NodeProcess]]:
     two = '[[peers]]\ncertificate = "b.crt"\nroles = ["clinic"]\n\n[[peers]]\nname = "lab"\ncertificate = "c.crt"\n'
     rules = '[[policy]]\nname = "of b"\neffect = "permit"\npeer = ["b"]\npurpose = "research"\n'
     files = {
-        "a": (SLOW, f'listen = "127.0.0.1:{port}"', f'{two}connect = "127.0.0.1:{other}"\n\n{rules}'),
-        "b": (f'{SLOW}peer = "a.crt"\nconnect = "127.0.0.1:{port}"', "", RESEARCH),
-        "c": (f'{SLOW}peer = "a.crt"\nlisten = "127.0.0.1:{other}"', "", RESEARCH),
+        "a": ("", f'listen = "127.0.0.1:{port}"', f'{two}connect = "127.0.0.1:{other}"\n\n{rules}'),
+        "b": (f'peer = "a.crt"\nconnect = "127.0.0.1:{port}"', "", RESEARCH),
+        "c": (f'peer = "a.crt"\nlisten = "127.0.0.1:{other}"', "", RESEARCH),
     }
     for name, (link, own, peers) in files.items():
         text = NODE.format(name=name, link=link, node=own, peers=peers)
         (nodes[name].directory / "party.toml").write_text(text)
+    environment = installed(tmp_path, {"coins": "tests.support.coins:Coins"}) | {PLACE: str(tmp_path)}
+    for node in nodes.values():
+        node.environment = environment
     yield nodes
     for node in nodes.values():
         if node.process is not None and node.process.poll() is None:
@@ -77,7 +74,7 @@ def state(node: NodeProcess, identifier: str) -> str:
     return job(node, identifier).state
 
 
-def test_four_jobs_two_side_by_side_and_one_peer_away(three: dict[str, NodeProcess]) -> None:
+def test_four_jobs_two_side_by_side_and_one_peer_away(three: dict[str, NodeProcess], tmp_path: Path) -> None:
     a, b, c = three["a"], three["b"], three["c"]
     for node in (a, b):
         node.start()
@@ -92,23 +89,21 @@ def test_four_jobs_two_side_by_side_and_one_peer_away(three: dict[str, NodeProce
     with pytest.raises(InputError, match="no peer 'labb'"):
         submit(a, purpose="research", peer="labb")
 
-    waits = submit(a, purpose="research", peer="lab")  # c is away, and holds nobody up
+    hold = tmp_path / "hold 0"
+    hold.touch()
+    waits = a.client.submit({"protocol": "coins", "purpose": "research", "peer": "lab"}).id  # c is away: nobody minds
     first = submit(a, purpose="research", peer="b", max_depth=1)
     eventually(lambda: state(a, first) == "done")
     assert (state(a, waits), job(a, waits).peer) == ("waiting", "lab")
 
     c.start()
     eventually(c.is_up)
-    eventually(lambda: state(a, waits) in ("queued", "running"))
+    eventually(lambda: all(noted(tmp_path, party) for party in (0, 1)))  # the first of its two steps
     by_b = submit(b, purpose="research")  # a's rule permits it: b asked
-    both: set[tuple[str, str]] = set()
-
-    def done() -> bool:
-        both.add((state(a, waits), state(a, by_b)))
-        return both >= {("done", "done")}
-
-    eventually(done)
-    assert ("running", "running") in both, both
+    eventually(lambda: state(a, by_b) == state(b, by_b) == "done")
+    assert state(a, waits) == state(c, waits) == "running"
+    hold.unlink()
+    eventually(lambda: state(a, waits) == state(c, waits) == "done")
 
     by_c = submit(c, purpose="research", max_depth=1)  # the same, and no rule of a's is about c
     eventually(lambda: state(a, by_c) == "waiting")

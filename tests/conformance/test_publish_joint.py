@@ -72,7 +72,7 @@ def test_each_party_publishes_its_own_rows_under_one_recoding(processes: Process
     assert ends[0].out.startswith(f"{len(expected)} classes, each with at least {K} rows")
     sizes: list[Counter[tuple[str, ...]]] = []
     for name in "ab":
-        done = processes.run(
+        done = processes.here(
             "publish", "apply", "--recoding", f"{name}.json", "--data", f"{name}.csv", "--out", "p.csv"
         )
         assert done.code == 0, done.err
@@ -87,7 +87,7 @@ def test_each_party_publishes_its_own_rows_under_one_recoding(processes: Process
     assert min(both.values()) >= K
     if against == "peer":
         assert min(min(own.values()) for own in sizes) >= K
-    estimate = processes.run(
+    estimate = processes.here(
         "estimate", "publish-joint", *QUESTION, "--against", against, "--recoding", "a.json", "--json"
     )
     assert estimate.code == 0, estimate.err
@@ -117,12 +117,12 @@ def test_each_party_publishes_its_own_rows_at_the_same_levels(processes: Process
     kept = published(trees, node, parties, 12, "public")
     assert len(found["boxes"]) == len({recoded(trees, node, row) for own in kept for row in own})
     for name, own in zip("ab", kept, strict=True):
-        done = processes.run(
+        done = processes.here(
             "publish", "apply", "--recoding", f"{name}.json", "--data", f"{name}.csv", "--out", f"{name}-out.csv"
         )
         assert done.code == 0, done.err
         assert len(list(csv.DictReader((place / f"{name}-out.csv").open()))) == len(own)
-    estimate = processes.run("estimate", "publish-lattice", *lattice, "--recoding", "a.json", "--json")
+    estimate = processes.here("estimate", "publish-lattice", *lattice, "--recoding", "a.json", "--json")
     assert estimate.code == 0, estimate.err
     assert f"{json.loads((place / 'a.cost').read_text())['total']['bytes_sent']}" in estimate.out
 

@@ -18,6 +18,7 @@ import pytest
 from parties.tables.example import demo
 from smc.link_shape import LinkShape
 from tests.support.places import ENVIRONMENT
+from tests.support.waiting import PATIENCE
 
 DEMO = demo()
 BURST = 32_000  # bytes that the kernel's token bucket lets through at once
@@ -106,7 +107,7 @@ def test_two_hosts_get_the_tree(processes, hosts: Hosts) -> None:
     """The certificates name 127.0.0.1 only: the address dialled need not be in them, the pin decides."""
     started = start_both(hosts, processes, [], DEMO.clinic_a, DEMO.clinic_b)
     for process in started:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, errors
     trees = [json.loads((processes.directory / f"{name}.json").read_text())["tree"] for name in "ab"]
     assert trees[0] == trees[1]
@@ -121,7 +122,7 @@ def test_a_cut_cable_is_noticed_by_both(processes, hosts: Hosts) -> None:
         one.wait(4)
     hosts.cut()
     for process in (zero, one):
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 3, errors
         assert "at step" in errors.strip().splitlines()[-1]
         assert "Traceback" not in errors
@@ -179,7 +180,7 @@ def test_an_emulated_link_demands_what_the_kernels_emulation_demands(
         started.append(hosts.python(host, processes.directory, "-c", TIMED, own, peer, side, address, emulated))
     results = []
     for process in started:
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, errors
         results.append(json.loads(out))
     for name in ("rate", "round_trip"):

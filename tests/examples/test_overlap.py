@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples.overlap import Overlap, OverlapSettings, overlap
-from parties.identity import create
 from parties.jobs.kind import Means
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
@@ -24,8 +23,12 @@ from smc.local import run_local
 from tests.support.chromium import chromium
 from tests.support.nodes import Nodes, job, verified
 from tests.support.places import ROOT
+from tests.support.processes import Processes, here
 from tests.support.registry import installed as install
+from tests.support.registry import registered
+from tests.support.waiting import PATIENCE
 
+KIND = {"overlap": "examples.overlap:Overlap"}
 SUBSETS = st.integers(1, 40).flatmap(
     lambda size: st.tuples(st.just(size), *(st.sets(st.integers(0, size - 1)) for _ in (0, 1)))
 )
@@ -37,9 +40,14 @@ def bits(size: int, elements: set[int]) -> Any:
 
 def test_the_file_shows_itself() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "examples.overlap"], cwd=ROOT, capture_output=True, text=True, timeout=100, check=True
+        [sys.executable, "-m", "examples.overlap"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
     )
-    assert done.stdout == "(2, 2)\n"
+    assert done.stdout == "in both sets, as either party learns it: (2, 2)\n"
 
 
 @settings(max_examples=20)
@@ -75,44 +83,36 @@ def test_elements_that_are_none(text: str) -> None:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment in which another package names the kind, as `pip install` leaves it."""
-    return install(tmp_path_factory.mktemp("site"), {"overlap": "examples.overlap:Overlap"})
+    return install(tmp_path_factory.mktemp("site"), KIND)
 
 
-def smc(environment: dict[str, str], directory: Path, *words: str, code: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "parties.cli", *words],
-        cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=110,
-    )  # fmt: skip
-    assert done.returncode == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
+def smc(directory: Path, *words: str, code: int = 0) -> str:
+    with registered(*KIND.items()):
+        done = here(directory, *words)
+    assert done.code == code, done.err
+    return done.out if code == 0 else done.err
 
 
-def test_command_and_estimate(installed: dict[str, str], tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        create(name, ["127.0.0.1"], tmp_path)
-    assert "  overlap " in smc(installed, tmp_path, "--help")
-    assert "--elements N,N,..." in smc(installed, tmp_path, "overlap", "--help")
-    estimates = json.loads(smc(installed, tmp_path, "estimate", "overlap", "--size", "100", "--json"))["estimates"]
+@pytest.fixture
+def processes(installed: dict[str, str], tmp_path: Path) -> Iterator[Processes]:
+    started = Processes(tmp_path, installed)
+    yield started
+    started.stop()
+
+
+def test_command_and_estimate(processes: Processes, tmp_path: Path) -> None:
+    assert "  overlap " in smc(tmp_path, "--help")
+    assert "--elements N,N,..." in smc(tmp_path, "overlap", "--help")
+    estimates = json.loads(smc(tmp_path, "estimate", "overlap", "--size", "100", "--json"))["estimates"]
     counted = next(row for row in estimates if (row["engine"], row["garbling"]) == ("yao", "half"))
-    words = [sys.executable, "-m", "parties.cli", "overlap", "--size", "100", "--json"]
-    first = subprocess.Popen(
-        [*words, "--elements", "3,14,15,92", "--identity", "a.key", "--certificate", "a.crt", "--peer", "b.crt",
-         "--listen", "127.0.0.1:0"],
-        cwd=tmp_path, env=installed, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        assert first.stderr is not None
-        address = first.stderr.readline().strip().removeprefix("listening on ")
-        own = ["--elements", "1,14,92", "--identity", "b.key", "--certificate", "b.crt", "--peer", "a.crt"]
-        second = json.loads(smc(installed, tmp_path, "overlap", "--size", "100", "--json", *own, "--connect", address))
-        out, _ = first.communicate(timeout=60)
-    finally:
-        first.kill()
-    found = json.loads(out)
+    words = ["overlap", "--size", "100", "--json", "--elements"]
+    done = processes.pair([*words, "3,14,15,92"], [*words, "1,14,92"])
+    assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
+    found, second = (json.loads(one.out) for one in done)
     assert found["common"] == second["common"] == 2
     assert found["cost"]["bytes_sent"] == counted["party0_sends"]
     assert second["cost"]["bytes_sent"] == counted["party1_sends"]
-    wrong = smc(installed, tmp_path, "overlap", "--size", "9", "--elements", "9", "--listen", "127.0.0.1:0", code=2)
+    wrong = smc(tmp_path, "overlap", "--size", "9", "--elements", "9", "--listen", "127.0.0.1:0", code=2)
     assert wrong == "smc: --elements: must be whole numbers below 9, with commas between them\n"
 
 
@@ -134,14 +134,14 @@ def pair(tmp_path_factory: pytest.TempPathFactory, installed: dict[str, str]) ->
         nodes.close()
 
 
-def test_from_tables_by_a_rule_of_the_policy(pair: Nodes, installed: dict[str, str]) -> None:
+def test_from_tables_by_a_rule_of_the_policy(pair: Nodes) -> None:
     """A rule bounds the kind's own parameter; the job runs, is recorded, signed, and brings its result."""
     text = 'protocol = "overlap"\ntable = "rows"\npurpose = "research"\ncolumn = "wind"\nsize = 3\n'
     (pair.a.directory / "job.toml").write_text(text)
-    decided = smc(installed, pair.a.directory, "policy", "--job", "job.toml")
+    decided = smc(pair.a.directory, "policy", "--job", "job.toml")
     assert "size at most 3" in decided
     assert decided.rstrip().splitlines()[-1].startswith("permit")
-    shown = smc(installed, pair.a.directory, "submit", "job.toml", "--wait")
+    shown = smc(pair.a.directory, "submit", "job.toml", "--wait")
     identifier = pair.a.client.jobs()[0].id
     left, right = pair.finished(identifier)
     assert (left.state, right.state) == ("done", "done"), (shown, left.why, right.why)
@@ -150,7 +150,7 @@ def test_from_tables_by_a_rule_of_the_policy(pair: Nodes, installed: dict[str, s
         assert node.client.result(identifier).document == {"common": 1}
         assert node.client.result(identifier).opened == {"number of common elements": 1}
         assert verified(node)["ok"]
-    assert smc(installed, pair.b.directory, "result", identifier) == "1 in common\n"
+    assert smc(pair.b.directory, "result", identifier) == "1 in common\n"
     entry = next(e for e in pair.b.client.audit() if e.kind == "proposed")
     assert (entry.fields["protocol"], entry.fields["target"]) == ("overlap", "wind")
     assert entry.fields["parameters"]["size"] == 3
@@ -160,13 +160,13 @@ def test_from_tables_by_a_rule_of_the_policy(pair: Nodes, installed: dict[str, s
     )
 
 
-def test_typed_and_consented_to_on_the_page(pair: Nodes, installed: dict[str, str]) -> None:
+def test_typed_and_consented_to_on_the_page(pair: Nodes) -> None:
     """Alice types her elements when she proposes, Bob on the page when he consents; neither is written anywhere."""
     typed = {"elements": "41,42,43"}
     identifier = pair.a.client.submit({"protocol": "overlap", "size": 50, "purpose": "by hand", **typed}).id
     view = job(pair.b, identifier)
     assert [one.name for one in view.asked] == ["elements"]
-    missing = smc(installed, pair.b.directory, "approve", identifier, code=2)
+    missing = smc(pair.b.directory, "approve", identifier, code=2)
     assert "elements: the job asks for it" in missing
     with chromium() as browser:
         page = browser.new_page()

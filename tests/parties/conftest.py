@@ -1,14 +1,21 @@
-"""Identities of a test session, parties that have them, and a machine that has no kernels yet."""
+"""Identities of a test session, parties that have them, one that waits, a node that only pretends, no kernels."""
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from parties.identity import Identity, create
+from parties.link.listening import Listener
+from parties.link.transport import Stream
 from smc.kernels import warm
 from tests.support.links import Parties
+
+if TYPE_CHECKING:
+    from tests.support.fake_node import FakeNode
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +29,28 @@ def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Identity]:
 @pytest.fixture
 def parties(identities: dict[str, Identity]) -> Parties:
     return Parties(identities)
+
+
+@pytest.fixture
+def node() -> FakeNode:
+    from tests.support.fake_node import FakeNode  # with the page: most tests need neither
+
+    return FakeNode()
+
+
+@pytest.fixture
+def enough(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Until it is set a listening party waits for its peer, though it was told to wait for less."""
+    over, accept = threading.Event(), Listener.accept
+
+    def patiently(self: Listener, wait: float) -> Stream | None:
+        while not over.is_set():
+            if (stream := accept(self, 0.02)) is not None:
+                return stream
+        return accept(self, wait)
+
+    monkeypatch.setattr(Listener, "accept", patiently)
+    return over
 
 
 @pytest.fixture

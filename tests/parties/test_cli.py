@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
 from parties.cli import COMMANDS, cli, run
+from parties.jobs.kinds import BUILT_IN
 from tests.support.places import ENVIRONMENT
+from tests.support.waiting import PATIENCE
 
 SLOW = {"numpy", "numba", "llvmlite", "rich", "matplotlib", "smc.engines", "smc.session"}
 
@@ -22,7 +25,7 @@ def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
 
@@ -44,6 +47,15 @@ def test_what_the_protocol_needs_is_loaded_after_the_peer_is_called() -> None:
     )
     assert not loaded & SLOW
     assert {"grpc", "pydantic"} <= loaded
+
+
+def test_settings_load_only_the_kinds_that_a_file_has_tables_of(tmp_path: Path) -> None:
+    file = tmp_path / "party.toml"
+    file.write_text("[equality]\nbits = 8\n")
+    code = "from pathlib import Path\nfrom parties.party_file import load\nload(None)\n"
+    loaded = loaded_by(f"{code}assert load(Path({str(file)!r})).of_kind('equality').bits == 8")
+    places = {name: place.partition(":")[0] for name, (place, _) in BUILT_IN.items()}
+    assert {name for name, place in places.items() if place in loaded} == {"equality"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -106,11 +106,6 @@ def log() -> Log:
 
 
 @pytest.fixture
-def node() -> FakeNode:
-    return FakeNode()
-
-
-@pytest.fixture
 def make(node: FakeNode, log: Log) -> Iterator[Make]:
     made = []
 
@@ -134,10 +129,10 @@ def test_a_webhook_is_told_once_and_no_secret(node: FakeNode, make: Make, serve:
     hook = serve(Hook())
     first = node.add(purpose="secret purpose", table="hidden_table")
     make(webhook=hook.url)
-    eventually(lambda: hook.got, 10)
+    eventually(lambda: hook.got)
     second = node.add(purpose="secret purpose", table="hidden_table")
     node.change(node.add().id, state="queued")  # waits for nobody
-    eventually(lambda: len(hook.got) == 2, 10)
+    eventually(lambda: len(hook.got) == 2)
     assert [one["jobs"] for one in hook.got] == [[first.id[:8]], [second.id[:8]]]
     assert hook.got[0]["page"] == PAGE
     assert hook.got[0]["text"].startswith(f"a job waits for you: {first.id[:8]}. Decide at {PAGE}")
@@ -149,7 +144,7 @@ def test_a_mail(node: FakeNode, make: Make, serve: Callable[[Any], Any]) -> None
     jobs = [node.add(purpose="secret purpose", table="hidden_table") for _ in range(2)]
     smtp = f"127.0.0.1:{post.server_address[1]}"
     make(mail="anna@clinic.example", sender="smc@clinic.example", smtp=smtp, security="none")
-    eventually(lambda: post.got, 10)
+    eventually(lambda: post.got)
     text = post.got[0]
     for part in ("Subject: smc: 2 jobs wait for you", "To: anna@clinic.example", PAGE, *(job.id[:8] for job in jobs)):
         assert part in text
@@ -164,9 +159,9 @@ def test_a_failure_is_logged_once_without_where_to_and_tried_again(
     hook.status = 500
     job = node.add()
     make(webhook=hook.url)
-    eventually(lambda: hook.asked >= 3, 10)
+    eventually(lambda: hook.asked >= 3)
     hook.status = 204
-    eventually(lambda: hook.got, 10)
+    eventually(lambda: hook.got)
     assert hook.got[0]["jobs"] == [job.id[:8]]
     assert log == ["nobody told: webhook, the server answers 500, every 0.04 s"]
 
@@ -185,11 +180,11 @@ def test_a_webhook_that_is_dead_or_slow_is_a_line_and_is_told_once_it_is_back(
     job = node.add()
     notifier = make(webhook=url, seconds=0.2 if slow else 10.0)
     why = "no answer in time" if slow else "Connection refused"
-    eventually(lambda: log, 10)
+    eventually(lambda: log)
     assert log == [f"nobody told: webhook, {why}, every 0.04 s"]
     notifier._settings = notifier._settings.model_copy(update={"webhook": hook.url, "seconds": 10.0})
     notifier._ways[0]._seconds = 10.0
-    eventually(lambda: hook.got, 10)
+    eventually(lambda: hook.got)
     assert hook.got[0]["jobs"] == [job.id[:8]]
     assert len(log) == 1
     dead.close()
@@ -206,9 +201,9 @@ def test_a_server_that_is_silent_holds_nothing_up(
         node.add()
         mail = {"mail": "a@b.example", "sender": "a@b.example", "smtp": smtp, "security": "none"}
         make(webhook=hook.url, seconds=1.0, **mail)
-        eventually(lambda: "nobody told: mail, no answer in time, every 0.04 s" in log, 10)
+        eventually(lambda: "nobody told: mail, no answer in time, every 0.04 s" in log)
         last = node.add()
-        eventually(lambda: any(last.id[:8] in one["jobs"] for one in hook.got), 10)
+        eventually(lambda: any(last.id[:8] in one["jobs"] for one in hook.got))
 
 
 @pytest.fixture(params=["starttls", "tls"])
@@ -225,7 +220,7 @@ def test_a_mail_by_tls_with_a_password(node: FakeNode, make: Make, mailbox: Any)
     box, settings = mailbox
     job = node.add(purpose="secret purpose")
     make(**settings)
-    eventually(lambda: box.got, 10)
+    eventually(lambda: box.got)
     assert box.tries == [True]
     assert f"a job waits for you: {job.id[:8]}" in box.got[0]
 
@@ -238,10 +233,10 @@ def test_a_wrong_password_is_a_line_without_it_and_the_node_goes_on(
     settings["password_file"].write_text("battery staple")
     node.add()
     notifier = make(**settings)
-    eventually(lambda: len(box.tries) >= 2, 10)
+    eventually(lambda: len(box.tries) >= 2)
     assert notifier._thread.is_alive()
     settings["password_file"].write_text(PASSWORD)
-    eventually(lambda: box.got, 10)
+    eventually(lambda: box.got)
     assert log == ["nobody told: mail, the mail server refuses user or password (535), every 0.04 s"]
 
 
@@ -252,7 +247,7 @@ def test_a_server_with_another_certificate_gets_no_password(
     monkeypatch.delenv("SSL_CERT_FILE")
     node.add()
     make(**settings)
-    eventually(lambda: log, 10)
+    eventually(lambda: log)
     assert log[0].startswith("nobody told: mail, the server's certificate is not to be trusted: self-signed")
     assert box.tries == []
 

@@ -37,9 +37,10 @@ def test_every_setting_of_a_file_arrives(tmp_path: Path) -> None:
 
 def test_defaults_stand_when_nothing_is_given(tmp_path: Path) -> None:
     for loaded in (load(None), load(write(tmp_path, "")), load(write(tmp_path, "[id3]"))):
-        assert (loaded.id3.delta, loaded.id3.min_rows, loaded.id3.max_depth) == (0.001, 0, None)
-        assert (loaded.id3.max_rows, loaded.id3.engine, loaded.id3.ot) == (65535, "mixed", "extension")
-        assert (loaded.millionaires.bits, loaded.millionaires.engine, loaded.circuit.engine) == (32, "yao", "yao")
+        tree, more, circuit = (loaded.of_kind(name) for name in ("id3", "millionaires", "circuit"))
+        assert (tree.delta, tree.min_rows, tree.max_depth) == (0.001, 0, None)
+        assert (tree.max_rows, tree.engine, tree.ot) == (65535, "mixed", "extension")
+        assert (more.bits, more.engine, circuit.engine) == (32, "yao", "yao")
         assert (loaded.link.wait, loaded.link.timeout, loaded.link.listen) == (180.0, 120.0, None)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.counts import RowCounts
@@ -24,7 +24,7 @@ from smc.circuit import Netlist, evaluate
 from smc.engines import Engine
 from smc.primitives.bits import from_integers, to_integers
 
-QUICK = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=15)
 
 
 def in_both(play: Any, program: Callable[[Engine], Any], name: str = "clear") -> Any:

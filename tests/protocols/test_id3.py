@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.counts import RowCounts
@@ -23,7 +23,7 @@ from protocols.tree import cut
 from smc.errors import InputError
 
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
-QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=12)
 Row = tuple[int, ...]  # attribute values, then the class
 
 
@@ -44,14 +44,17 @@ def majority(rows: list[Row]) -> int:
     return min(counts, key=lambda label: (-counts[label], label))
 
 
+def stops(rows: list[Row], problem: Problem, attributes: tuple[int, ...], depth: int) -> bool:
+    """Whether ID3 makes a leaf of them."""
+    if not attributes or depth == problem.max_depth or len(rows) <= problem.min_rows:
+        return True
+    return len({row[-1] for row in rows}) <= 1
+
+
 def plain_id3(rows: list[Row], problem: Problem, attributes: tuple[int, ...], parent: int, depth: int) -> Tree:
     """ID3 with the first attribute of least entropy."""
-    if not rows:
-        return Leaf(parent)
-    if len({row[-1] for row in rows}) == 1 or not attributes or depth == problem.max_depth or (
-        len(rows) <= problem.min_rows
-    ):  # fmt: skip
-        return Leaf(majority(rows))
+    if stops(rows, problem, attributes, depth):
+        return Leaf(majority(rows) if rows else parent)
     best = min(attributes, key=lambda a: (round(conditional_entropy(rows, a), 12), attributes.index(a)))
     left = tuple(a for a in attributes if a != best)
     children = (
@@ -64,8 +67,7 @@ def plain_id3(rows: list[Row], problem: Problem, attributes: tuple[int, ...], pa
 def check(tree: Tree, rows: list[Row], problem: Problem, attributes: tuple[int, ...], parent: int, depth: int) -> int:
     """Walk the tree; fail at a step plain ID3 would not accept; return how many steps were near-ties."""
     plain = plain_id3(rows, problem, (), parent, depth)  # a leaf
-    must_be_leaf = isinstance(plain_id3(rows, problem, attributes, parent, depth), Leaf)
-    assert isinstance(tree, Leaf) == must_be_leaf
+    assert isinstance(tree, Leaf) == stops(rows, problem, attributes, depth)
     if isinstance(tree, Leaf):
         assert tree == plain
         return 0

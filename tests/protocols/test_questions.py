@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.circuit import evaluate
@@ -22,7 +22,7 @@ from smc.primitives import bits as bitpack
 
 ENGINES = ["clear", "yao", "gmw", "yao three-halves"]
 SIZES = [0, 1, 127, 128, 129, 1000]
-QUICK = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=10)
 
 
 def truth(x: int, y: int) -> str:
@@ -34,9 +34,11 @@ def truth(x: int, y: int) -> str:
 def test_comparisons_on_every_batch_size(play, name: str, batch: int) -> None:
     rng = np.random.default_rng(batch)
     values = rng.integers(0, 3, (2, batch), dtype=np.uint64) * np.uint64(0x55555555)
-    assert play(lambda e: three_way(e, values[e.party]), name).agreed == [truth(*pair) for pair in values.T.tolist()]
-    assert np.array_equal(play(lambda e: strict(e, values[e.party]), name).agreed, values[0] > values[1])
-    assert np.array_equal(play(lambda e: equal(e, values[e.party]), name).agreed, values[0] == values[1])
+    run = play(lambda e: [program(e, values[e.party]) for program in (three_way, strict, equal)], name)
+    for names, greater, same in run.results:
+        assert names == [truth(*pair) for pair in values.T.tolist()]
+        assert np.array_equal(greater, values[0] > values[1])
+        assert np.array_equal(same, values[0] == values[1])
 
 
 @pytest.mark.parametrize("name", ["yao", "gmw"])
@@ -47,8 +49,8 @@ def test_any_width(play, name: str, width: int, data: st.DataObject) -> None:
     number = st.sampled_from([0, 1, top, top - 1 if top > 1 else 0, top // 2]) | st.integers(0, top)
     pairs = data.draw(st.lists(st.tuples(number, number), min_size=1, max_size=4))
     sides = [[pair[i] for pair in pairs] for i in (0, 1)]
-    assert play(lambda e: three_way(e, sides[e.party], width), name).agreed == [truth(*pair) for pair in pairs]
-    assert play(lambda e: equal(e, sides[e.party], width), name).agreed.tolist() == [x == y for x, y in pairs]
+    run = play(lambda e: (three_way(e, sides[e.party], width), equal(e, sides[e.party], width).tolist()), name)
+    assert run.agreed == ([truth(*pair) for pair in pairs], [x == y for x, y in pairs])
 
 
 @pytest.mark.parametrize("name", ["yao", "gmw"])
@@ -66,10 +68,15 @@ def test_millionaires_over_trapdoor_ot(play, name: str) -> None:
 def test_every_engine_over_every_ot_extension(play, name: str, ot: str) -> None:
     rng = np.random.default_rng(5)
     values = rng.integers(0, 4, (2, 131), dtype=np.uint64)
-    assert play(lambda e: three_way(e, values[e.party]), name, ot).agreed == [truth(*p) for p in values.T.tolist()]
     counts = values.sum(axis=0)
-    found = play(lambda e: open_logarithm(e, values[e.party], 6, 0.01, times_x=True), name, ot).agreed_array
-    assert np.abs(found - counts * np.log(np.maximum(counts, 1))).max() <= 6 * 0.01 / 4
+
+    def program(engine: Engine) -> Any:
+        own = values[engine.party]
+        return three_way(engine, own), open_logarithm(engine, own, 6, 0.01, times_x=True)
+
+    for names, found in play(program, name, ot).results:
+        assert names == [truth(*p) for p in values.T.tolist()]
+        assert np.abs(found - counts * np.log(np.maximum(counts, 1))).max() <= 6 * 0.01 / 4
 
 
 def test_only_the_answer_is_opened(play) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.counts import RowCounts
@@ -27,7 +27,7 @@ from smc.local import run_local
 from tests.support.leaf_rules import Reference, Row, rules_for
 
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean"]
-QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=12)
 PLAIN = Problem((3, 2, 4, 2), 3, 40)
 
 

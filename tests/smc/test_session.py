@@ -131,4 +131,4 @@ def test_run_local_raises_the_cause_not_its_echo() -> None:
         session.receive("never", np.uint8, (1,))
 
     with pytest.raises(ZeroDivisionError, match="the cause"):
-        run_local(program, timeout=5)
+        run_local(program)

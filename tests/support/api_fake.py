@@ -30,6 +30,7 @@ from parties.operator.interface import (
 from parties.web import api
 from smc.errors import InputError
 from tests.support.budgets import Budgets
+from tests.support.waiting import PATIENCE
 
 KEY = "a-key-that-nobody-guesses"
 LINK = "http://127.0.0.1:7080/login?token=once"
@@ -230,7 +231,7 @@ def serving(app: Any) -> Iterator[str]:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(10)
+            thread.join(PATIENCE)
 
 
 def application(node: FakeNode) -> Starlette:

@@ -11,6 +11,7 @@ import pytest
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS += ["--renderer-process-limit=1"]  # a new page in the process of the last one
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A Bristol circuit small enough to stand in a test: the sum of two numbers of `WIDTH` bits, and its carry."""
+"""A Bristol circuit small enough to stand in a test: the sum of two numbers, and its carry."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from smc.circuit import Builder, dump
 WIDTH = 40
 
 
-def _adder() -> str:
+def adder(width: int) -> str:
+    """Of numbers of so many bits."""
     builder = Builder()
-    builder.output(builder.input(WIDTH).wide_add(builder.input(WIDTH)))
+    builder.output(builder.input(width).wide_add(builder.input(width)))
     return dump(builder.build())
 
 
-ADDER = _adder()
+ADDER = adder(WIDTH)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 Graph = dict[str, set[str]]
 
 
+@cache
 def imports(*packages: Path) -> Graph:
-    """For every module of the packages, those of the packages' modules that it imports.
+    """For every module of the packages, those of the packages' modules that it imports; read once, not to be changed.
 
     All imports count: in functions and for types too. `from a import b` is an import of a.b where that is a module.
     """

@@ -16,6 +16,7 @@ from parties.link.exchange_pb2 import HELLO, Frame, Hello
 from parties.link.opening import Link, open_link
 from parties.link.options import LinkOptions
 from parties.link.transport import LABEL, METHOD
+from tests.support.waiting import PATIENCE
 
 JOB: dict[str, Any] = {"protocol": "test", "delta": 0.001}
 Program = Callable[[Link], Any]
@@ -37,20 +38,20 @@ class Running(threading.Thread):
         except BaseException as error:
             self._outcome = error
 
-    def outcome(self, seconds: float = 20.0) -> Any:
+    def outcome(self, seconds: float = PATIENCE) -> Any:
         self.join(seconds)
         assert not self.is_alive(), "the party is still waiting"
         return self._outcome
 
 
 class Parties:
-    """Starts parties named alice (listens), bob (dials) and mallory, with short deadlines."""
+    """Starts parties named alice (listens), bob (dials) and mallory, with deadlines that a loaded machine keeps."""
 
     def __init__(self, identities: dict[str, Identity]) -> None:
         self.identities = identities
 
     def options(self, own: str, peer: str, **changes: Any) -> LinkOptions:
-        short: dict[str, Any] = {"wait": 5.0, "timeout": 5.0, "goodbye": 5.0, **changes}
+        short: dict[str, Any] = {"wait": 60.0, "timeout": 60.0, "goodbye": 60.0, **changes}
         return LinkOptions(self.identities[own], self.identities[peer].certificate, **short)
 
     def listen(
@@ -60,7 +61,7 @@ class Parties:
         address: queue.Queue[str] = queue.Queue()
         options = self.options(own, peer, **{"listen": "127.0.0.1:0", "on_listening": address.put, **changes})
         running = Running(options, job, program)
-        return running, address.get(timeout=5)
+        return running, address.get(timeout=PATIENCE)
 
     def connect(
         self,
@@ -118,7 +119,7 @@ class RawPeer:
     def read(self) -> Frame:
         return Frame.FromString(next(self.incoming))
 
-    def ended(self, seconds: float = 15.0) -> grpc.StatusCode:
+    def ended(self, seconds: float = PATIENCE) -> grpc.StatusCode:
         """How the other side ended the stream, by so many seconds; what still came is dropped."""
 
         def drop() -> None:

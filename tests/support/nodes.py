@@ -30,9 +30,8 @@ from smc.local import run_local
 from smc.primitives.prg import Prg
 from smc.session import derive
 from tests.support.places import ENVIRONMENT
-from tests.support.waiting import eventually
-
-DEADLINE = 90.0
+from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE, eventually
 
 RESEARCH = '[[policy]]\nname = "research"\neffect = "permit"\npurpose = "research"\n'
 
@@ -99,7 +98,7 @@ class NodeProcess:
         """In order."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(DEADLINE)
+        return self.process.wait(PATIENCE)
 
     def log(self) -> str:
         return (self.directory / "log").read_text()
@@ -109,10 +108,11 @@ class Cable:
     """A TCP relay to a port on this machine, which can be cut and mended."""
 
     def __init__(self, port: int) -> None:
-        self._target = port
+        self.target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self._whole = True
+        self.refused = 0  # connections while nobody listened, or it was cut
         self._ends: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -139,9 +139,10 @@ class Cable:
                 try:
                     if not self._whole:
                         raise ConnectionRefusedError
-                    far = socket.create_connection(("127.0.0.1", self._target))
+                    far = socket.create_connection(("127.0.0.1", self.target))
                 except ConnectionRefusedError:  # as if there were no relay
                     near.close()
+                    self.refused += 1
                     continue
                 self._ends += [near, far]
                 for one, other in ((near, far), (far, near)):
@@ -171,9 +172,7 @@ class Nodes:
 
     def furnish(self, rows: tuple[str, str], schema: str, more: tuple[str, str] = ("", ""), link: str = "") -> None:
         """Give each party its rows (CSV text), the schema, and what else its file holds; lay the cable."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         self.cable = Cable(port)
         for party, (node, own) in enumerate(((self.a, rows[0]), (self.b, rows[1]))):
             name, peer = "ab"[party], "ab"[1 - party]

@@ -1,16 +1,19 @@
-"""Real `smc` processes in a directory of their own."""
+"""Real `smc` processes in a directory of their own, and commands that need no process."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from parties import cli
 from parties.identity import create
 from tests.support.places import ENVIRONMENT
-
-DEADLINE = 60.0
+from tests.support.waiting import PATIENCE
 
 
 @dataclass
@@ -28,11 +31,20 @@ class Done:
         return lines[-1] if lines else ""
 
 
+def here(directory: Path, *arguments: object) -> Done:
+    """`smc arguments...` in that directory and in this process: quicker, where nothing is about the process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(directory), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = cli.run([*map(str, arguments)])
+    assert "Traceback" not in err.getvalue(), err.getvalue()
+    return Done(code, out.getvalue(), err.getvalue())
+
+
 class Processes:
     """Starts `smc` processes and makes sure that none outlives the test."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, environment: Mapping[str, str] = ENVIRONMENT) -> None:
+        self.directory, self._environment = directory, environment
         for name in ("a", "b", "stranger"):
             create(name, ["127.0.0.1"], directory)
         self._running: list[subprocess.Popen[str]] = []
@@ -46,7 +58,7 @@ class Processes:
         process = subprocess.Popen(
             [sys.executable, *map(str, arguments)],
             cwd=self.directory,
-            env=ENVIRONMENT,
+            env=self._environment,
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -59,7 +71,7 @@ class Processes:
             process.stdin = None
         return process
 
-    def wait(self, process: subprocess.Popen[str], deadline: float = DEADLINE) -> Done:
+    def wait(self, process: subprocess.Popen[str], deadline: float = PATIENCE) -> Done:
         """Its end, which must come before the deadline."""
         out, err = process.communicate(timeout=deadline)
         assert "Traceback" not in err, err
@@ -68,6 +80,10 @@ class Processes:
     def run(self, *arguments: object, stdin: str | None = None) -> Done:
         """Start and wait."""
         return self.wait(self.start(*arguments, stdin=stdin))
+
+    def here(self, *arguments: object) -> Done:
+        """`smc arguments...` in the test's directory and in this process."""
+        return here(self.directory, *arguments)
 
     def link(self, own: str, peer: str) -> list[str]:
         """The identity part of LINK."""

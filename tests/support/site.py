@@ -46,9 +46,11 @@ class Site:
         page.on("request", lambda request: self.requests.append(request.url))
         return page
 
-    def signed_in(self, **options: Any) -> Any:
+    def signed_in(self, path: str = "/", **options: Any) -> Any:
+        """A page that shows this path; the link was asked for besides, and no page is drawn of it."""
         page = self.page(**options)
-        page.goto(self.logins.link(self.origin))
+        page.context.request.get(self.logins.link(self.origin), max_redirects=0)
+        page.goto(self.origin + path)
         return page
 
     def end(self) -> None:

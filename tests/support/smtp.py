@@ -13,6 +13,7 @@ from typing import Any
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword
 
 from parties.identity import create
+from tests.support.waiting import PATIENCE
 
 USER, PASSWORD = "smc", "correct horse"
 
@@ -60,6 +61,6 @@ class Mailbox:
             yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
         finally:
             loop.call_soon_threadsafe(loop.stop)
-            thread.join(10)
+            thread.join(PATIENCE)
             server.close()
             loop.close()

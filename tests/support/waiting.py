@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+# Seconds until a test gives up: a loaded machine may need a minute to start a program, and it costs nothing otherwise.
+PATIENCE = 300.0
 
-def eventually(condition: Callable[[], object], seconds: float = 90.0) -> None:
+
+def eventually(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     """Wait until it is true; a failure after so many seconds."""
     end = time.monotonic() + seconds
     while not condition():

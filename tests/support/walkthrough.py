@@ -10,16 +10,18 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from tests.support.nodes import DEADLINE, NodeProcess
+from parties.jobs import kinds
+from tests.support.nodes import NodeProcess
 from tests.support.places import ENVIRONMENT
-from tests.support.waiting import eventually
+from tests.support.ports import free_port
+from tests.support.processes import Done, here
+from tests.support.waiting import PATIENCE, eventually
 
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?(?: (&))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAM = [sys.executable, "-m", "parties.cli"]
@@ -50,16 +52,8 @@ def blocks(text: str) -> list[Block]:
 
 def free_ports(*texts: str) -> dict[str, str]:
     """A free address for each of this machine's that the texts name."""
-    found: dict[str, str] = {}
-    sockets = []
-    for port in sorted(set(PORT.findall("\n".join(texts)))):
-        free = socket.socket()
-        free.bind(("127.0.0.1", 0))
-        sockets.append(free)
-        found[f"127.0.0.1:{port}"] = f"127.0.0.1:{free.getsockname()[1]}"
-    for free in sockets:
-        free.close()
-    return found
+    named = sorted(set(PORT.findall("\n".join(texts))))
+    return {f"127.0.0.1:{port}": f"127.0.0.1:{free_port()}" for port in named}
 
 
 class Walk:
@@ -90,39 +84,47 @@ class Walk:
 
     def run(self, command: str, place: str, stays: bool = False) -> None:
         """One command, which has to succeed; one that stays only starts."""
-        here = self.directory / place
+        folder = self.directory / place
         words = shlex.split(command)
         program = PROGRAM if words[0] == "smc" else [shutil.which(words[0]) or words[0]]
         if stays:
             with (self.directory / f"{place}.log").open("w") as log:
                 self.running.append(
                     subprocess.Popen(
-                        [*program, *words[1:]], cwd=here, env=ENVIRONMENT, stdout=log, stderr=log, text=True
+                        [*program, *words[1:]], cwd=folder, env=ENVIRONMENT, stdout=log, stderr=log, text=True
                     )
                 )
             if words[1] == "node":
                 self._nodes[place] = self.running[-1]
             return
         eventually(lambda: all((self.directory / node / "state" / "api.json").exists() for node in self._nodes))
-        done = subprocess.run(
-            [*program, *words[1:]],
-            cwd=here,
-            env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=DEADLINE,
-        )
-        assert done.returncode == 0, (command, done.stdout, done.stderr)
-        self.printed.append(done.stdout)
+        if words[0] == "smc" and words[1] not in kinds.names():
+            done = here(folder, *words[1:])  # only what computes with the peer is a process of its own
+        else:
+            ended = subprocess.run(
+                [*program, *words[1:]],
+                cwd=folder,
+                env=ENVIRONMENT,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=PATIENCE,
+            )
+            done = Done(ended.returncode, ended.stdout, ended.stderr)
+        assert done.code == 0, (command, done.out, done.err)
+        self.printed.append(done.out)
         if words[:2] == ["smc", "submit"] and "--wait" not in words:  # the reader is slower than the network
             peer = NodeProcess(self.directory / ("anna" if place == "bert" else "bert"))
-            known = len(NodeProcess(here).client.jobs())
-            eventually(lambda: len(peer.client.jobs()) == known)
+            eventually(lambda: _states(peer) == _states(NodeProcess(folder)))
 
     def end(self) -> None:
         """Nodes end in order when they are asked to, other commands when they are done."""
         for process in self.running:
             if process in self._nodes.values():
                 process.send_signal(signal.SIGTERM)
-        assert [process.wait(DEADLINE) for process in self.running] == [0] * len(self.running)
+        assert [process.wait(PATIENCE) for process in self.running] == [0] * len(self.running)
+
+
+def _states(node: NodeProcess) -> dict[str, str]:
+    """Of all jobs that a node knows."""
+    return {view.id: view.state for view in node.client.jobs()}

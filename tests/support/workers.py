@@ -14,6 +14,7 @@ from parties.node.executor import Event, Order, Worker
 from smc.channel import Buffer, Channel, MemoryChannel, memory_pair
 from smc.errors import LinkError
 from smc.session import Session
+from tests.support.waiting import PATIENCE
 
 Trouble = Callable[[str], object]
 
@@ -95,7 +96,7 @@ def worked(
     heard, identifier = (Heard(), Heard()), os.urandom(32)
     heard[1].refuses = refuses or heard[1].refuses
     ends = [threading.Event(), threading.Event()]
-    for party, inner in enumerate(memory_pair(timeout=20.0)):
+    for party, inner in enumerate(memory_pair(timeout=PATIENCE)):
 
         @contextmanager
         def link(party: int = party, inner: MemoryChannel = inner) -> Iterator[Link]:
@@ -113,5 +114,5 @@ def worked(
 
         Worker(orders[party], link, heard[party].tell, over).start()
     for end in ends:
-        assert end.wait(30), "a worker does not end"
+        assert end.wait(PATIENCE), "a worker does not end"
     return heard

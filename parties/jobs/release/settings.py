@@ -46,7 +46,7 @@ class ReleaseSettings(NoisySettings):
     """What `smc release` commands have in common: they may be asked without noise, too."""
 
     exact: Annotated[bool, Field(strict=True)] = public(
-        False, "Exact", "No noise: this tells each party the other's number"
+        False, "Exact", "No noise, in the place of epsilon: this tells each party the other's number"
     )
 
 

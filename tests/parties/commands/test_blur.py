@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from parties import cli
+from tests.support import chance
 
 PLAN = """
 [columns]
@@ -56,6 +57,7 @@ def blurred(capsys: pytest.CaptureFixture[str], out: str = "blurred.csv") -> Any
 
 
 def test_rows_are_blurred_as_planned(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With fresh noise: of 3,000 cities a share of 0.6 + 0.4 / 3 stays, 6.6 standard deviations from either bound."""
     found, again, true = blurred(capsys), blurred(capsys, "again.parquet"), pd.read_csv("rows.csv")
     assert list(found) == ["salary", "bonus", "age", "city", "ill"] == list(again)
     noise = found["salary"] - true["salary"]
@@ -66,8 +68,16 @@ def test_rows_are_blurred_as_planned(place: Path, capsys: pytest.CaptureFixture[
     assert (found["salary"] != again["salary"]).all()  # nobody draws the same noise again
 
 
-def test_distributions_come_back(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    blurred(capsys)
+def test_distributions_come_back(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same noise each time, so that bounds can be narrow.
+
+    Over seeds an estimated share has a standard deviation of 0.013; it is off by 0.03 if keep is taken for 0.5, by 0.04
+    if half of the noise is left out, and by 0.13 as it was published.
+    """
+    chance.fix(monkeypatch)
+    published, true = blurred(capsys), pd.read_csv("rows.csv")
     code, shown, _ = smc(capsys, "reconstruct", "--plan", "blur.toml", "--data", "blurred.csv", "--by", "ill", "--json")
     assert code == 0
     found = {(one["column"], one["group"]): one for one in json.loads(shown)}
@@ -75,7 +85,11 @@ def test_distributions_come_back(place: Path, capsys: pytest.CaptureFixture[str]
     salary = np.array(found["salary", "yes"]["probabilities"])
     middles = (np.arange(len(salary)) + 0.5) * 100 / len(salary)
     assert salary @ middles == pytest.approx(65, abs=2)
-    assert found["city", "no"]["probabilities"] == pytest.approx([0.7, 0.3, 0], abs=0.07)
+    assert salary[(middles > 47) & (middles < 83)].sum() > 0.9  # true ones lie from 50 to 80
+    assert published["salary"][true["ill"] == "yes"].between(47, 83).mean() < 0.8
+    shares = true["city"][true["ill"] == "no"].value_counts(normalize=True)
+    expected = [shares.get(city, 0.0) for city in ("Padua", "Trent", "Verona")]
+    assert found["city", "no"]["probabilities"] == pytest.approx(expected, abs=0.025)
     code, shown, _ = smc(capsys, "reconstruct", "--plan", "blur.toml", "--data", "blurred.csv")
     assert code == 0
     assert "salary: 3,000 rows" in shown

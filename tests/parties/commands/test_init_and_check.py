@@ -38,6 +38,7 @@ def test_both_parties_files_fit_each_other(capsys: pytest.CaptureFixture[str]) -
     shown = capsys.readouterr()
     assert "next:" in shown.err
     assert "smc check --config anna/party.toml" in shown.err
+    assert "smc id3 --config anna/party.toml" in shown.err
     anna, bert = (settings.load(Path(name) / "party.toml") for name in ("anna", "bert"))
     assert anna.link.listen == "0.0.0.0:7001"
     assert bert.link.connect == "anna.example:7001"
@@ -56,6 +57,14 @@ def test_a_service_keeps_its_records_elsewhere() -> None:
     assert smc(*ANNA, "--listen", "127.0.0.1:7001", "--state", "records", "--peer-out", "bert") == 0
     assert settings.load(Path("anna/party.toml")).node.state == Path("records").absolute()
     assert "records" not in Path("bert/party.toml").read_text()  # the peer's machine is another
+
+
+def test_a_node_is_that_of_the_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["node"]) == 2
+    assert "whose node? give --config party.toml" in capsys.readouterr().err
+    Path("party.toml").write_text("[node")
+    assert run(["node"]) == 2
+    assert capsys.readouterr().err.startswith("smc: party.toml: not valid TOML")
 
 
 def test_nothing_is_written_over() -> None:

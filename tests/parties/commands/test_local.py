@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from parties import cli
+from tests.support import chance
 
 TOWNS = ("Padua", "Trent", "Verona")
 DIRECT = 'question = "home <town>"\nmechanism = "direct"\nvalues = ["Padua", "Trent", "Verona"]\nepsilon = 2.0\n'
@@ -20,7 +21,9 @@ PEOPLE = 4000
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Persons and plans, and a device's key. Keys and coins are the same at every run: bounds are 5 deviations."""
     monkeypatch.chdir(tmp_path)
+    chance.fix(monkeypatch)
     rng = np.random.default_rng(1)
     rows = {
         "town": rng.choice(TOWNS, PEOPLE, p=[0.6, 0.3, 0.1]),

@@ -220,9 +220,9 @@ def test_submit_names_the_file_that_is_wrong(party: Party) -> None:
         assert (code, out) == (2, "")
         assert err.startswith(f"smc: {job}: ")
         assert message in err
-    code, _, err = party("submit", party.directory / "none.toml")
-    assert code == 2
-    assert "there is no such file" in err
+    missing = party.directory / "none.toml"
+    for command in (("submit",), ("budget", "simulate")):
+        assert party(*command, missing) == (2, "", f"smc: cannot read {missing}: there is no such file\n")
 
 
 def test_submit_wait_follows_the_job(party: Party) -> None:

@@ -149,6 +149,11 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
     printed = capsys.readouterr().out
     assert "name: 300 distinct values: an identifier" in printed
     assert "\ndisease: sensitive, by the name?" in printed
+    proposed = Path("proposal.toml").read_text()
+    Path("proposal.toml").write_text(f"{proposed}# completed\n")
+    assert smc("plan", "patients.csv", "--out", "proposal.toml") == 2
+    assert "--out: proposal.toml is there already" in capsys.readouterr().err
+    assert Path("proposal.toml").read_text() == f"{proposed}# completed\n"
     widths = tomllib.loads(Path("proposal.toml").read_text())["columns"]["age"]["ranges"]
     assert all(isinstance(width, int) for width in widths)  # as one writes them
     keys = [(row["visit"], row["zip"], row["age"]) for row in table]
@@ -230,6 +235,7 @@ def test_the_page_runs_as_it_stands(capsys: Any) -> None:
                 writer.writerow([*row, draw.choice(list(DISEASES)), draw.randrange(9)])
     Path("education.csv").write_text("Bachelors,Undergraduate,Higher,*\nMasters,Graduate,Higher,*\n")
     assert [words[0] for words in commands] == ["plan", "anonymise", "check", "apply"]
+    Path("publish.toml").unlink()
     assert smc(*commands[0]) == 0
     plan = next(block for block in blocks if "[[models]]" in block)
     Path("publish.toml").write_text(textwrap.dedent(plan))

@@ -30,10 +30,16 @@ name = {{ role = "identifier" }}
 region = {{ role = "quasi-identifier" }}
 visit = {{ role = "other" }}
 """
+# Of the values that become pseudonyms each has a letter that no pseudonym has, so none stands in one by chance.
 VISITS = [
     {"patient": p, "mail": m, "name": f"name of {p}", "region": r, "visit": str(i), "unnamed": "u"}
     for i, (p, m, r) in enumerate(
-        [("ann", "ann@x.org", "North"), ("bob", "", "South"), ("ann", "ann@x.org", "North"), ("čert", "c@y.org", "?")]
+        [
+            ("ann lee", "ann@x.org", "North"),
+            ("bob ray", "", "South"),
+            ("ann lee", "ann@x.org", "North"),
+            ("čert", "c@y.org", "?"),
+        ]
     )
 ]
 KEYS = ["--master", "master.key", "--keys", "keys.db"]
@@ -137,7 +143,7 @@ def test_rows_of_other_sources_get_the_same_pseudonyms(source: str) -> None:
 
 
 def test_columns_of_one_key_join(capsys: Any) -> None:
-    store("doctors.csv", [{"seen": "ann"}, {"seen": "dan"}])
+    store("doctors.csv", [{"seen": "ann lee"}, {"seen": "dan"}])
     Path("doctors.toml").write_text(
         'source = "doctors.csv"\n[columns]\n'
         'seen = { role = "identifier", pseudonym = "deterministic", key = "patient" }'
@@ -147,7 +153,7 @@ def test_columns_of_one_key_join(capsys: Any) -> None:
     assert len(joined) == 1
     arguments = ["restore", "--data", "doctors-out.csv", *KEYS, "--purpose", "x", "--out", "back.csv", "--column"]
     assert smc(*arguments, "seen=patient") == 0
-    assert {row["seen"] for row in stored("back.csv")} == {"ann", "dan"}
+    assert {row["seen"] for row in stored("back.csv")} == {"ann lee", "dan"}
     capsys.readouterr()
     assert smc(*arguments, "seen") == 2
     assert "there is no key 'seen'; there are 'mail', 'patient'" in complaint(capsys)
@@ -184,7 +190,7 @@ def test_rotation(capsys: Any) -> None:
     assert not {row["patient"] for row in old} & {row["patient"] for row in new}
     for data in ("old.csv", "new.csv"):  # old and new pseudonyms in one table, too
         assert restore(data=data) == 0
-        assert [row["patient"] for row in stored("restored.csv")] == ["ann", "bob", "ann", "čert"]
+        assert [row["patient"] for row in stored("restored.csv")] == ["ann lee", "bob ray", "ann lee", "čert"]
     whats = [record["what"] for record in records(capsys)]
     assert whats == ["keys made", "column key rotated", "master key rotated", *2 * ["pseudonyms restored"]]
 
@@ -194,12 +200,12 @@ def test_a_forgotten_subject(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> No
     rows = published()
     assert rows[0]["patient"] == rows[2]["patient"]
     assert restore() == 0
-    assert [row["patient"] for row in stored("restored.csv")] == ["ann", "bob", "ann", "čert"]
+    assert [row["patient"] for row in stored("restored.csv")] == ["ann lee", "bob ray", "ann lee", "čert"]
     content = Path("keys.db").read_bytes()
     with closing(sqlite3.connect("keys.db")) as connection:
         all_keys = [key for (key,) in connection.execute("SELECT wrapped FROM subjects")]
     assert all(key in content for key in all_keys)
-    monkeypatch.setattr("sys.stdin", io.StringIO("name of ann\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("name of ann lee\n"))
     assert smc("forget", *KEYS, "--subject", "-") == 0
     with closing(sqlite3.connect("keys.db")) as connection:
         left = [key for (key,) in connection.execute("SELECT wrapped FROM subjects")]
@@ -209,10 +215,10 @@ def test_a_forgotten_subject(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> No
     capsys.readouterr()
     assert restore() == 0
     assert "4 cells of forgotten subjects are empty" in capsys.readouterr().err
-    assert [row["patient"] for row in stored("restored.csv")] == ["", "bob", "", "čert"]
+    assert [row["patient"] for row in stored("restored.csv")] == ["", "bob ray", "", "čert"]
     erased = [record for record in records(capsys) if record["what"] == "subject forgotten"]
     assert [record["fields"] for record in erased] == [{}]
-    assert smc("forget", *KEYS, "--subject", "name of ann") == 2
+    assert smc("forget", *KEYS, "--subject", "name of ann lee") == 2
     assert "there is no key of this subject" in complaint(capsys)
     again = published("again.csv")  # of one who comes again, nothing can be linked
     assert again[0]["patient"] not in {row["patient"] for row in rows}
@@ -308,7 +314,7 @@ def test_what_is_refused(capsys: Any) -> None:
     refused("keys.db exists already", "keys", *KEYS)
     refused("keys.db exists already", "keys", "--master", "other.key", "--keys", "keys.db")
     refused("cannot write nowhere/keys.db", "keys", "--master", "other.key", "--keys", "nowhere/keys.db")
-    refused("there is no key of this subject", "forget", *KEYS, "--subject", "ann")
+    refused("there is no key of this subject", "forget", *KEYS, "--subject", "ann lee")
     refused("give --column, --new-master, or both", "rotate", *KEYS)
     refused("there is no key 'patien' (did you mean 'patient'?)", "rotate", *KEYS, "--column", "patien")
     refused("master.key exists already", "rotate", *KEYS, "--new-master", "master.key")
@@ -316,7 +322,7 @@ def test_what_is_refused(capsys: Any) -> None:
     refused("not a file that smc publish keys wrote", "records", "--master", "master.key", "--keys", "master.key")
     refused("cannot read nothing.db", "records", "--master", "master.key", "--keys", "nothing.db")
     back = ["restore", *KEYS, "--out", "back.csv", "--column", "patient"]
-    refused("'ann' is no pseudonym that this key made", *back, "--purpose", "x", "--data", "visits.csv")
+    refused("'ann lee' is no pseudonym that this key made", *back, "--purpose", "x", "--data", "visits.csv")
     refused("--purpose: say why", *back, "--purpose", " ", "--data", "out.csv")
     refused("--out: out.csv is an input", *back, "--purpose", "x", "--data", "out.csv", "--out", "out.csv")
     with closing(sqlite3.connect("keys.db", isolation_level=None)) as other:

@@ -19,7 +19,7 @@ SCHEMA = (
 
 JOINT = [
     ("--epsilon 0", "--epsilon: must be >= 9.536743164e-07, not 0"),
-    ("", "epsilon: is missing: give the privacy loss"),
+    ("", "--epsilon: is missing: give the privacy loss"),
     ("--epsilon 1 --steps 0", "--steps: must be >= 1, not 0"),
     ("--epsilon 1 --delta 0.1", "delta: must be less than one over the greatest number of rows, 1 / 131070"),
     (
@@ -31,7 +31,7 @@ JOINT = [
     ("--epsilon 1 --columns outcome", "columns: 'outcome' is the target"),
     ("--epsilon 1 --columns age,age", "columns: name each column once"),
     ("--epsilon 1 --target ward", "target: 'ward' has 3 classes; a linear classifier tells two apart"),
-    ("--epsilon 1 --method output", "least_rows: is missing: the method output needs a public bound"),
+    ("--epsilon 1 --method output", "--least-rows: is missing: the method output needs a public bound"),
     ("--epsilon 1 --method output --least-rows 9 --steps 3", "steps: is of gradient descent: leave it out"),
     ("--epsilon 1 --method output --least-rows 2 --data mine.csv", "there are 1 rows, fewer than 2, the agreed bound"),
     ("--epsilon 1 --least-rows 9 --max-rows 8", "--least-rows: no more than max_rows"),

@@ -1,4 +1,4 @@
-"""`smc release check`."""
+"""`smc release check`, with the same samples at every run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from parties.checking.mechanisms import MECHANISMS, UNCHECKED
 from parties.checking.promise import Promise
 from parties.commands.release_check import check_command
 from smc.errors import InputError
+from tests.support import chance
+
+
+@pytest.fixture(autouse=True)
+def same_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance.fix(monkeypatch)
 
 
 def run(*words: str) -> Result:

@@ -138,7 +138,7 @@ def test_where_widths_and_medians_are_the_same_it_is_mondrian_of_one_table() -> 
 
 
 WRONG = [
-    ("--recode age", "k: is missing: give the fewest rows of a class"),
+    ("--recode age", "--k: is missing: give the fewest rows of a class"),
     ("--k 4", "--recode is missing"),
     ("--recode aeg --k 4", "recode: 'aeg' is not an attribute of the schema (did you mean 'age'?)"),
     ("--recode age,age --k 4", "recode: name each column once"),

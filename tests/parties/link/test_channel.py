@@ -17,6 +17,7 @@ from parties.link.frames import FrameReader, FrameWriter
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream
 from smc.errors import InputError, LinkError, ProtocolError
+from tests.support.waiting import PATIENCE
 
 SECRET = "salary 123456"
 
@@ -70,7 +71,7 @@ def test_silent_peer_is_an_error_that_names_it_step_and_seconds(parties, waiting
                 link.channel.receive("answer", 1)
             finally:
                 ready.set()
-        assert ready.wait(10)
+        assert ready.wait(PATIENCE)
         link.channel.receive("more", 1)
 
     outcome = parties.run(program, program, timeout=0.4)
@@ -96,7 +97,7 @@ def test_sender_to_a_peer_that_does_not_read_blocks_and_then_fails_with_bounded_
             stop.set()
 
     def right(link):
-        assert stop.wait(10)
+        assert stop.wait(PATIENCE)
 
     error = parties.run(left, right, timeout=0.5, buffer=4 * 1024 * 1024, goodbye=0.5)[0]
     assert str(error) == "bob took nothing for 0.5 s at step 'flood'"
@@ -142,7 +143,7 @@ def test_a_link_that_is_cut_while_it_sends_ends_with_the_reason(monkeypatch: Any
 
     monkeypatch.setattr(FrameWriter, "cut", interrupted)
     channel.send("labels", b"x" * 1000)
-    cutting.join(10)
+    cutting.join(PATIENCE)
     reader = FrameReader()
     kinds = [reader.read(frame).kind for frame in outbox]
     channel.close()

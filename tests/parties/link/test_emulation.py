@@ -15,6 +15,7 @@ from parties.link.outbox import Outbox
 from smc.errors import LinkError, PeerLeftError, ProtocolError
 from smc.link_shape import LinkShape
 from smc.local import run_local
+from tests.support.waiting import PATIENCE
 
 KB = 1000
 
@@ -186,7 +187,7 @@ def test_an_outbox_with_a_wire_bounds_what_waits_beyond_what_travels() -> None:
     start = time.monotonic()
     assert next(outbox) == bytes(10)  # 112 bytes at 1000 a second
     assert time.monotonic() - start > 0.05
-    waiter.join(10)
+    waiter.join(PATIENCE)
     assert not waiter.is_alive()
     outbox.close(discard=True)
     assert list(outbox) == []

@@ -17,6 +17,8 @@ from parties.link.frames import CHUNK_BYTES
 from parties.link.opening import open_link
 from smc.errors import InputError, JobMismatchError, LinkError
 from tests.support.places import ENVIRONMENT
+from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE, eventually
 
 JOB = {"protocol": "test"}
 SIZES = [0, 1, 255 * 1024, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 5 * 1024 * 1024]
@@ -79,9 +81,7 @@ def test_both_may_send_more_than_the_buffer_before_they_receive(parties):
 
 
 def test_dialling_party_may_start_first(parties):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     dialling = parties.connect(f"localhost:{port}", nothing)
     time.sleep(0.3)
     listening, _ = parties.listen(nothing, listen=f"127.0.0.1:{port}")
@@ -137,7 +137,7 @@ def test_last_message_arrives_though_the_sender_exits_at_once(parties):
         [sys.executable, "-c", script, own, peer, address],
         env=ENVIRONMENT,
         capture_output=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -149,10 +149,7 @@ def test_no_thread_or_port_remains(parties):
     listening, address = parties.listen(nothing)
     dialling = parties.connect(address, nothing)
     assert (listening.outcome(), dialling.outcome()) == (None, None)
-    deadline = time.monotonic() + 5
-    while {thread.name for thread in threading.enumerate() if not thread.daemon} - before:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    eventually(lambda: not {thread.name for thread in threading.enumerate() if not thread.daemon} - before)
     again, _ = parties.listen(nothing, listen=address, wait=0.2)
     assert "no trusted peer connected" in str(again.outcome())
 
@@ -178,9 +175,10 @@ def test_different_wire_versions_end_both_sides(parties, monkeypatch):
     assert "wire version: ours 4, peer's 3" in str(theirs)
 
 
-def test_listener_with_another_certificate_is_refused(parties):
-    listening, address = parties.listen(nothing, own="mallory", wait=0.5)
+def test_listener_with_another_certificate_is_refused(parties, enough):
+    listening, address = parties.listen(nothing, own="mallory", wait=0.1)
     error = parties.connect(address, nothing).outcome()
+    enough.set()
     assert isinstance(error, LinkError)
     assert f"the peer at {address} presents certificate" in str(error)
     assert "(mallory), expected" in str(error)
@@ -188,9 +186,10 @@ def test_listener_with_another_certificate_is_refused(parties):
     assert "no trusted peer connected" in str(listening.outcome())
 
 
-def test_dialler_that_the_listener_does_not_trust_is_told_so(parties):
-    listening, address = parties.listen(nothing, wait=1.0)
+def test_dialler_that_the_listener_does_not_trust_is_told_so(parties, enough):
+    listening, address = parties.listen(nothing, wait=0.1)
     error = parties.connect(address, nothing, own="mallory").outcome()
+    enough.set()
     assert isinstance(error, LinkError)
     own, expected = (short_fingerprint(parties.identities[name].certificate) for name in ("mallory", "bob"))
     assert f"does not trust our certificate mallory {own}; it must be given as --peer there, or as a peer" in str(error)
@@ -200,12 +199,13 @@ def test_dialler_that_the_listener_does_not_trust_is_told_so(parties):
 
 
 @pytest.mark.parametrize("impostor", ["alice", "mallory"])
-def test_grpc_itself_refuses_wrong_pins(parties, monkeypatch, impostor):
+def test_grpc_itself_refuses_wrong_pins(parties, monkeypatch, enough, impostor):
     """Without the preflight, so that TLS alone must do it: a false listener, then a false dialler."""
     monkeypatch.setattr("parties.link.opening.await_peer", lambda *arguments: None)
     false_listener = impostor == "mallory"
-    listening, address = parties.listen(nothing, own="mallory" if false_listener else "alice", wait=0.7)
+    listening, address = parties.listen(nothing, own="mallory" if false_listener else "alice", wait=0.1)
     error = parties.connect(address, nothing, own="bob" if false_listener else "mallory").outcome()
+    enough.set()
     assert isinstance(error, LinkError)
     assert "lost the peer alice at step 'hello'" in str(error)
     assert "no trusted peer connected" in str(listening.outcome())
@@ -215,9 +215,9 @@ def test_strangers_and_garbage_do_not_disturb_the_listener(parties):
     listening, address = parties.listen(nothing)
     host, port = address.split(":")
     for noise in (b"", b"GET / HTTP/1.1\r\n\r\n", os.urandom(2000), b"\x16\x03\x01\x02\x00" + os.urandom(600)):
-        with socket.create_connection((host, int(port)), timeout=5) as stranger:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as stranger:
             stranger.sendall(noise)
-    silent = socket.create_connection((host, int(port)), timeout=5)
+    silent = socket.create_connection((host, int(port)), timeout=PATIENCE)
     assert isinstance(parties.connect(address, nothing, own="mallory").outcome(), LinkError)
     assert parties.connect(address, nothing).outcome() is None
     assert listening.outcome() is None
@@ -228,7 +228,7 @@ def test_second_trusted_stream_is_refused_and_the_first_lives_on(parties):
     release = threading.Event()
 
     def left(link):
-        assert release.wait(10)
+        assert release.wait(PATIENCE)
         return bytes(link.channel.receive("x", 1))
 
     listening, address = parties.listen(left)
@@ -236,11 +236,11 @@ def test_second_trusted_stream_is_refused_and_the_first_lives_on(parties):
 
     def right(link):
         ready.set()
-        assert release.wait(10)
+        assert release.wait(PATIENCE)
         link.channel.send("x", b"x")
 
     first = parties.connect(address, right)
-    assert ready.wait(5)
+    assert ready.wait(PATIENCE)
     second = parties.connect(address, nothing).outcome()
     assert isinstance(second, LinkError)
     assert "in a session already" in str(second)
@@ -248,13 +248,14 @@ def test_second_trusted_stream_is_refused_and_the_first_lives_on(parties):
     assert (listening.outcome(), first.outcome()) == (b"x", None)
 
 
-def test_port_in_use_is_an_input_error(parties):
-    listening, address = parties.listen(nothing, wait=0.5)
+def test_port_in_use_is_an_input_error(parties, enough):
+    listening, address = parties.listen(nothing, wait=0.1)
     with (
         pytest.raises(InputError, match=rf"cannot listen on {address}: Address already in use"),
         open_link(parties.options("alice", "bob", listen=address), JOB),
     ):
         pass
+    enough.set()
     assert isinstance(listening.outcome(), LinkError)
 
 

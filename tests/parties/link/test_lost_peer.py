@@ -16,6 +16,7 @@ import pytest
 from parties.link.frames import MAX_FRAME_BYTES
 from smc.errors import LinkError
 from tests.support.places import ENVIRONMENT
+from tests.support.waiting import PATIENCE
 
 CHILD = """if True:
     import ctypes, sys, time
@@ -29,7 +30,7 @@ CHILD = """if True:
     tell = lambda text: print(text, flush=True)
     options = LinkOptions(
         identity, load_certificate(Path(peer)), **{side: address}, on_listening=tell, keepalive=float(keepalive),
-        wait=10, timeout=10,
+        wait=60, timeout=60,
     )
     try:
         if side == "connect":
@@ -64,7 +65,7 @@ def dialling_child(parties, address, body, keepalive=10.0) -> Iterator[subproces
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=10)
+        process.communicate(timeout=PATIENCE)
 
 
 @contextmanager
@@ -74,7 +75,7 @@ def listening_child(parties, body, keepalive=10.0) -> Iterator[tuple[subprocess.
         yield process, process.stdout.readline().strip()
     finally:
         process.kill()
-        process.communicate(timeout=10)
+        process.communicate(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("at", ["receiving", "in the middle of a message", "sending"])
@@ -92,7 +93,7 @@ def test_killed_dialler_is_noticed_at_once(parties, at):
     body += "time.sleep(60)"
     listening, address = parties.listen(program, timeout=30.0)
     with dialling_child(parties, address, body) as process:
-        error = listening.outcome(15)
+        error = listening.outcome()
     assert isinstance(error, LinkError)
     assert f"lost the peer bob at step '{'flood' if at == 'sending' else 'next'}'" in str(error)
 
@@ -104,7 +105,7 @@ def test_killed_listener_is_noticed_at_once(parties):
         link.channel.receive("next", 1)
 
     with listening_child(parties, "channel.send('ready', b'ready'); time.sleep(60)") as (process, address):
-        error = parties.connect(address, program, timeout=30.0).outcome(15)
+        error = parties.connect(address, program, timeout=30.0).outcome()
     assert isinstance(error, LinkError)
     assert "lost the peer alice at step 'next'" in str(error)
 
@@ -120,10 +121,10 @@ def test_frozen_peer_is_found_by_keepalive(parties, frozen):
     if frozen == "dialler":
         party, address = parties.listen(program, keepalive=0.4, timeout=60.0)
         with dialling_child(parties, address, body) as process:
-            error = party.outcome(15)
+            error = party.outcome()
     else:
         with listening_child(parties, body) as (process, address):
-            error = parties.connect(address, program, keepalive=0.4, timeout=60.0).outcome(15)
+            error = parties.connect(address, program, keepalive=0.4, timeout=60.0).outcome()
     assert isinstance(error, LinkError)
     assert "at step 'next'" in str(error)
     assert str(error).startswith("lost the peer")
@@ -150,7 +151,7 @@ def test_interrupted_peer_says_so_and_exits_without_noise(parties):
     body = "channel.send('ready', b'ready'); channel.receive('never', 1)"
     with dialling_child(parties, address, body) as process:
         error = listening.outcome()
-        stdout, stderr = process.communicate(timeout=5)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
     assert "bob gave up at step 'never': interrupted" in str(error)
     assert (stdout, stderr) == ("dialling\n", "interrupted here\n")
 
@@ -160,14 +161,14 @@ def test_interrupted_while_the_peer_has_not_come(parties, side):
     if side == "listening":
         with listening_child(parties, "") as (process, _):
             process.send_signal(signal.SIGINT)
-            stdout, stderr = process.communicate(timeout=5)
+            stdout, stderr = process.communicate(timeout=PATIENCE)
     else:
         with socket.socket() as nobody:
             nobody.bind(("127.0.0.1", 0))
             with dialling_child(parties, f"127.0.0.1:{nobody.getsockname()[1]}", "") as process:
                 assert process.stdout.readline() == "dialling\n"
                 process.send_signal(signal.SIGINT)
-                stdout, stderr = process.communicate(timeout=5)
+                stdout, stderr = process.communicate(timeout=PATIENCE)
     assert (stdout, stderr) == ("", "interrupted here\n")
 
 
@@ -175,13 +176,13 @@ def test_no_library_writes_to_the_terminal(parties):
     """Strangers, garbage and an untrusted dialler, and then nothing but our one line."""
     with listening_child(parties, "channel.receive('x', 1)") as (process, address):
         host, port = address.split(":")
-        with socket.create_connection((host, int(port)), timeout=5) as stranger:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as stranger:
             stranger.sendall(os.urandom(500))
         assert isinstance(parties.connect(address, lambda link: None, own="mallory").outcome(), LinkError)
         with parties.rogue(address) as peer:
             peer.hello()
             peer.raw(bytes(MAX_FRAME_BYTES + 1))
-            stdout, stderr = process.communicate(timeout=10)
+            stdout, stderr = process.communicate(timeout=PATIENCE)
     assert stdout == ""
     assert stderr.startswith("LinkError: lost the peer bob at step 'x'")
     assert stderr.count("\n") == 1

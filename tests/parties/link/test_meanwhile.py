@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 
 import pytest
+
+from tests.support.ports import free_port
 
 
 def test_the_time_of_connecting_can_be_used_once_by_each_party(parties) -> None:  # type: ignore[no-untyped-def]
@@ -18,9 +19,7 @@ def test_the_time_of_connecting_can_be_used_once_by_each_party(parties) -> None:
 
 
 def test_it_is_used_once_although_the_first_call_finds_nobody(parties) -> None:  # type: ignore[no-untyped-def]
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     called: list[threading.Thread] = []
     dialling = parties.connect(
         f"127.0.0.1:{port}", lambda link: "met", meanwhile=lambda: called.append(threading.current_thread())

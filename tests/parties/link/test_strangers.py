@@ -15,6 +15,7 @@ import pytest
 
 from parties.link import bounds
 from parties.link.address import parse_address
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 DESCRIPTORS = 128
@@ -32,7 +33,7 @@ LISTENING = """if True:
     own, peer = sys.argv[1:]
     options = LinkOptions(
         load_identity(Path(own + ".key"), Path(own + ".crt")), load_certificate(Path(peer)), listen="127.0.0.1:0",
-        on_listening=lambda address: print(address, flush=True), wait=30, timeout=30,
+        on_listening=lambda address: print(address, flush=True), wait=60, timeout=60,
     )
     with open_link(options, {"protocol": "test", "delta": 0.001}) as link:
         print(bytes(link.channel.receive("word", 5)).decode(), flush=True)
@@ -68,9 +69,9 @@ def test_many_of_them_leave_descriptors_for_the_party_and_do_not_keep_the_peer_o
             strangers[-1].settimeout(10)
             assert not strangers[-1].recv(1)  # is turned away, after the others were let in or turned away
             assert psutil.Process(process.pid).num_fds() <= before + DESCRIPTORS // 2 + 1  # one is being turned away
-            dialling = parties.connect(address, lambda link: link.channel.send("word", b"hello"), wait=20.0)
-            assert dialling.outcome(40) is None
-        out, errors = process.communicate(timeout=30)
+            dialling = parties.connect(address, lambda link: link.channel.send("word", b"hello"))
+            assert dialling.outcome() is None
+        out, errors = process.communicate(timeout=PATIENCE)
     assert (out, errors, process.returncode) == ("hello\n", "", 0)
 
 

@@ -21,6 +21,7 @@ from parties.identity import Identity
 from parties.link import tls
 from parties.link.address import Address, parse_address
 from smc.errors import LinkError
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 # One end in a process of its own: here a test may have loaded gRPC before.
@@ -34,7 +35,7 @@ END = """if True:
     side, address, own, peer = sys.argv[1:]
     identity = load_identity(Path(own).with_suffix(".key"), Path(own))
     tell = lambda text: print(text, flush=True)
-    options = LinkOptions(identity, load_certificate(Path(peer)), **{side: address}, on_listening=tell, wait=30)
+    options = LinkOptions(identity, load_certificate(Path(peer)), **{side: address}, on_listening=tell, wait=60)
     try:
         with open_link(options, {"protocol": "test"}):
             tell("a session")
@@ -77,10 +78,13 @@ def address(identities) -> Iterator[Address]:
 
 def test_a_peer_that_speaks_nothing_newer_than_1_2_is_refused_in_the_handshake(address, identities) -> None:
     old = context(identities["bob"], ssl.PROTOCOL_TLS_CLIENT, OLD)
-    with socket.create_connection(address, timeout=10) as connection, pytest.raises((ssl.SSLError, ConnectionError)):
+    with (
+        socket.create_connection(address, timeout=PATIENCE) as connection,
+        pytest.raises((ssl.SSLError, ConnectionError)),
+    ):
         old.wrap_socket(connection)
     new = context(identities["bob"], ssl.PROTOCOL_TLS_CLIENT, NEW)
-    with socket.create_connection(address, timeout=10) as connection, new.wrap_socket(connection) as secured:
+    with socket.create_connection(address, timeout=PATIENCE) as connection, new.wrap_socket(connection) as secured:
         assert secured.version() == "TLSv1.3"
         assert secured.recv(1)
 
@@ -91,7 +95,7 @@ def test_openssl_sees_the_same(address, identities, flag: str, version: str) -> 
     own = identities["bob"]
     command = ["openssl", "s_client", "-connect", str(address), "-alpn", "h2", flag]
     command += ["-cert", str(own.certificate_path), "-key", str(own.key_path)]
-    done = subprocess.run(command, input=b"", capture_output=True, timeout=30, check=False)
+    done = subprocess.run(command, input=b"", capture_output=True, timeout=PATIENCE, check=False)
     assert f"New, {version}, Cipher is ".encode() in done.stdout
 
 
@@ -150,10 +154,11 @@ def test_whoever_has_loaded_grpc_earlier_is_not_told_what_is_not_so(first: str) 
     assert done.stdout == f"{first != 'grpc'}\n"
 
 
-def test_the_listening_end_refuses_an_old_connection_that_came_about_all_the_same(parties, monkeypatch) -> None:
+def test_the_listening_end_refuses_an_old_connection_that_came_about_all_the_same(parties, monkeypatch, enough) -> None:
     monkeypatch.setattr(tls, "is_too_old", lambda facts: facts["ssl_tls_version"] == [b"TLSv1.3"])
-    listening, address = parties.listen(lambda link: None, wait=2.0)
+    listening, address = parties.listen(lambda link: None, wait=0.1)
     error = parties.connect(address, lambda link: None).outcome()
+    enough.set()
     assert isinstance(error, LinkError)
     assert "older than TLS 1.3" in str(error)
     assert isinstance(listening.outcome(), LinkError)

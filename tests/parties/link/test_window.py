@@ -9,6 +9,7 @@ import pytest
 
 from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError
+from tests.support.waiting import PATIENCE
 
 MIB = 2**20
 FRAME = 64 * 1024
@@ -32,7 +33,7 @@ def taken(parties, window: int) -> int:
         return TOTAL - left
 
     def wait(link):
-        assert read.wait(20)
+        assert read.wait(PATIENCE)
         for _ in range(TOTAL // FRAME):
             link.channel.receive("x", FRAME)
 

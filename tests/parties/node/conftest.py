@@ -1,13 +1,15 @@
-"""Two ledgers that hear each other."""
+"""Two ledgers that hear each other, and a day that does not end during a test."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 import pytest
 
 from parties.identity import Identity
+from parties.node import ledger, register, runs
 from tests.support.ledgers import Pair, paired
 
 
@@ -15,3 +17,17 @@ from tests.support.ledgers import Pair, paired
 def pair(tmp_path: Path, identities: dict[str, Identity]) -> Iterator[Pair]:
     with paired(tmp_path, identities) as made:
         yield made
+
+
+@pytest.fixture
+def one_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is noon of today: no midnight comes between what a test does."""
+    noon = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
+
+    class Noon(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Noon:
+            return cls.fromtimestamp(noon.timestamp(), tz)
+
+    for module in (ledger, register, runs):
+        monkeypatch.setattr(module, "datetime", Noon)

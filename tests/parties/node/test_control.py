@@ -196,6 +196,6 @@ def test_who_falls_silent_is_cut_off(patience, listening, parties) -> None:
     alice, serve = listening
     bob = End(parties.options("bob", "alice", connect=serve(), timeout=60.0), [])
     bob.control.start()
-    eventually(lambda: len(alice.news) >= 2, 15)
+    eventually(lambda: len(alice.news) >= 2)
     assert [up for up, _ in alice.news][:2] == [True, False]
     bob.control.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -123,13 +123,14 @@ def test_a_different_signature_that_came_first_is_noticed(pair: Pair, first: int
         assert "signed" not in kinds(pair, own)
 
 
+@pytest.mark.usefixtures("one_day")
 @pytest.mark.parametrize(("days", "expected"), [(0, "waiting"), (1, "queued"), (-1, "queued")])
 def test_only_the_runs_of_today_count(
     tmp_path: Path, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch, days: int, expected: str
 ) -> None:
     rules = (Rule.model_validate({"name": "one a day", "effect": "permit", "runs_today": {"below": 1}}),)
     with paired(tmp_path, identities, rules) as pair:
-        then = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
+        then = (datetime.fromisoformat(ledgers.now()) - timedelta(days=days)).isoformat(timespec="seconds")
         with monkeypatch.context() as patched:
             patched.setattr(ledgers, "now", lambda: then)  # the clock: no call tells the ledger what time it is
             propose(pair)
@@ -139,6 +140,7 @@ def test_only_the_runs_of_today_count(
         assert pair.parties[1].state(job) == expected
 
 
+@pytest.mark.usefixtures("one_day")
 def test_only_runs_of_the_table_count(tmp_path: Path, identities: dict[str, Identity]) -> None:
     rules = (Rule.model_validate({"name": "one a day", "effect": "permit", "runs_today": {"below": 1}}),)
     with paired(tmp_path, identities, rules) as pair:

@@ -34,6 +34,7 @@ def kept(pair: Pair) -> int:
     return len(pair.parties[1].ledger.all())
 
 
+@pytest.mark.usefixtures("one_day")
 def test_a_day_is_counted_by_our_clock(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever dates the peer writes on its proposals."""
     monkeypatch.setattr(limits, "MOST_A_DAY", 5)
@@ -55,6 +56,7 @@ def test_no_date_is_far_from_now(pair: Pair, days: float, why: str) -> None:
     assert (answer.verdict, kept(pair)) == (("refused", 0) if why else ("waiting", 1))
 
 
+@pytest.mark.usefixtures("one_day")
 def test_the_bytes_of_a_day_are_bounded(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(said().to_bytes())
     monkeypatch.setattr(limits, "MOST_BYTES_A_DAY", 3 * size + size // 2)

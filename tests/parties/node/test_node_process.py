@@ -20,6 +20,7 @@ from parties.link.address import parse_address
 from parties.operator.client import NodeClient
 from parties.operator.interface import NotRecordedError
 from parties.tables import example
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 SOFT, HARD = 96, 192
@@ -78,7 +79,7 @@ def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_pat
     with ExitStack() as stack:
         for address in addresses:
             for _ in range(HARD):
-                stranger = stack.enter_context(socket.create_connection(address, timeout=10))
+                stranger = stack.enter_context(socket.create_connection(address, timeout=PATIENCE))
                 stranger.setblocking(False)
                 with suppress(OSError):  # it may have been turned away already
                     stranger.send(b"GET / HTTP/1.1\r\nHo")
@@ -86,7 +87,7 @@ def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, tmp_pat
         assert "smc_connected 0.0" in httpx.get(urls[1]).text
         assert len(list(Path(f"/proc/{node.pid}/fd").iterdir())) < HARD - 16
     node.terminate()
-    assert node.wait(30) == 0
+    assert node.wait(PATIENCE) == 0
     assert node.stderr is not None
     assert {json.loads(line)["event"] for line in node.stderr} <= {"node stopping", "node stopped"}
 
@@ -105,4 +106,4 @@ def test_a_full_disk_is_told_in_one_line_and_no_reason_to_end(node, tmp_path: Pa
     assert client.submit({"table": "rows"}).state == "waiting"
     assert len(client.jobs()) == before + 1
     node.terminate()
-    assert node.wait(30) == 0
+    assert node.wait(PATIENCE) == 0

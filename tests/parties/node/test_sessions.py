@@ -18,7 +18,7 @@ from parties.node import executor, sessions
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 from tests.support.ledgers import TASK, TREE, agreed, propose
 from tests.support.session_pairs import running
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 
 def finds(what: Any) -> Callable[..., executor.Finished]:
@@ -149,7 +149,7 @@ def test_cancelled_while_the_peer_is_dialled(
     @contextmanager
     def slow(*arguments: Any) -> Iterator[Any]:
         dialled.set()
-        go.wait(15)
+        go.wait(PATIENCE)
         with dial(*arguments) as link:
             yield link
 
@@ -158,7 +158,7 @@ def test_cancelled_while_the_peer_is_dialled(
     with running(tmp_path, parties, identities) as (pair, nodes):
         job = agreed(pair)
         nodes.bob.start()
-        assert dialled.wait(15)
+        assert dialled.wait(PATIENCE)
         pair.parties[1].ledger.cancel(job, "stop")
         go.set()
         eventually(lambda: not nodes.run(job))

@@ -21,6 +21,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
+from parties.extras import install_line
 from parties.notebook.estimator import JointID3Classifier
 from parties.tables.delimited import Columns
 from parties.tables.example import demo
@@ -338,6 +339,5 @@ def test_without_scikit_learn_one_line_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
     assert last == (
-        "ImportError: parties.notebook: needs more packages (sklearn is not installed): "
-        "pip install 'smc-two-party[notebook]'"
+        "ImportError: parties.notebook: needs more packages (sklearn is not installed): " + install_line("notebook")
     )

@@ -11,12 +11,6 @@ from parties.operator.cautions import ONE_PERSON, cautions, done_before, unusual
 from parties.operator.interface import JobView
 from tests.support.fake_node import COLUMNS, REVEALS, Browser, FakeNode
 
-
-@pytest.fixture
-def node() -> FakeNode:
-    return FakeNode()
-
-
 OPEN = {"min_rows": 0, "max_depth": None}
 
 

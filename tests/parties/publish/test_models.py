@@ -17,7 +17,7 @@ from parties.publish.disclosure import NegativeDisclosure, PositiveDisclosure
 from parties.publish.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
 from parties.publish.hierarchy import Hierarchy
 from parties.publish.models import KAnonymity, Model, monotone, suppressed
-from parties.publish.presence import Presence, belief, presence_of
+from parties.publish.presence import Presence
 from parties.publish.rollup import Rollup
 from smc.errors import InputError
 from tests.support.anonymity import FOUR_ANONYMOUS, SALARIES, THREE_DIVERSE, all_nodes, classes_of, hierarchies, tables
@@ -58,14 +58,6 @@ def test_nine_salaries_of_lesson_8() -> None:
     diseases = classes_of({zip_: [disease for _, disease in rows] for zip_, rows in SALARIES.items()})
     assert TCloseness("s", 0.2, "variational").measure(diseases) == pytest.approx([5 / 9, 4 / 9, 1 / 3])
     assert TCloseness("s", 0.2).measure(diseases) == pytest.approx([5 / 9, 4 / 9, 1 / 3])
-
-
-def test_presence_of_lesson_8() -> None:
-    prior, share = 0.07, 0.04
-    assert belief(prior, share, 0.0) == pytest.approx(0.03125)
-    assert belief(prior, share, 1.0) - belief(prior, share, 0.0) == pytest.approx(0.96875)
-    assert presence_of(prior, share, prior + 0.01) == pytest.approx(0.0503, abs=0.00005)
-    assert presence_of(prior, share, prior - 0.02) == pytest.approx(0.0194, abs=0.00005)
 
 
 @given(st.data(), hierarchies("s"))

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.agreement import Sample, sample
 from tests.support.postgres import Server
+from tests.support.waiting import PATIENCE
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +37,9 @@ def postgres() -> Iterator[Server]:
     folder.chmod(0o755)
 
     def run(*command: object) -> None:
-        done = subprocess.run([*as_user, *map(str, command)], capture_output=True, text=True, timeout=60, cwd=folder)
+        done = subprocess.run(
+            [*as_user, *map(str, command)], capture_output=True, text=True, timeout=PATIENCE, cwd=folder
+        )
         if done.returncode:
             pytest.skip(f"PostgreSQL does not start: {done.stderr.strip()[-200:]}")
 
@@ -65,7 +68,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     from parties.sources.spark import ALONE
 
-    own = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")), "spark.sql.shuffle.partitions": "2"}
+    own = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")), "spark.sql.shuffle.partitions": "1"}
+    # So short a life is not worth Java's second compiler, nor several threads that collect garbage.
+    own["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     session = SparkSession.builder.master("local[*]").config(map=ALONE | own).getOrCreate()
     yield session
     session.stop()

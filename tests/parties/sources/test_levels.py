@@ -71,10 +71,10 @@ def test_more_attributes_than_grouping_sets_in_a_query() -> None:
 
 
 def test_many_categories_and_classes() -> None:
-    source, expected = table((4000, 300), 300, 3000)
+    source, expected = table((2000, 150), 150, 3000)
     with source:
         assert_same_level(source, expected, Open())
-        assert_same_level(source, expected, Split(0, (Open(),) * 4000), attributes=False)
+        assert_same_level(source, expected, Split(0, (Open(),) * 2000), attributes=False)
 
 
 def test_trees_without_open_nodes_and_with_leaves_beside_them() -> None:

@@ -28,6 +28,7 @@ from tests.support.agreement import (
     full,
     path,
     random_tree,
+    tree_of,
 )
 from tests.support.postgres import Server
 
@@ -92,6 +93,7 @@ def test_a_reader_counts_the_same(server: Server, rows: Sample) -> None:
     with visits(server) as source:
         assert source.check() == len(rows.rows)
         assert_same_counts(source, rows.counts)
+        assert tree_of(source, SCHEMA, TARGET) == tree_of(rows.counts, SCHEMA, TARGET)
         known = source.fingerprint(b"key")
     settings = TableSettings.model_validate({"source": str(rows.csv), "schema": "schema.toml"})
     with open_table(settings, SCHEMA, TARGET) as source:

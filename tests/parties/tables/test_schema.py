@@ -9,6 +9,7 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parties.cli import run
 from parties.tables import schema
 from parties.tables.rows import load
 from parties.tables.schema import Schema
@@ -161,6 +162,21 @@ def test_a_missing_class_is_told(tmp_path: Path) -> None:
     proposal = schema.propose(write(tmp_path, "a,play\n1,yes\n2,\n3,?\n", "x.csv"), "play")
     assert proposal.schema.attributes["play"] == ("yes", "?")
     assert proposal.notes == ("target 'play' is missing in 2 rows: '?' is a class of its own",)
+
+
+def test_numbers_between_public_bounds_are_all_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = write(tmp_path, "age,play\n19,yes\n?,no\n", "x.csv"), tmp_path / "schema.toml"
+    command = ["schema", "--data", str(path), "--target", "play", "--out", str(out), "--numbers"]
+    for wrong, message in [
+        ("age=20:30", "x.csv, column 'age': '19' is no whole number from 20 to 30"),
+        ("aeg=0:120", "there is no column 'aeg' (did you mean 'age'?)"),
+        *((text, "is no COLUMN=LOW:HIGH with LOW < HIGH") for text in ("age", "age=3", "age=3:3", "age=0:10001")),
+    ]:
+        assert run([*command, wrong]) == 2
+        assert message in capsys.readouterr().err
+        assert not out.exists()
+    assert run([*command, "age=-1:120"]) == 0
+    assert schema.load(out).attributes == {"age": (*map(str, range(-1, 121)), "?"), "play": ("no", "yes")}
 
 
 def test_proposals_that_make_no_sense(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
 
+from parties.extras import install_line
 from parties.tables.delimited import Columns
 from parties.trees.onnx import to_onnx
 from parties.trees.prediction import predict
@@ -86,5 +87,5 @@ def test_without_onnx_one_line_says_what_to_install() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
-    line = "needs more packages (onnx is not installed): pip install 'smc-two-party[notebook]'"
+    line = f"needs more packages (onnx is not installed): {install_line('notebook')}"
     assert last == f"smc.errors.InputError: ONNX: {line}"

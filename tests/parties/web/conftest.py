@@ -1,4 +1,4 @@
-"""A node that only pretends, and those who have signed in to its page: a client, and a real browser."""
+"""Those who have signed in to the page of a node that only pretends: a client, and a real browser."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ import pytest
 from tests.support.chromium import chromium
 from tests.support.fake_node import Browser, FakeNode
 from tests.support.site import Site
-
-
-@pytest.fixture
-def node() -> FakeNode:
-    return FakeNode()
 
 
 @pytest.fixture

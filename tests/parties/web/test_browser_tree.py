@@ -28,8 +28,7 @@ def height(picture: Any) -> float:
 def test_the_tree_can_be_explored(site: Site) -> None:
     job = site.node.add()
     site.node.finish(job.id)
-    page = site.signed_in()
-    page.goto(f"{site.origin}/jobs/{job.id}")
+    page = site.signed_in(f"/jobs/{job.id}")
     picture = drawn(page)
     assert {"age", "sex", "blood_pressure", "smoker", "yes", "no", "maybe", "over 60"} <= set(texts(picture))
     assert page.locator(".bars tbody tr").count() == 6
@@ -58,8 +57,7 @@ def test_the_tree_can_be_explored(site: Site) -> None:
 
 def test_the_wheel_is_the_pages_until_the_tree_is_clicked(site: Site) -> None:
     site.node.finish(site.node.add().id)
-    page = site.signed_in()
-    page.goto(f"{site.origin}/jobs/{site.node.jobs()[0].id}")
+    page = site.signed_in(f"/jobs/{site.node.jobs()[0].id}")
     picture = drawn(page)
     small = height(picture)
     page.mouse.move(*middle(picture, "age"))
@@ -72,8 +70,7 @@ def test_the_wheel_is_the_pages_until_the_tree_is_clicked(site: Site) -> None:
 def test_a_large_tree_can_be_read_from_its_root(site: Site, width: int, ways: int) -> None:
     """With the way to the first leaf beside it."""
     site.node.finish(site.node.add().id, wide_tree(5, ways))
-    page = site.signed_in(viewport={"width": width, "height": 700})
-    page.goto(f"{site.origin}/jobs/{site.node.jobs()[0].id}")
+    page = site.signed_in(f"/jobs/{site.node.jobs()[0].id}", viewport={"width": width, "height": 700})
     picture = drawn(page)
     page.get_by_role("button", name="From the root").click()
     assert height(picture) >= 10
@@ -88,8 +85,9 @@ def test_a_large_tree_can_be_read_from_its_root(site: Site, width: int, ways: in
 
 def test_a_large_tree_opens_whole_on_a_phone(site: Site) -> None:
     site.node.finish(site.node.add().id, wide_tree(5, 3))
-    page = site.signed_in(viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
-    page.goto(f"{site.origin}/jobs/{site.node.jobs()[0].id}")
+    page = site.signed_in(
+        f"/jobs/{site.node.jobs()[0].id}", viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True
+    )
     picture = drawn(page)
     frame = picture.bounding_box()
     assert frame["height"] <= 640
@@ -117,8 +115,7 @@ def test_the_file_is_explored_like_the_page(site: Site, tmp_path: Path) -> None:
 
 def test_names_are_not_taken_for_markup_by_the_picture(site: Site) -> None:
     site.node.finish(site.node.add().id, Split(MARKUP, {MARKUP: Leaf(MARKUP), "plain": Leaf("other")}))
-    page = site.signed_in()
-    page.goto(f"{site.origin}/jobs/{site.node.jobs()[0].id}")
+    page = site.signed_in(f"/jobs/{site.node.jobs()[0].id}")
     picture = drawn(page)
     assert texts(picture).count(MARKUP) == 3
     assert picture.locator("title").last.text_content().splitlines()[0] == f"{MARKUP} = plain"

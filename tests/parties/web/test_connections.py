@@ -26,6 +26,7 @@ from parties.node.events import Events
 from parties.web import connection
 from parties.web.metrics import make_metrics
 from parties.web.server import WebServer
+from tests.support.waiting import PATIENCE
 
 LARGE = 64 * 1024 * 1024
 Serve = Callable[[Starlette], WebServer]
@@ -58,7 +59,7 @@ def app(release: threading.Event) -> Starlette:
         return PlainTextResponse(str(len(await request.body())))
 
     def late(_: Request) -> PlainTextResponse:
-        release.wait(20)
+        release.wait(PATIENCE)
         return PlainTextResponse("at last")
 
     def large(_: Request) -> PlainTextResponse:
@@ -68,7 +69,7 @@ def app(release: threading.Event) -> Starlette:
 
 
 def connect(server: WebServer, said: bytes = b"") -> socket.socket:
-    stranger = socket.create_connection(server.address, timeout=10)
+    stranger = socket.create_connection(server.address, timeout=PATIENCE)
     stranger.sendall(said)
     return stranger
 

@@ -15,7 +15,7 @@ from parties.web.app import make_app
 from parties.web.login import Logins
 from parties.web.server import STOP_SECONDS, WebServer
 from tests.support.fake_node import FakeNode
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 
 class Listening:
@@ -26,7 +26,7 @@ class Listening:
         self.server = WebServer(Address("127.0.0.1", 0), make_app(self.node, self.logins))
         self.server.start()
         origin = f"http://{self.server.address}"
-        self.client = httpx.Client(base_url=origin, timeout=10)
+        self.client = httpx.Client(base_url=origin, timeout=PATIENCE)
         self.client.get(self.logins.link(origin))
 
     def hear(self, path: str = "/news") -> tuple[list[str], threading.Thread]:
@@ -44,7 +44,7 @@ class Listening:
 
         thread = threading.Thread(target=read, daemon=True)
         thread.start()
-        eventually(lambda: bool(lines), 10)
+        eventually(lambda: bool(lines))
         return lines, thread
 
 
@@ -70,7 +70,7 @@ def test_whatever_changes_is_news(listening: Listening) -> None:
     ):
         known = len(lines)
         change()
-        eventually(lambda known=known: len(lines) > known, 10)
+        eventually(lambda known=known: len(lines) > known)
     time.sleep(0.1)
     quiet = len(lines)
     time.sleep(0.1)
@@ -80,14 +80,14 @@ def test_whatever_changes_is_news(listening: Listening) -> None:
 def test_a_stream_ends_with_the_session(listening: Listening) -> None:
     _, thread = listening.hear()
     listening.logins.sign_out(listening.logins._sessions[0])
-    thread.join(5)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
 
 
 def test_too_many_streams_end_the_oldest(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(news, "MOST", 2)
     threads = [listening.hear()[1] for _ in range(3)]
-    threads[0].join(5)
+    threads[0].join(PATIENCE)
     assert [thread.is_alive() for thread in threads] == [False, True, True]
 
 
@@ -97,5 +97,5 @@ def test_an_open_stream_does_not_hold_up_the_servers_end(listening: Listening) -
     threading.Timer(STOP_SECONDS - 0.5, begun.set).start()
     listening.server.stop()
     assert not begun.is_set()
-    thread.join(5)
+    thread.join(PATIENCE)
     assert not thread.is_alive()

@@ -17,12 +17,13 @@ from starlette.routing import Route
 from parties.link.address import Address
 from parties.web.server import WebServer
 from smc.errors import InputError
+from tests.support.waiting import PATIENCE
 
 
 def app(wait: threading.Event | None = None) -> Starlette:
     def hello(_: Request) -> PlainTextResponse:
         if wait is not None:
-            wait.wait(20)
+            wait.wait(PATIENCE)
         return PlainTextResponse("hello")
 
     return Starlette(routes=[Route("/", hello)])
@@ -66,14 +67,14 @@ def test_unless_told_otherwise() -> None:
 
 
 def test_stopping_does_not_wait_for_long_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parties.web.server.STOP_SECONDS", 1.0)
+    monkeypatch.setattr("parties.web.server.STOP_SECONDS", 0.2)
     release = threading.Event()
     server = WebServer(Address("localhost", 0), app(release))
     server.start()
 
     def ask() -> None:
         with suppress(httpx.TransportError):
-            httpx.get(f"http://{server.address}/", timeout=30)
+            httpx.get(f"http://{server.address}/", timeout=PATIENCE)
 
     asking = threading.Thread(target=ask)
     asking.start()
@@ -83,5 +84,5 @@ def test_stopping_does_not_wait_for_long_answers(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(httpx.TransportError):
         httpx.get(f"http://{server.address}/")
     release.set()
-    asking.join(10)
+    asking.join(PATIENCE)
     assert not asking.is_alive()

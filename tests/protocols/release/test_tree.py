@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.counts import Indices, LevelCounts, RowCounts
@@ -30,7 +30,7 @@ from smc.primitives import bits as bitpack
 from smc.primitives.prg import Prg
 from smc.session import Session
 
-QUICK = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=15)
 PROFILES = [Profile("yao"), Profile("mixed"), Profile("lean", "ferret"), Profile("gmw")]
 SEEDS = bytes(16), bytes(range(16))  # of the two parties' contributions
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smc.circuit import Netlist
@@ -15,7 +15,7 @@ from smc.engines import Bits, Choice, Engine, Word
 from smc.primitives import bits as bitpack
 
 ENGINES = ["clear", "yao", "gmw", "mixed"]
-QUICK = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=8)
 
 
 def secret(engine: Engine, values: list[int], width: int) -> Word:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smc.channel import memory_pair
@@ -21,8 +21,9 @@ ENGINES = [
     *((name, "extension") for name in ("clear", "yao", "yao three-halves", "gmw", "gmw table", "mixed", "lean")),
     *((name, ot) for name in ("yao", "gmw") for ot in EXTENSIONS),
 ]
-QUICK = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=8)
 CHI_SQUARE = 377.1  # with 255 degrees of freedom: exceeded with probability 10^-6
+SEED = b"one honest draw."  # of all but RSA keys, on which no bit depends
 DEVIATIONS = 4.9  # of a normal distribution: exceeded, either way, with probability 10^-6
 
 
@@ -52,8 +53,8 @@ def opened(width: int, batch: int, sources: dict[int, Any] | None = None) -> Any
 @pytest.mark.parametrize("lazy", [0, 1])
 @pytest.mark.parametrize(("name", "ot"), ENGINES)
 def test_one_honest_draw_makes_the_bits_uniform(play, name: str, ot: str, lazy: int) -> None:
-    """False alarms: one in 10^6 for each of the two assertions."""
-    bits = play(opened(8, 20_000, {lazy: Zeros}), name, ot).agreed_array
+    """False alarms of another seed: one in 10^6 for each of the two assertions."""
+    bits = play(opened(8, 20_000, {lazy: Zeros}), name, ot, seed=SEED).agreed_array
     assert bits.shape == (8, 20_000)
     counts = np.bincount(np.packbits(bits, axis=0)[0], minlength=256)
     expected = bits.shape[1] / 256
@@ -64,8 +65,8 @@ def test_one_honest_draw_makes_the_bits_uniform(play, name: str, ot: str, lazy: 
 @pytest.mark.parametrize("lazy", [0, 1])
 @pytest.mark.parametrize("name", ["yao", "gmw"])
 def test_so_it_does_over_the_trapdoor(play, name: str, lazy: int) -> None:
-    """False alarms: one in 10^6."""
-    bits = play(opened(2, 100, {lazy: Zeros}), name, "trapdoor").agreed_array
+    """False alarms of another seed: one in 10^6."""
+    bits = play(opened(2, 100, {lazy: Zeros}), name, "trapdoor", seed=SEED).agreed_array
     assert abs(bits.mean() - 0.5) * 2 * np.sqrt(bits.size) < DEVIATIONS
 
 

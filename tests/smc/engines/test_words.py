@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smc.engines import Bits, Choice, Engine, Word
 from smc.primitives import bits as bitpack
 
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
-QUICK = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=8)
 
 
 def onehot(engine: Engine, choices: list[int], entries: int) -> Bits:
@@ -118,11 +118,11 @@ def test_additive_shares_of_a_product_are_uniform(play, value: int) -> None:
         word = engine.words.select([Choice(engine.constant(np.ones((1, 4000), np.uint8)), [[77]])], 8)[0][0]
         return engine.words.multiply(factor, 0, word, 20).data, word.data
 
-    (left, y0), (right, y1) = play(program, "mixed").results
+    (left, y0), (right, y1) = play(program, "mixed", seed=bytes([value]) * 16).results
     assert np.array_equal(left + right, np.full(4000, 77 * value, dtype=np.uint64))
     # Not only the share, but what is new in it beside the party's own share of the word, must be even.
     for share in (left, right, left - y0, right - y1):
-        assert abs((share >> np.uint64(63)).mean() - 0.5) < 0.04  # 5 standard deviations
+        assert abs((share >> np.uint64(63)).mean() - 0.5) < 0.04  # 5 standard deviations, 4 10^-7; the seed is fixed
 
 
 def test_additive_shares_of_a_bit_are_uniform(play) -> None:
@@ -131,7 +131,7 @@ def test_additive_shares_of_a_bit_are_uniform(play) -> None:
         bits = engine.constant(np.ones((1, 4000), dtype=np.uint8))
         return engine.words.select([Choice(bits, [[1]])], 8)[0][0].data
 
-    left, right = play(program, "mixed").results
+    left, right = play(program, "mixed", seed=b"shares of a bit.").results
     assert np.array_equal(left + right, np.ones(4000, dtype=np.uint64))
     for share in (left, right):
-        assert abs((share >> np.uint64(63)).mean() - 0.5) < 0.04  # 5 standard deviations
+        assert abs((share >> np.uint64(63)).mean() - 0.5) < 0.04  # 5 standard deviations, 4 10^-7; the seed is fixed

@@ -149,8 +149,8 @@ def test_pieces_are_the_whole() -> None:
 
 @pytest.mark.parametrize("count", [70_001, 300_001])
 def test_real_parameters(count: int) -> None:
-    """The second count goes beyond what the first iteration gives."""
-    (delta, (q,)), ((choice,), (z,)) = run(draw(count), SETS)
+    """The second count goes beyond what the first iteration gives. False alarms: 2 10^-9 for each of five sums."""
+    (delta, (q,)), ((choice,), (z,)) = run(draw(count), SETS, seed=b"real parameters")
     check(delta, q, choice, z)
     assert abs(int(choice.sum()) - count / 2) < 6 * count**0.5 / 2
     for lag in (1, 8, 512, 4096):  # neighbours in a row group, a bin apart
@@ -258,7 +258,7 @@ def test_reserved_both_ways() -> None:
         choice, z = receiver.random_correlated(1000)
         return sender.delta, sender.random_correlated(1000), choice, z
 
-    first, second = run_local(work, timeout=20)
+    first, second = run_local(work)
     check(*first[:2], *second[2:])
     check(*second[:2], *first[2:])
     assert not (first[1] == second[1]).any()
@@ -278,9 +278,17 @@ class _Spy(Channel):
 
 
 def test_messages_look_uniform() -> None:
-    """The sender's messages: bytes by chi-square with 255 degrees of freedom, no block twice."""
+    """The sender's messages: bytes by chi-square with 255 degrees of freedom, no block twice.
+
+    Another seed would fail once in 1.6 million times.
+    """
     seen: list[bytes] = []
-    run(draw(1), (SMALL,) * 2, wrap=lambda party, channel: _Spy(channel, seen) if party == 0 else channel)
+    run(
+        draw(1),
+        (SMALL,) * 2,
+        seed=b"uniform",
+        wrap=lambda party, channel: _Spy(channel, seen) if party == 0 else channel,
+    )
     assert [len(message) for message in seen] == [SMALL.message_bytes]
     data = np.frombuffer(seen[0], dtype=np.uint8)
     counts = np.bincount(data, minlength=256)

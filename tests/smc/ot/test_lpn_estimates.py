@@ -88,23 +88,37 @@ def rows_of_the_code(here: Parameters) -> Iterator[tuple[int, Rows]]:
         yield first, rows
 
 
+def of_size_alone(here: Parameters) -> dict[str, float]:
+    """Estimates that the sizes of a set decide, without its rows."""
+    noise = -math.log2(1 - 1 / here.leaves)  # a row
+    random, best = random_columns(here), best_columns(here)
+    return {
+        "random columns, elimination": random * noise + ELIMINATION * math.log2(random),
+        "random columns, sparse": random * noise + sparse_solver(random),
+        "the best columns": searched(best, np.full(here.trees, best / here.outputs)),
+    }
+
+
 @pytest.mark.parametrize("which", [0, 1])
+def test_documented_estimates_from_sizes_alone(which: int) -> None:
+    estimates = of_size_alone((SMALL, LARGE)[which])
+    assert {line: documented(line)[which] for line in estimates} == {
+        line: int(bits) for line, bits in estimates.items()
+    }
+
+
+@pytest.mark.parametrize("which", [0, pytest.param(1, marks=pytest.mark.campaign)])  # 68 million entries
 def test_documented_estimates_for_sparse_rows(which: int) -> None:
     here = (SMALL, LARGE)[which]
     reduced = Reduction(lambda: rows_of_the_code(here), here.secret)
     count, rows = reduced.steps[-1]
     assert rows >= count
-    noise = -math.log2(1 - 1 / here.leaves)  # a row
-    random, best = random_columns(here), best_columns(here)
     parts = shares(reduced.numbers, here)
     greedy = float(luck(parts, 0)[0])
-    estimates = {
-        "random columns, elimination": random * noise + ELIMINATION * math.log2(random),
-        "random columns, sparse": random * noise + sparse_solver(random),
+    estimates = of_size_alone(here) | {
         "greedy columns, elimination": greedy + ELIMINATION * math.log2(count),
         "greedy columns, sparse": greedy + sparse_solver(count),
         "and a few noisy rows": searched(count, parts),
-        "the best columns": searched(best, np.full(here.trees, best / here.outputs)),
     }
     assert {line: documented(line)[which] for line in estimates} == {
         line: int(bits) for line, bits in estimates.items()

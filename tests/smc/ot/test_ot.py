@@ -222,8 +222,9 @@ def test_what_the_sender_sees_does_not_depend_on_the_choice(name: str, bit: int)
         else:
             sender.random(512)
 
-    run_local(program)
+    run_local(program, seed=bytes([bit]) * 16)
     bits = np.unpackbits(np.frombuffer(b"".join(seen), dtype=np.uint8)).astype(float)
     deviation = abs(bits.mean() - 0.5) * 2 * np.sqrt(len(bits))
-    # Top bits of values below N are not quite uniform, hence the wider limit there.
+    # RSA keys come from the system, and top bits of values below N are not quite uniform: 1024 of them, off by a half
+    # at most, move the sum by half a standard deviation. Elsewhere another seed fails once in 1.7 million times.
     assert deviation < (20 if name == "trapdoor" else 5)

@@ -122,6 +122,7 @@ def test_output_is_the_mean_of_both_minimisers(monkeypatch: pytest.MonkeyPatch) 
 def test_weights_that_are_mostly_noise_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """In text, picture and JSON; of a choice nothing is said, and nothing where there are rows enough."""
     monkeypatch.setattr(Noise, "law", known_noise(0))  # the weights are what they are, whatever the noise could be
+    monkeypatch.setattr(descent.Descent, "law", Known(0))
     few = {**OUTPUT, "least_rows": 20}
     for fields, word in (({"steps": 5, "epsilon": 0.05}, "may be"), ({**few, "epsilon": 0.05}, "are")):
         made = task(**fields)

@@ -1,0 +1,93 @@
+"""Files that nobody else could have written: whoever can write machine code that is loaded runs code as this user.
+
+A file or folder that is not this user's, that others may write, or that is a symbolic link, is never read and never
+written; but what is root's is read by all.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Container
+from contextlib import suppress
+from pathlib import Path
+
+LOCK_SECONDS = 600.0  # for another process that compiles; after that this one does without the lock
+LOCK_POLL_SECONDS = 0.1
+ROOT = 0  # the user who installs for all
+
+
+class UnsafeError(Exception):
+    """Others than this user could have written here."""
+
+
+def _check(handle: int, path: Path, owners: Container[int]) -> None:
+    """Refuse what is open unless it is one of these users' and only its owner's to write."""
+    status = os.fstat(handle)
+    if status.st_uid not in owners:
+        raise UnsafeError(f"{path} belongs to another user")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UnsafeError(f"{path} may be written by other users")
+
+
+def _open(path: Path | str, flags: int, within: int | None = None) -> int:
+    try:
+        return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
+    except OSError as error:
+        # A link: ELOOP, or ENOTDIR where a folder was asked for.
+        if error.errno in (errno.ELOOP, errno.ENOTDIR) and stat.S_ISLNK(os.lstat(path, dir_fd=within).st_mode):
+            raise UnsafeError(f"{path} is a symbolic link") from None
+        raise
+
+
+def read(directory: Path, name: str) -> bytes:
+    """The content of a file; what is checked is what is open, so nothing can be exchanged in between."""
+    folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        handle = _open(name, os.O_RDONLY | os.O_NONBLOCK, folder)
+        with os.fdopen(handle, "rb") as file:
+            owners = (os.geteuid(), ROOT)  # root can run code as this user anyway
+            _check(folder, directory, owners)  # now: a folder without the file is of no interest
+            _check(handle, directory / name, owners)
+            return file.read()
+    finally:
+        os.close(folder)
+
+
+def open_folder(directory: Path) -> int:
+    """A folder to write in, made if it is not there; `UnsafeError` if others may write there."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _check(folder, directory, (os.geteuid(),))  # not root's: a lock there would hold up every other user
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder
+
+
+def write(directory: Path, name: str, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    os.close(open_folder(directory))
+    handle, temporary = tempfile.mkstemp(dir=directory, prefix=f".{name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, directory / name)
+    except OSError:
+        os.unlink(temporary)
+        raise
+
+
+def lock(folder: int) -> None:
+    """Take the lock, or go on without it when the deadline is over: then something is wrong with the other process."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    while time.monotonic() < deadline:
+        with suppress(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(LOCK_POLL_SECONDS)
