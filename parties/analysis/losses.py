@@ -3,10 +3,10 @@
 A mechanism M is (epsilon, delta)-differentially private if P[M(x) in E] <= e^epsilon P[M(x') in E] + delta for every
 event E and all neighbouring tables x, x' (Dwork, Roth 2014, definition 2.4). Samples can refute that, never prove it:
 
-* `examine` looks for the event that tells two given neighbours apart best, on one half of the samples, and bounds its
-  probabilities on the other half, which had no part in the choice. Hence the stated probability of a false alarm,
-  whatever the mechanism. It also plays the attacker who knows x and x', sees an output and guesses which it was: right
-  with probability p on x and q on x'. If the promise is kept, p + q <= 2 (e^epsilon + delta) / (1 + e^epsilon).
+* `examine` looks for events that tell two given neighbours apart best, on a quarter of the samples, and bets on them
+  with the others, which had no part in the choice (`parties.analysis.events`). Hence the stated probability of a false
+  alarm, whatever the mechanism. It also plays the attacker who knows x and x', sees an output and guesses which it was:
+  right with probability p on x and q on x'. If the promise is kept, p + q <= 2 (e^epsilon + delta) / (1 + e^epsilon).
   (Ding, Wang, Wang, Zhang, Kifer, "Detecting violations of differential privacy", CCS 2018; Bichsel, Steffen,
   Bogunovic, Vechev, "DP-Sniper", S&P 2021.)
 * `excess` is exact: the least delta that goes with an epsilon for two laws that are known in full.
@@ -23,12 +23,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.analysis.binomial import lower_limit, upper_limit
+from parties.analysis import events
+from parties.analysis.binomial import lower_limit
 
 Outcomes = NDArray[np.int64]  # one outcome a row: [samples], or [samples, numbers that are published together]
 Counts = NDArray[np.int64]  # how often each outcome occurs
-LEAST_SAMPLES = 4
-_LIMITS = 6  # limits that a finding rests on: two probabilities for each of two directions, and p and q
+Said = NDArray[np.bool_]
+LEAST_SAMPLES = 8
+SPREAD = 3.0  # standard deviations by which the samples that choose an event may mislead
+
+
+@dataclass(frozen=True)
+class Guess:
+    """How an attacker fares who knows two neighbouring tables, sees an outcome and says which one it is from."""
+
+    recognised: float  # p, as measured: the attacker says x and it was x
+    rejected: float  # q, as measured: it says x' and it was x'
+    least: float  # lower limit of p + q
+    allowed: float  # what p + q may be at most
 
 
 @dataclass(frozen=True)
@@ -40,19 +52,20 @@ class Finding:
     samples: int  # from each neighbour
     error: float
     loss: float  # lower limit of the privacy loss at this delta; 0 if nothing was found
-    recognised: float  # p, as measured: the attacker says x and it was x
-    rejected: float  # q, as measured: it says x' and it was x'
-    guessing: float  # lower limit of p + q
-
-    @property
-    def guessing_allowed(self) -> float:
-        """What p + q may be at most."""
-        return guessing_limit(self.epsilon, self.delta)
+    guess: Guess
 
     @property
     def holds(self) -> bool:
         """Whether nothing contradicts the promise."""
-        return self.loss <= self.epsilon and self.guessing <= self.guessing_allowed
+        return self.loss <= self.epsilon and self.guess.least <= self.guess.allowed
+
+
+def guess(says_first: Said, says_first_too: Said, allowed: float, error: float) -> Guess:
+    """From what the attacker says of outcomes of the first table, and of the second."""
+    right = int(says_first.sum()), len(says_first_too) - int(says_first_too.sum())
+    trials = len(says_first)
+    least = sum(lower_limit(count, trials, error / 2) for count in right)
+    return Guess(right[0] / trials, right[1] / trials, least, allowed)
 
 
 def guessing_limit(epsilon: float, delta: float = 0.0) -> float:
@@ -66,30 +79,29 @@ def examine(first: Outcomes, second: Outcomes, epsilon: float, delta: float = 0.
         raise ValueError(f"as many outcomes of each, {LEAST_SAMPLES} or more: got shapes {first.shape}, {second.shape}")
     labels, values = _labelled(np.concatenate([first, second]))
     both = labels[: len(first)], labels[len(first) :]
-    ordering, choosing, testing = (
+    ordering, choosing = (
         (_counted(both[0][part], len(values)), _counted(both[1][part], len(values)))
-        for part in (slice(0, None, 4), slice(2, None, 4), slice(1, None, 2))
+        for part in (slice(0, None, 8), slice(4, None, 8))
     )
+    testing = [one[np.arange(len(one)) % 4 != 0] for one in both]
     orders = _orders(*ordering, values)
-    trials, each = len(first) // 2, error / _LIMITS
-    loss = 0.0
-    for one, two, towards in ((0, 1, orders), (1, 0, [order[::-1] for order in orders])):
-        event = _best_prefix(towards, choosing[one], choosing[two], lambda p, q: _shown(p, q, delta, each))
-        least = lower_limit(int(testing[one][event].sum()), trials, each) - delta
-        most = upper_limit(int(testing[two][event].sum()), trials, each)
-        if least > most:
-            loss = max(loss, math.log(least / most))
-    says_first = _best_prefix(orders, choosing[0], choosing[1], lambda p, q: p / p[-1] - q / q[-1])
-    right = int(testing[0][says_first].sum()), trials - int(testing[1][says_first].sum())
+    squared = SPREAD**2 - math.log(error) * len(first) / 8 / len(testing[0])
+    cells = np.zeros(len(values), dtype=np.int64)
+    for one, two, side, towards in (
+        (0, 1, events.FOR_FIRST, orders),
+        (1, 0, events.FOR_SECOND, [order[::-1] for order in orders]),
+    ):
+        cells[_best_prefix(towards, choosing[one], choosing[two], lambda p, q: _shown(p, q, delta, squared))] |= side
+    chosen = [np.bincount(cells, counts, events.CELLS) for counts in choosing]
+    says_first = np.zeros(len(values), dtype=np.bool_)
+    says_first[_best_prefix(orders, choosing[0], choosing[1], lambda p, q: p / p[-1] - q / q[-1])] = True
     return Finding(
         epsilon,
         delta,
         samples=len(first),
         error=error,
-        loss=loss,
-        recognised=right[0] / trials,
-        rejected=right[1] / trials,
-        guessing=sum(lower_limit(count, trials, each) for count in right),
+        loss=events.loss_shown(chosen, [cells[one] for one in testing], delta, error / 2),
+        guess=guess(says_first[testing[0]], says_first[testing[1]], guessing_limit(epsilon, delta), error / 2),
     )
 
 
@@ -123,10 +135,14 @@ def _orders(first: Counts, second: Counts, values: NDArray[np.float64]) -> list[
     """Outcomes from those that speak for the first table to those that speak for the second, in two ways.
 
     By how often each occurs under both, which needs no idea of what the numbers mean; and by how far they lie in the
-    direction of the difference of the means, which does where no outcome occurs often.
+    direction of the difference of the means, each number in units of its variance, which does where no outcome occurs
+    often (Fisher's discriminant, of numbers taken as independent).
     """
     often = (second + 0.5) / (first + 0.5)
-    direction = first @ values / max(1, first.sum()) - second @ values / max(1, second.sum())
+    means = [counts @ values / max(1, counts.sum()) for counts in (first, second)]
+    spread = first @ (values - means[0]) ** 2 + second @ (values - means[1]) ** 2
+    direction = np.divide(means[0] - means[1], spread, out=np.zeros(len(spread)), where=spread > 0)
+    direction = np.where(spread > 0, direction, 1e9 * (means[0] - means[1]))  # a number that never varies tells all
     return [np.argsort(often, kind="stable"), np.argsort(-(values @ direction), kind="stable")]
 
 
@@ -139,19 +155,18 @@ def _best_prefix(
     return order[: int(np.argmax(found)) + 1]
 
 
-def _shown(often: Counts, seldom: Counts, delta: float, error: float) -> NDArray[np.float64]:
+def _shown(often: Counts, seldom: Counts, delta: float, squared: float) -> NDArray[np.float64]:
     """The ratio of probabilities that so many successes would show, by Wilson's limits.
 
-    A short event has the greater ratio, a long one the narrower limits.
+    A short event has the greater ratio, a long one the narrower limits: so many deviations wide, `squared`.
     """
-    least, _ = _wilson(often, int(often[-1]), error)
-    _, most = _wilson(seldom, int(seldom[-1]), error)
+    least, _ = _wilson(often, int(often[-1]), squared)
+    _, most = _wilson(seldom, int(seldom[-1]), squared)
     return np.maximum(least - delta, 1e-300) / most
 
 
-def _wilson(successes: NDArray[np.int64], trials: int, error: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """About what `lower_limit` and `upper_limit` are, for many counts at once."""
-    squared = -2 * math.log(2 * error)  # a little more than the square of the normal law's quantile
+def _wilson(successes: Counts, trials: int, squared: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """About what exact limits of a probability are, for many counts at once."""
     share = successes / trials
     middle = (share + squared / (2 * trials)) / (1 + squared / trials)
     half = np.sqrt(share * (1 - share) * squared / trials + (squared / (2 * trials)) ** 2) / (1 + squared / trials)

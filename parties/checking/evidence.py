@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from parties.analysis.losses import Outcomes
 
+ONE = 1 << 20
 Numbers = NDArray[np.int64]
 
 
@@ -22,6 +23,7 @@ def of_laplace(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
 
 
 def of_gaussian(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
-    """For each line of noisy numbers, int64[copies]: how far they lie from `first` in the direction of `second`."""
-    found: Outcomes = (opened - first) @ (second - first)
+    """For each line of noisy numbers, int64[copies]: where they lie on the way from `first`, 0, to `second`, `ONE`."""
+    way = second - first
+    found: Outcomes = np.rint((opened - first) @ way * (ONE / float(way @ way))).astype(np.int64)
     return found

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parties.analysis.losses import Finding, Outcomes, examine
+from parties.analysis.divergence import most_apart, rho_shown
+from parties.analysis.losses import LEAST_SAMPLES, Finding, Outcomes, examine, guess
+from parties.budget.composition import epsilon_at
+from parties.checking import evidence
+from parties.jobs.spending import exact
 from smc.engines import Engine, make_engine
 from smc.local import run_local
 from smc.session import Session, derive
@@ -29,6 +33,8 @@ class Mechanism:
     epsilon: float
     delta: float
     draw: Callable[[Engine, int, int], Outcomes]  # its outcomes on table 0 or 1, so many independent ones
+    cost: int = 1  # of a sample, in those of a count: so many times fewer are asked for
+    rho: float = 0.0  # if not 0, this is promised, epsilon follows at delta, and outcomes are `evidence.of_gaussian`
 
 
 def check(
@@ -38,9 +44,20 @@ def check(
     seed: bytes | None = None,
     told: Callable[[int], None] = lambda done: None,
 ) -> Finding:
-    """Ask it `samples` times on either table and examine the answers; `told` hears now and then how many there are."""
+    """Ask it `samples` times on either table, less often by its cost, and examine the answers.
+
+    `told` hears now and then how many there are.
+    """
+    samples = max(LEAST_SAMPLES, samples // mechanism.cost)
     first = sample(mechanism, 0, samples, seed, told)
     second = sample(mechanism, 1, samples, seed, lambda done: told(samples + done))
+    return judge(mechanism, first, second, error)
+
+
+def judge(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float = ERROR) -> Finding:
+    """What outcomes of either table show of what the mechanism promises."""
+    if mechanism.rho:
+        return _concentrated(mechanism, first, second, error)
     return examine(first, second, mechanism.epsilon, mechanism.delta, error)
 
 
@@ -62,3 +79,17 @@ def sample(
         parts.append(run_local(program, seed=None if seed is None else derive(seed, "samples", table, start))[0])
         told(start + copies)
     return np.concatenate(parts)
+
+
+def _concentrated(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float) -> Finding:
+    """What is found of a promise of rho, as the epsilon that it is at the mechanism's delta."""
+    one, other = first / evidence.ONE, second / evidence.ONE
+    shown = rho_shown(one, other, mechanism.rho, error / 2)
+    return Finding(
+        mechanism.epsilon,
+        mechanism.delta,
+        samples=len(first),
+        error=error,
+        loss=epsilon_at(exact(shown), exact(mechanism.delta)),
+        guess=guess(one < 1 / 2, other < 1 / 2, 1 + most_apart(mechanism.rho), error / 2),
+    )

@@ -17,7 +17,7 @@ from smc.errors import InputError
 
 LEAST_EPSILON = Fraction(1, 1 << 20)
 GREATEST_EPSILON = 16  # beyond it an outcome of the neighbour is not seen in as many samples as there can be
-SEEN = 0.1  # a delta that samples show
+SEEN = 0.01  # a delta that samples show
 _DECIMAL = re.compile(r"[0-9]{0,9}\.?[0-9]{1,30}(e-?[0-9]{1,2})?")
 
 
@@ -60,11 +60,7 @@ def concentrated(
     draw: Callable[[Engine, int, int], Outcomes],
     told: Sequence[Spending] | None = None,
 ) -> Mechanism:
-    """A mechanism whose promise is a rho: what epsilon allows at its delta, and no more than it has told the budget.
-
-    Events as rare as delta are not seen in samples. So it is examined at what the same rho promises at a delta that is:
-    too little noise shows there as well.
-    """
+    """A mechanism whose promise is a rho: what epsilon allows at its delta, and no more than it has told the budget."""
     rho = promise.rho if told is None else min(promise.rho, sum(one.rho * one.times for one in told))
-    words = f"{tables}; epsilon {float(promise.epsilon):g} at delta {promise.delta:g} is this at {SEEN}"
-    return Mechanism(name, words, epsilon_at(exact(rho), exact(SEEN)), SEEN, draw)
+    delta = promise.delta
+    return Mechanism(name, tables, epsilon_at(exact(rho), exact(delta)), delta, draw, rho=rho)

@@ -12,6 +12,7 @@ is not negative", so no minimiser has to be found.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import Promise, concentrated
 from parties.checking.samples import Numbers, Simulated, samples, simulated
+from parties.jobs.regress.choice import Choice
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
@@ -31,12 +33,14 @@ from parties.regression.perturbation import GRID, left_epsilon, noises, sensitiv
 from parties.regression.rows import Rows
 from parties.tables.schema import Schema
 from protocols.release.descent import own_numbers
+from protocols.release.laws import Law
 
-CURVED = 1 / 2  # of epsilon, what the curvature takes in the objective that is checked
-POINTS = 400  # t of an event
+CURVED = 2 / 5  # of epsilon, what the curvature takes in the objective that is checked
+POINTS = 40  # t of an event
+AT_ONCE = 1 << 8  # choices among many candidates
 STEPS = 3  # of gradient descent
-LEAST_ROWS = 20  # of a table that is minimised
-CORNER = 0.05  # half its width, of the loss that is minimised jointly
+LEAST_ROWS = 100  # of a table that is minimised
+CORNER = 0.01  # half its width, of the loss that is minimised jointly
 SCHEMA = Schema({"x": ("-1", "1"), "c": ("0", "1")})
 NOTHING, ONCE = np.zeros((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64)
 ALONE = tuple(Rows(Features(()), NOTHING, np.array([sign]), ONCE) for sign in (1.0, -1.0))
@@ -113,6 +117,38 @@ def joint_output(promise: Promise) -> Mechanism:
     assert isinstance(task.method, Output)
     draw = steps(task.method.noise[0].law(task.method.numbers), 1, *own)
     return concentrated("joint-output", words, promise, simulated(draw), task.spends)
+
+
+def joint_choice(promise: Promise) -> Mechanism:
+    """A noisy choice among the weights of a grid: the row that is added speaks for one end of it, or changes ends.
+
+    Neighbours on the grid have nearly the same scores, so no table shows much more than half of the loss.
+    """
+    method, scores = choosing(promise)
+    words = "no row, or one" if promise.adjacency == "add-remove" else WORDS
+    draw = simulated(greatest(scores, method.law))
+    return Mechanism("joint-choice", words, float(promise.epsilon), 0.0, draw, cost=16)
+
+
+def choosing(promise: Promise) -> tuple[Choice, list[Numbers]]:
+    """How a job chooses a weight, and the scores of all weights of either table."""
+    task = _task(promise, method="choice", loss="huber", delta=None, max_rows=1, **{"lambda": 1.0})
+    tables = ((), ((1, 1),)) if promise.adjacency == "add-remove" else (((1, 0),), ((1, 1),))
+    assert isinstance(task.method, Choice)
+    return task.method, [task.method.own(_rows(task, table))[:, 0] for table in tables]
+
+
+def greatest(scores: Sequence[Numbers], law: Law) -> Simulated:
+    """The first of the candidates whose scores with noise are the greatest, int64[candidates] for each table."""
+
+    def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
+        own = scores[table]
+        parts = range(0, copies, AT_ONCE)
+        return np.concatenate(
+            [(own + samples(law, (min(AT_ONCE, copies - start), len(own)), rng)).argmax(axis=1) for start in parts]
+        )
+
+    return draw
 
 
 def steps(law: Any, many: int, first: Numbers, second: Numbers) -> Simulated:

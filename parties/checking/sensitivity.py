@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from parties.analysis.losses import Outcomes
+from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
+from parties.checking.samples import samples, simulated
 from parties.sensitivity import ways
 from parties.sensitivity.draws import drawn
 from parties.sensitivity.median import Numbers, Table
@@ -25,8 +28,8 @@ BOUND = 5  # that is proposed
 EXTREME = ([0, 0, 0, HIGH, HIGH], [0, 0, HIGH, HIGH, HIGH])
 STEADY = [24, 25, 25, 26, HIGH]  # local sensitivity 1
 UNSTEADY = [24, 25, 25, HIGH, HIGH]  # a neighbour, of local sensitivity 5
-TRIANGLES = ((20, 10), (30, 11))  # how many, and the most that an edge can change: neighbouring graphs
-VERTICES = 16
+TRIANGLES = ((1000, 400), (1400, 401))  # how many, and the most that an edge can change: neighbouring graphs
+VERTICES = 1000
 
 
 def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
@@ -44,15 +47,21 @@ def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """A private bound of the local sensitivity, and noise of that."""
+    """A private bound of the local sensitivity, and noise of that; what both say by their likelihoods."""
+    shift = tail(2 / epsilon, delta) - 1
 
-    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+    def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         value, local = TRIANGLES[table]
-        both = ways.bounded(value, local, 1, VERTICES - 2, epsilon, delta, _draw(engine), copies)
-        return np.stack(both, axis=1)
+        noise = partial(_sampled, rng)
+        bounds, answers = ways.bounded(value, local, 1, VERTICES - 2, epsilon, delta, noise, copies)
+        of_values, of_locals = (
+            abs(told - first) - abs(told - second)
+            for told, (first, second) in zip((answers, bounds - shift), zip(*TRIANGLES, strict=True), strict=True)
+        )
+        return np.rint((of_values / bounds + of_locals) * evidence.ONE).astype(np.int64)
 
     what = " or ".join(f"{value} triangles, {local} at most on an edge" for value, local in TRIANGLES)
-    return Mechanism("bound", what, float(epsilon), float(delta), draw)
+    return Mechanism("bound", what, float(epsilon), float(delta), simulated(draw))
 
 
 def smooth(epsilon: Fraction, delta: Fraction) -> Mechanism:
@@ -101,6 +110,10 @@ def _of(
 ) -> Callable[[Engine, int, int], Outcomes]:
     tables = Table(first, 0, high), Table(second, 0, high)
     return lambda engine, table, copies: outcomes(tables[table], _draw(engine), copies)
+
+
+def _sampled(rng: np.random.Generator, law: Law, number: int) -> Numbers:
+    return samples(law, (number,), rng)
 
 
 def _draw(engine: Engine) -> ways.Draw:

@@ -16,6 +16,7 @@ from parties.checking.promise import Promise
 SAMPLES = 200_000
 MOST_SAMPLES = 10_000_000  # of each table: all outcomes are kept in memory
 EXIT_BROKEN = 1
+HEADINGS = ("mechanism", "samples", "promised", "loss at least", "attacker p + q", "at least", "allowed", "", "tables")
 EXAMPLE = "Example:  smc release check count top --epsilon 0.5 --samples 100000"
 
 
@@ -40,14 +41,15 @@ def check_command(
 
     Each mechanism is run many times on two neighbouring tables that are chosen to be told apart well: its own circuits,
     or where these draw many numbers, samples of their laws. From joint-median on the noise is what a job makes of its
-    settings. From half of the answers comes the event that does it best, the other half tells how often it happens:
+    settings. From a quarter of the answers come the events that do it best, and the others tell how often they happen:
     that bounds the privacy loss from below. An attacker who knows both tables then guesses which one an answer is from,
-    and may not be right more often than the promise allows. A kept promise is called broken once in 10^9 checks.
+    and may not be right more often than the promise allows. A kept promise is called broken once in 10^9 checks. Where
+    an answer takes long, there are fewer.
 
     By name only: fixed-local and local, noise of the local sensitivity, which are known to break it.
 
-    That nothing is found is no proof: at epsilon 1 twice of it would be found out, a few percent more only by more
-    samples, and so would less epsilon.
+    That nothing is found is no proof: from epsilon 0.25 on twice of it is found out, of joint-choice and smooth only
+    more than that; a few percent more, or less epsilon, only by more samples.
     Exit code 0 if all promises are kept, 1 if not.
     """
     promise = Promise.read(epsilon, delta, adjacency)
@@ -57,8 +59,8 @@ def check_command(
     with console.progress("starting") as status:
         for mechanism in chosen:
 
-            def told(done: int, name: str = mechanism.name) -> None:
-                status.doing(f"{name}: {done:,} of {2 * samples:,} samples")
+            def told(done: int, asked: Mechanism = mechanism) -> None:
+                status.doing(f"{asked.name}: {done:,} of {2 * (samples // asked.cost):,} samples")
 
             results.append(check(mechanism, samples, told=told))
     if as_json:
@@ -82,10 +84,10 @@ def _document(mechanism: Mechanism, found: Finding) -> dict[str, Any]:
         "false_alarm": found.error,
         "loss_at_least": found.loss,
         "attacker": {
-            "p": found.recognised,
-            "q": found.rejected,
-            "sum_at_least": found.guessing,
-            "sum_allowed": found.guessing_allowed,
+            "p": found.guess.recognised,
+            "q": found.guess.rejected,
+            "sum_at_least": found.guess.least,
+            "sum_allowed": found.guess.allowed,
         },
         "kept": found.holds,
     }
@@ -95,21 +97,22 @@ def _tell(mechanisms: Sequence[Mechanism], results: Sequence[Finding]) -> None:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 1))
-    for heading in ("mechanism", "promised", "loss at least", "attacker p + q", "at least", "allowed", "", "tables"):
+    for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading in ("mechanism", "", "tables") else "right")
     for mechanism, found in zip(mechanisms, results, strict=True):
         table.add_row(
             mechanism.name,
+            f"{found.samples:,}",
             f"{found.epsilon:.4g}" + (f", {found.delta:g}" if found.delta else ""),
             f"{found.loss:.3f}",
-            f"{found.recognised + found.rejected:.4f}",
-            f"{found.guessing:.4f}",
-            f"{found.guessing_allowed:.4f}",
+            f"{found.guess.recognised + found.guess.rejected:.4f}",
+            f"{found.guess.least:.4f}",
+            f"{found.guess.allowed:.4f}",
             "kept" if found.holds else "BROKEN",
             mechanism.tables,
         )
     console.show(table)
     console.out.print(
-        f"{results[0].samples:,} samples of either table. All limits of a line hold together with probability "
+        "So many samples of either table. All limits of a line hold together with probability "
         f"1 - {ERROR:g}: no more than that is the chance that a kept promise is called broken."
     )

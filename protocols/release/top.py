@@ -5,19 +5,24 @@ k greatest q_i + g_i, the greatest first and the lower index among equals, where
 and the g_i are independent one-sided geometric noise, P(g) = (1 - alpha) alpha^g. No count, noise or other order is
 opened. Leakage: candidates, k, widths, law, batch size. Security is that of the engine.
 
-Privacy. With alpha = e^(-epsilon / k) it is epsilon-private where rows are added or removed and each row counts for at
-most one candidate, or for several: a row that is added raises each count by 0 or 1.
+Privacy. Let a row count for at most one candidate, and let k be at most n - 1: the last place follows from the others.
+With alpha = e^(-epsilon / k) it is epsilon-private where rows are added or removed, with alpha = e^(-epsilon / (k + 1))
+where one is replaced. No smaller alpha would do.
 
-Proof. Let q be the counts without the row and q + d those with it, every d_i 0 or 1, and let S = (i_1, ..., i_k) be an
-answer. If noise g gives S on q, then on q + d so does g' with g'_i = g_i + 1 - d_i for i in S and g'_j = g_j otherwise:
-each q_i + g_i of S has become exactly 1 more, so the order within S is kept, and the others have become at most 1 more,
-so none overtakes one of S; equal sums stay equal or become better for S, so ties are decided as before or not asked.
-If g gives S on q + d, then on q so does g'_i = g_i + d_i for i in S: the sums of S are what they were, those of the
-others at most that. Both maps are injective, keep g' >= 0, and lower the probability of the noise by a factor of at
-least alpha^k = e^-epsilon. So P(S) differs by at most e^epsilon. The proof asks nothing of the noise but its ratio: one
-draw for all k, instead of k noisy maxima with fresh noise each, costs no more privacy and one round. (Durfee, Rogers,
-NeurIPS 2019, and Qiao, Su, Zhang, NeurIPS 2021, have one-shot forms with Gumbel and Laplace noise.) Where a row is
-replaced, one is removed and one added: alpha = e^(-epsilon / (2 k)).
+Proof. Let q be the counts without the row and q' those with it, which are 1 greater at b, and let S = (i_1, ..., i_k)
+be an answer. If noise g gives S on q, then on q' so does g' with g'_i = g_i + 1 for i in S other than b, and g'_j = g_j
+otherwise: the sums of S have all become 1 more, so the order within S is kept, and the others at most 1 more, so none
+overtakes one of S; equal sums stay so or become better for S. If g gives S on q', then on q so does g with g_b + 1 if b
+is in S, and g itself if not: the sums of S are what they were, the others at most that. Both maps are injective and
+keep g >= 0, and P(g) falls by a factor of at least alpha^k in the first and alpha in the second. So
+
+    P(S | q) <= alpha^-k P(S | q'),    P(S | q') <= alpha^-1 P(S | q),
+
+and a row that is replaced is one removed, which costs alpha, and one added, which costs alpha^k; whether both are of
+one group, or of two that are ranked side by side. The factors are reached where n = k + 1, b is not in S and no count
+of S is above q_b; the tests list all small tables and their exact laws. The proof asks nothing of the noise but its
+ratio: one draw for all k, instead of k noisy maxima with fresh noise each, costs no more privacy and one round.
+(Durfee, Rogers, NeurIPS 2019, and Qiao, Su, Zhang, NeurIPS 2021, have one-shot forms with Gumbel and Laplace noise.)
 
 Cost of n candidates with counts of w bits: n w ANDs, n samples, and k times the argmax and about 2 n to leave out what
 it has found.
@@ -25,6 +30,7 @@ it has found.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -32,7 +38,9 @@ from numpy.typing import NDArray
 
 from protocols.majority import count_inputs
 from protocols.opened import index_below
-from protocols.release.laws import Law
+from protocols.release.choice import choice_law
+from protocols.release.geometric import OneSidedGeometric
+from protocols.release.laws import SECURITY, Law
 from protocols.release.median import noises
 from smc.circuit import Builder, Form, Netlist, Wire, argmax, concatenate, decode
 from smc.circuit.graph import ONE
@@ -57,6 +65,14 @@ def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form =
             found = decode(index)[:candidates]
             left_in = [concatenate(one[:-1], one[-1] & ~hit) for one, hit in zip(left_in, found, strict=True)]
     return builder.build()
+
+
+def top_law(
+    epsilon: Fraction, most: int, candidates: int, replaced: bool = False, batch: int = 1, security: int = SECURITY
+) -> OneSidedGeometric:
+    """The noise on each count for epsilon-private first places, of a batch of disjoint groups of rows."""
+    places = max(1, min(most, candidates - 1))
+    return choice_law(epsilon, places + replaced, True, candidates * batch, security)
 
 
 def count_top(engine: CountingEngine, candidates: int, batch: int, most: int, width: int, law: Law | None) -> None:

@@ -127,23 +127,33 @@ def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form
 
 def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]], own: LevelCounts) -> Indices:
     """The place of each node's choice among its attributes left, their number for "stop"; int64[nodes]."""
-    measure, law = problem.measure, problem.attribute_law(len(lefts[0]))
-    candidates = problem.candidates(len(lefts[0]))
+    measure, candidates = problem.measure, problem.candidates(len(lefts[0]))
+    bits = problem.attribute_law(len(lefts[0])).bits
     lines = max((sum(problem.domains[a] for a in left) + 1) * problem.classes for left in lefts)
-    size = max(1, engine.comfortable // max(2 * lines * measure.count_width, candidates * law.bits))
+    size = max(1, engine.comfortable // max(2 * lines * measure.count_width, candidates * bits))
     indices = []
     for nodes in np.split(np.arange(len(lefts)), range(size, len(lefts), size)):
         tables = [table for node in nodes for table in _tables(problem, own, lefts[node], node)]
         with engine.session.phase("scores"):
             scores = measure.scores(engine, tables)
         with engine.session.phase("choice"):
-            add = noisy_netlist(scores.width, measure.signed, law, engine.form)
-            (noisy,) = engine.run(add, scores, engine.random(law.bits, len(tables)))
-            bonus = problem.bonus if problem.stop else 0
-            choose = greatest_netlist(noisy.width, measure.signed, candidates, bonus, engine.form)
-            indices += engine.run(choose, *(noisy.take(slice(i, None, candidates)) for i in range(candidates)))
+            indices.append(chosen(engine, problem, len(lefts[0]), scores))
     (opened,) = engine.reveal(Bits.join(indices))
     return index_below(opened, candidates, "a node's choice")
+
+
+def chosen(engine: Engine, problem: Problem, left: int, scores: Bits) -> Bits:
+    """The secret places of nodes' choices, one for each, of nodes with so many attributes left.
+
+    `scores` are those of `Problem.measure`, candidate by candidate and node by node; "stop" is a node's last.
+    """
+    law, candidates, signed = problem.attribute_law(left), problem.candidates(left), problem.measure.signed
+    add = noisy_netlist(scores.width, signed, law, engine.form)
+    (noisy,) = engine.run(add, scores, engine.random(law.bits, scores.batch))
+    bonus = problem.bonus if problem.stop else 0
+    choose = greatest_netlist(noisy.width, signed, candidates, bonus, engine.form)
+    (places,) = engine.run(choose, *(noisy.take(slice(i, None, candidates)) for i in range(candidates)))
+    return places
 
 
 def _tables(problem: Problem, own: LevelCounts, left: Sequence[int], node: int) -> Iterator[Indices]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import accumulate
+from functools import cache
+from itertools import accumulate, combinations
 
 ExactLaw = dict[int, Fraction]
 
@@ -38,3 +40,34 @@ def chosen(scores: Sequence[int], law: Mapping[int, Fraction]) -> ExactLaw:
             whole += mass
         result[place] = whole
     return result
+
+
+def ranked(scores: Sequence[int], alpha: Fraction, most: int) -> dict[tuple[int, ...], Fraction]:
+    """The first candidates in their order, with ideal noise on each score: P(noise = g) = (1 - alpha) alpha^g.
+
+    Each candidate climbs from its score, a step at a time, and stops before each with probability 1 - alpha: who stops
+    later is before who stops earlier, and of those who stop together the first. Nobody waits beyond the last score.
+    """
+    last = max(scores)
+
+    @cache
+    def orders(left: tuple[int, ...], level: int) -> dict[tuple[int, ...], Fraction]:
+        if not left:
+            return {(): Fraction(1)}
+        able = [i for i in left if scores[i] <= level]
+        found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+        for stopped in (some for size in range(len(able) + 1) for some in combinations(able, size)):
+            chance = (1 - alpha) ** len(stopped) * alpha ** (len(able) - len(stopped))
+            if level == last:
+                if not stopped:
+                    continue  # it begins anew
+                chance /= 1 - alpha ** len(able)
+            rest = tuple(i for i in left if i not in stopped)
+            for order, share in orders(rest, min(level + 1, last)).items():
+                found[order + stopped] += chance * share
+        return found
+
+    law: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+    for order, share in orders(tuple(range(len(scores))), min(scores)).items():
+        law[order[:most]] += share
+    return law

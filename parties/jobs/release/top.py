@@ -32,8 +32,8 @@ class TopSettings(ChoiceSettings):
 class Top(Choices):
     """Which values of a column are the most frequent in the rows of both parties? Both learn them, in their order.
 
-    No number is opened. All places share epsilon: noise of the scale K / epsilon for the first K. Groups (--by) cost
-    nothing more.
+    No number is opened. All places share epsilon: noise of the scale K / epsilon for the first K, (K + 1) / epsilon
+    where rows are replaced. Groups (--by) cost nothing more.
     """
 
     name = "release-top"
@@ -53,10 +53,10 @@ class Top(Choices):
     @property
     def law(self) -> Any:
         """See `Choices.law`: one noise for all places, see `protocols.release.top`."""
-        from protocols.release.choice import choice_law
+        from protocols.release.top import top_law
 
-        groups, change = len(self.group_labels), self.settings.first * (2 if self.replaced else 1)
-        return None if self.exact else choice_law(self.epsilon, change, True, len(self.wanted) * groups)
+        values, groups = len(self.wanted), len(self.group_labels)
+        return None if self.exact else top_law(self.epsilon, self.settings.first, values, self.replaced, groups)
 
     @property
     def own_count(self) -> int:

@@ -37,14 +37,14 @@ def test_a_kept_promise_is_nearly_reached_and_never_passed(epsilon: float) -> No
     found = examine(laplace(epsilon, 7, 1), laplace(epsilon, 8, 2), epsilon)
     assert found.holds
     assert found.loss > epsilon - 0.2
-    assert found.recognised + found.rejected == pytest.approx(found.guessing_allowed, abs=0.01)
+    assert found.guess.recognised + found.guess.rejected == pytest.approx(found.guess.allowed, abs=0.01)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
 def test_a_broken_promise_is_seen_in_both_ways(epsilon: float) -> None:
     found = examine(laplace(2 * epsilon, 7, 1), laplace(2 * epsilon, 8, 2), epsilon)
     assert found.loss > epsilon
-    assert found.guessing > found.guessing_allowed
+    assert found.guess.least > found.guess.allowed
     assert not found.holds
 
 
@@ -56,7 +56,7 @@ def test_a_loss_is_seen_whichever_table_shows_it() -> None:
     for first, second in ((rare, other), (other, rare)):
         found = examine(first, second, 1.0)
         assert found.loss > 1.0
-        assert found.guessing < found.guessing_allowed
+        assert found.guess.least < found.guess.allowed
 
 
 def test_delta_forgives_what_it_covers() -> None:
@@ -83,7 +83,7 @@ def test_equal_tables_show_nothing() -> None:
 
 def test_outcomes_that_share_nothing() -> None:
     found = examine(np.zeros(1000, np.int64), np.ones(1000, np.int64), 1.0)
-    assert (found.recognised, found.rejected) == (1.0, 1.0)
+    assert (found.guess.recognised, found.guess.rejected) == (1.0, 1.0)
     assert not found.holds
 
 

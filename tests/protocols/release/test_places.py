@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -14,12 +15,13 @@ from hypothesis import strategies as st
 
 from protocols.release.exact import exact_sums
 from protocols.release.median import median_netlist, noisy_median
-from protocols.release.top import noisy_top, top_netlist
+from protocols.release.top import noisy_top, top_law, top_netlist
 from smc.circuit.netlist import evaluate
 from smc.engines import make_engine
 from smc.errors import InputError
 from smc.local import run_local
 from smc.primitives import bits as bitpack
+from tests.support.exact_laws import ranked
 
 COUNTS = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 5), min_size=n, max_size=n), min_size=2, max_size=2)
@@ -112,10 +114,48 @@ def test_one_row_more_changes_first_places_by_no_more_than_epsilon(most: int) ->
     assert max(losses) > most - 1 + 0.05
 
 
-def test_a_row_replaced_counts_twice() -> None:
-    """The rule for rows that are added does not hold where one is replaced, see `protocols.release.top`."""
-    losses = [loss(top_of(one, 1), top_of(other, 1)) for one, other in (((1, 0, 0), (0, 1, 0)), ((2, 1, 0), (1, 2, 0)))]
-    assert 1.05 < max(losses) <= 2 + 1e-6
+@pytest.mark.parametrize("counts", [(2, 2, 1), (0, 1, 3)])
+def test_the_circuit_has_the_law_that_the_proof_is_about(counts: tuple[int, ...]) -> None:
+    law = ranked(counts, Fraction(math.exp(-1)), 2)
+    masses = top_of(counts, 2)
+    assert {answer: mass * (1 - math.exp(-1)) ** 3 for answer, mass in masses.items()} == pytest.approx(
+        {answer: float(share) for answer, share in law.items()}
+    )
+
+
+def factors(candidates: int, most: int, rows: int, alpha: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """The greatest factor of any answer's probability on all such tables: of a row added, removed, replaced."""
+    laws = {counts: ranked(counts, alpha, most) for counts in product(range(rows + 1), repeat=candidates)}
+    moved: dict[tuple[int, int], list[Fraction]] = defaultdict(list)
+    for (one, law), (other, neighbour) in product(laws.items(), repeat=2):
+        changes = [b - a for a, b in zip(one, other, strict=True)]
+        kind = changes.count(1), changes.count(-1)
+        if kind in ((1, 0), (0, 1), (1, 1)) and changes.count(0) == candidates - sum(kind):
+            moved[kind].append(max(law[answer] / neighbour[answer] for answer in law))
+    return max(moved[1, 0]), max(moved[0, 1]), max(moved[1, 1])
+
+
+@pytest.mark.parametrize("alpha", [Fraction(1, 2), Fraction(5, 6)], ids=str)
+@pytest.mark.parametrize(("candidates", "most", "rows"), [(2, 1, 3), (3, 1, 3), (3, 2, 3), (3, 3, 2), (4, 3, 1)])
+def test_what_a_row_costs_first_places_on_all_small_tables(
+    candidates: int, most: int, rows: int, alpha: Fraction
+) -> None:
+    """In fractions, with ideal noise: alpha^-k for a row more, alpha^-1 for a row less, alpha^-(k + 1) for another."""
+    added, removed, replaced = factors(candidates, most, rows, alpha)
+    places = min(most, candidates - 1)
+    assert added <= alpha**-places
+    assert removed <= 1 / alpha
+    assert replaced <= alpha ** -(places + 1)
+    assert replaced > alpha**-places  # a scale of k would break the promise
+    if candidates == places + 1:
+        assert (added, removed, replaced) == (alpha**-places, 1 / alpha, alpha ** -(places + 1))
+
+
+@pytest.mark.parametrize(("most", "scale", "replaced"), [(1, 1, 2), (2, 2, 3), (3, 3, 4), (4, 3, 4)])
+def test_the_scale_of_first_places(most: int, scale: int, replaced: int) -> None:
+    """Of four candidates: the last place follows from the first three."""
+    assert top_law(Fraction(1, 2), most, 4).scale == 2 * scale
+    assert top_law(Fraction(1, 2), most, 4, replaced=True).scale == 2 * replaced
 
 
 def test_one_value_more_changes_a_median_by_no_more_than_epsilon() -> None:

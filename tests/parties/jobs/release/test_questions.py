@@ -207,11 +207,13 @@ def test_no_neighbours_are_told_apart_better_than_promised(name: str, given_: di
 
 
 @pytest.mark.parametrize("name", ["median", "top"])
-def test_choices_take_noise_for_every_place_and_twice_if_replaced(name: str) -> None:
-    for first, adjacency, scale in ((1, "add-remove", 4), (1, "replace", 8), (2, "add-remove", 8), (2, "replace", 16)):
+def test_choices_take_noise_for_every_place_and_once_more_if_replaced(name: str) -> None:
+    for first, adjacency, scale in ((1, "add-remove", 4), (1, "replace", 8), (2, "add-remove", 8), (2, "replace", 12)):
+        if name == "median" and first > 1:
+            continue
         more = {"first": first} if name == "top" else {}
         task: Any = asked(name, of="visits", epsilon=0.25, adjacency=adjacency, **more)
-        assert task.law.scale == (scale if name == "top" else scale / first)
+        assert task.law.scale == scale
         assert [(one.epsilon, one.adjacency) for one in task.spends] == [(0.25, adjacency)]
 
 

@@ -1,0 +1,51 @@
+"""A tree's choice of an attribute by approximate scores, as a black box: Gini's impurity, or entropy.
+
+Two attributes of two values, two classes, no "stop". On table 0 all rows are of the first class and have the first
+value of either attribute, so both are perfect. A row of the second class, which the one attribute sends among the
+others and the second does not, moves the score of the first alone, and by nearly all that a row can. A replacement
+takes such a row from the one attribute to the other.
+
+The scores are computed once, by the protocol's own circuits; as many copies of them get noise, and are compared.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from parties.analysis.losses import Outcomes
+from parties.checking.mechanism import Mechanism
+from protocols.release.tree import chosen
+from protocols.release.tree_problem import Measure, Problem
+from smc.engines import Engine
+from smc.primitives import bits as bitpack
+
+ROWS = 99  # of the first class
+ATTRIBUTES = 2
+NONE, PURE, MIXED = (np.array(rows) for rows in ([[ROWS, 0], [0, 0]], [[ROWS, 0], [0, 1]], [[ROWS, 1], [0, 0]]))
+
+
+def mechanism(name: str, quality: Measure, epsilon: Fraction, replaced: bool) -> Mechanism:
+    """The root's choice, which has half of what the tree spends."""
+    return choice(name, problem_of(quality, epsilon, replaced), float(epsilon), replaced)
+
+
+def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mechanism:
+    """The root's choice in a tree of this problem, asked to keep epsilon."""
+    tables = ((PURE, MIXED) if replaced else (NONE, NONE)), (MIXED, PURE)
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        own = [counts // 2 if engine.party else counts - counts // 2 for counts in tables[table]]
+        scores = problem.measure.scores(engine, own)
+        places = chosen(engine, problem, ATTRIBUTES, scores.take(np.tile(np.arange(ATTRIBUTES), copies)))
+        return np.array(bitpack.to_integers(engine.reveal(places)[0]), dtype=np.int64)
+
+    what = f"{ROWS} rows of one class, and {'one of the other moved' if replaced else 'one of the other, or none'}"
+    return Mechanism(name, what, epsilon, 0.0, draw)
+
+
+def problem_of(quality: Measure, epsilon: Fraction, replaced: bool) -> Problem:
+    """Of a tree with one level, which has `epsilon` alone."""
+    rows = (ROWS + 2) // 2
+    return Problem((2, 2), 2, rows, 1, 2 * epsilon, epsilon, replace=replaced, quality=quality, stop=False)
