@@ -42,7 +42,7 @@ class NoisySettings(BooleanSettings, TabularSettings):
         examples=["age in [young, middle] and sex = male"],
     )
     epsilon: Epsilon | None = loss()
-    adjacency: Adjacency = neighbours(besides=" (twice the noise)")
+    adjacency: Adjacency = neighbours(besides=" (twice the noise, as a rule)")
     max_rows: RowBound = row_bound()
 
 
