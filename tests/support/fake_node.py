@@ -94,6 +94,7 @@ class FakeNode(Budgets):
         self.columns = dict.fromkeys(self.tables, COLUMNS)
         self.trouble = ""
         self.peers = ["university"]
+        self.warning = ""  # of certificates
         self.submitted: list[dict[str, Any]] = []
         self.typed: dict[str, Any] | None = None
 
@@ -193,6 +194,7 @@ class FakeNode(Budgets):
                     address="0.0.0.0:7000",
                     connected=there,
                     trouble="" if there else "192.0.2.7:7000 does not answer",
+                    warning=self.warning,
                 )
                 for name in self.peers
                 for there in [self.connected and name not in self.away]

@@ -6,7 +6,9 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from parties.identity import Identity
 from parties.link.listening import RefusedError
 from parties.link.transport import Stream
-from parties.node import executor, sessions
+from parties.node import executor, sessions, validity
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 from tests.support.ledgers import TASK, TREE, agreed, propose
 from tests.support.session_pairs import running
@@ -75,6 +77,20 @@ def test_the_peer_cannot_begin_what_we_have_not_approved(
             nodes.alice.admit(job if state != "unknown" else "0" * 32)
         with pytest.raises(RefusedError):
             nodes.alice.admit(job[:8])
+        assert not nodes.run(job)
+
+
+def test_no_session_begins_with_a_certificate_that_has_expired(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after = identities["alice"].certificate.not_valid_after_utc + timedelta(days=1)
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        with monkeypatch.context() as patched:
+            patched.setattr(validity, "datetime", SimpleNamespace(now=lambda zone: after))
+            with pytest.raises(RefusedError, match=r"certificate expired on .+: "):
+                nodes.alice.admit(job)
+        assert pair.parties[0].state(job) == "queued"
         assert not nodes.run(job)
 
 

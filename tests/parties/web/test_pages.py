@@ -54,6 +54,13 @@ def test_what_others_wrote_is_text(node: FakeNode, browser: Browser, text: str) 
         assert len(answer.text) < 400_000
 
 
+def test_a_certificate_that_ends_is_a_note_above_the_jobs(node: FakeNode, browser: Browser) -> None:
+    note = "university's certificate ends on 2026-04-01 12:00 UTC: ask university for a new one"
+    assert "certificate ends" not in browser.get("/").text
+    node.peers, node.warning = ["university", "registry"], note  # of two peers, and told once
+    assert Elements(browser.get("/").text).text.count(f"Note: {note}") == 1
+
+
 def test_short_hostile_texts_are_still_readable(node: FakeNode, browser: Browser) -> None:
     node.add(purpose=HOSTILE[0])
     assert HOSTILE[0] in Elements(browser.get("/").text).text
