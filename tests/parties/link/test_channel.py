@@ -112,10 +112,10 @@ def test_slow_reader_is_waited_for_longer_than_the_timeout_while_it_reads(partie
 
     def right(link):
         for _ in range(24):
-            time.sleep(0.05)
+            time.sleep(0.15)
             link.channel.receive("flood", 1024 * 1024)
 
-    assert parties.run(left, right, timeout=0.6, buffer=1024 * 1024) == (None, None)
+    assert parties.run(left, right, timeout=3.0, buffer=1024 * 1024) == (None, None)
 
 
 def test_send_after_the_end_is_a_link_error():

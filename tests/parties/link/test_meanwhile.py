@@ -45,6 +45,6 @@ def test_an_error_meanwhile_ends_the_party_that_had_it(parties, failing: int) ->
 
 
 def test_loading_may_take_longer_than_the_wait(parties) -> None:  # type: ignore[no-untyped-def]
-    listening, address = parties.listen(lambda link: "met", meanwhile=lambda: time.sleep(0.6), wait=0.3)
-    dialling = parties.connect(address, lambda link: "met", meanwhile=lambda: time.sleep(0.6), wait=0.3)
+    listening, address = parties.listen(lambda link: "met", meanwhile=lambda: time.sleep(2.5), wait=2.0)
+    dialling = parties.connect(address, lambda link: "met", meanwhile=lambda: time.sleep(2.5), wait=2.0)
     assert (listening.outcome(), dialling.outcome()) == ("met", "met")

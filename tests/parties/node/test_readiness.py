@@ -40,13 +40,13 @@ def test_each_hears_of_the_other(ready: tuple[bool, bool]) -> None:
 
 
 def test_signs_of_life_while_a_table_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "ALIVE_SECONDS", 0.02)
+    monkeypatch.setattr(readiness, "ALIVE_SECONDS", 0.2)
 
     def program(session: Session) -> int:
         told: list[int] = []
         with readiness.telling(session):
             if session.party == 0:
-                time.sleep(0.3)
+                time.sleep(1.5)
         assert readiness.exchange(session, True, lambda: told.append(1))
         return len(told)
 
@@ -156,9 +156,9 @@ def test_a_slow_table_keeps_the_peer_informed(
 ) -> None:
     """Twice as long as a silence may be: the session stands, and both see what is waited for."""
     monkeypatch.setattr(readiness, "ALIVE_SECONDS", 0.1)
-    tables.seconds = {"alice": 1.2}
+    tables.seconds = {"alice": 4.0}
     with running(tmp_path, parties, identities) as (pair, nodes):
-        nodes.bob._options = replace(nodes.bob._options, timeout=0.6)
+        nodes.bob._options = replace(nodes.bob._options, timeout=2.0)
         job = agreed(pair)
         nodes.bob.start()
         doing: set[str] = set()
