@@ -144,7 +144,7 @@ def test_a_peer_that_does_not_keep_to_it_is_cut_off(listening, parties, frames) 
             peer.frame(sequence=number, kind=kind, step=step, payload=payload)
         eventually(lambda: [up for up, _ in alice.news] == [True, False])
     assert not alice.heard
-    assert alice.control.trouble
+    eventually(lambda: alice.control.trouble)
     bob = End(parties.options("bob", "alice", connect=address), ["from bob"])
     bob.control.start()
     eventually(lambda: alice.heard == [b"from bob"])
