@@ -152,6 +152,9 @@ class Control:
                     statement = _receive(link.session())
                     if statement:
                         self._hear(statement)
+        except Exception as error:
+            self._failed(error)  # before anybody hears that the link is down
+            raise
         finally:
             over.set()
             with self._lock:

@@ -89,7 +89,19 @@ def test_greetings_and_news_are_heard(listening, parties) -> None:
     assert sorted(bob.heard[1:]) == sorted(map(str.encode, many))
     bob.control.stop()
     eventually(lambda: not alice.control.connected and not bob.control.connected)
-    eventually(lambda: alice.control.trouble == "it hung up: the node is stopping")  # known a moment later
+    assert alice.control.trouble == "it hung up: the node is stopping"
+
+
+def test_why_a_link_is_down_is_known_when_that_is_told(listening, parties) -> None:
+    alice, serve = listening
+    seen: list[tuple[bool, str]] = []
+    alice.control._changed = lambda up, _: seen.append((up, alice.control.trouble))
+    bob = End(parties.options("bob", "alice", connect=serve()), [])
+    bob.control.start()
+    eventually(lambda: seen)
+    bob.control.stop()
+    eventually(lambda: len(seen) == 2)
+    assert seen == [(True, ""), (False, "it hung up: the node is stopping")]
 
 
 def test_the_listening_node_may_come_later_and_come_back(listening, parties) -> None:
@@ -144,7 +156,7 @@ def test_a_peer_that_does_not_keep_to_it_is_cut_off(listening, parties, frames) 
             peer.frame(sequence=number, kind=kind, step=step, payload=payload)
         eventually(lambda: [up for up, _ in alice.news] == [True, False])
     assert not alice.heard
-    eventually(lambda: alice.control.trouble)
+    assert alice.control.trouble
     bob = End(parties.options("bob", "alice", connect=address), ["from bob"])
     bob.control.start()
     eventually(lambda: alice.heard == [b"from bob"])
