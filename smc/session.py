@@ -20,13 +20,41 @@ from smc.meter import Cost, Meter
 from smc.primitives.prg import Prg
 
 
+class Openings:
+    """How a secret is opened: each party sends its share to the other."""
+
+    def open(self, session: Session, own: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the opened bits, packed uint8[bytes], from this party's share of them, of the same shape."""
+        session.send("reveal", own)
+        return own ^ session.receive("reveal", np.uint8, own.shape)
+
+
+class AnnouncedOpenings(Openings):
+    """The same, but no share leaves before both parties have announced theirs: a byte each way and a round more."""
+
+    def open(self, session: Session, own: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """See `Openings.open`; `ready` may replace the share."""
+        own = self.ready(own)
+        session.send("ready", np.ones(1, dtype=np.uint8))
+        session.receive("ready", np.uint8, (1,))
+        self.leaves()
+        return super().open(session, own)
+
+    def ready(self, own: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the share to be sent, before it is announced."""
+        return own
+
+    def leaves(self) -> None:
+        """Note that the share is sent next: both parties have announced theirs."""
+
+
 class Session:
     """One party's end of a two-party run.
 
     `identifier` is 32 public bytes, the same on both sides and never used for another session.
     `prg` is this party's private randomness; only tests pass a seeded one. `contributions` is where its share of
     randomness that the parties make together comes from (`smc.engines.Engine.random`): the same stream, unless
-    `contribute` says otherwise.
+    `contribute` says otherwise. `openings` is how shares of what is opened are exchanged.
     """
 
     def __init__(self, party: int, channel: Channel, identifier: bytes, prg: Prg | None = None) -> None:
@@ -40,6 +68,7 @@ class Session:
         self.meter = Meter()
         self.prg = prg if prg is not None else Prg.from_system()
         self.contributions = self.prg
+        self.openings = Openings()
         self._taken: set[str] = set()
 
     def take(self, purpose: str) -> None:
@@ -52,7 +81,7 @@ class Session:
         """A session of its own over the same channel: another identifier, an empty meter. A name serves once."""
         self.take(f"branch {name}")
         branch = Session(self.party, self.channel, self.derive("branch", name, size=32), self.prg)
-        branch.contributions = self.contributions
+        branch.contributions, branch.openings = self.contributions, self.openings
         return branch
 
     @contextmanager

@@ -149,7 +149,8 @@ def _simulated(found: Simulation) -> Iterator[str]:
     if found.after is not None:
         yield f"would be left: {found.after:.4g}"
     if found.earlier:
-        yield f"job {found.earlier[:8]} asked the same: on the same rows its result comes again, and nothing is spent"
+        again = "if the peer's table has the same version as then, its result comes again, and nothing is spent"
+        yield f"job {found.earlier[:8]} asked the same: {again}"
     if found.exact:
         yield f"it opens a joint number without noise: {EXACT}"
     yield "it would be refused" if found.refused else "it would not be refused here"

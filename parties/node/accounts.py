@@ -5,63 +5,71 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 
 from parties.budget import shown
 from parties.budget.account import Account, Charge
 from parties.node.offers import Offers
+from parties.node.peers import Peers
 from parties.node.proposal import Proposal
 from parties.node.register import Register
 from parties.node.store import Record
 from parties.operator.budget import Price, Simulation
-
-MOST_EARLIER = 8  # jobs whose rows are compared: each takes a question to the table
+from parties.text import quoted
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """A job that is done: its result is that of an equal job on the same rows. `fingerprint` is of our rows then."""
+    """A job that is done: its result is that of an equal job on the same versions of the tables."""
 
     job: Proposal
     state: Any
-    fingerprint: str
 
 
 @dataclass(frozen=True)
 class Terms:
-    """On which terms a session begins: the jobs that may have answered it before, and why it cannot be paid, if so."""
+    """On which terms a session begins: the job that has answered it before, and why it cannot be paid, if so."""
 
-    earlier: tuple[Earlier, ...] = ()
+    earlier: Earlier | None = None
     refusal: str = ""
 
 
 class Accounts:
-    """Those of a node's tables, as its jobs have used them."""
+    """Those of a node's tables, as its jobs have used them.
 
-    def __init__(self, offers: Offers, jobs: Register) -> None:
-        self._offers, self._jobs = offers, jobs
+    A peer may spend its share of a table's budget (`peers.Who.share`), and is told of its own spending only. Shares
+    come to 1 at most, so peers that talk to each other have the budget at most.
+    """
+
+    def __init__(self, offers: Offers, jobs: Register, peers: Peers) -> None:
+        self._offers, self._jobs, self._peers = offers, jobs, peers
 
     def tables(self) -> list[str]:
         """The tables that have an account: all that are offered, and others that were charged."""
-        charged = {charge.table for job in self._jobs.all() for charge in self._charges(job)}
+        charged = {charge.table for charge in self._all_charges()}
         return [*self._offers.tables, *sorted(charged - set(self._offers.tables))]
 
     def account(self, table: str, group: int = 1) -> Account:
         """What has been spent of a table by now."""
-        return self._account(table, [charge for job in self._jobs.all() for charge in self._charges(job)], group)
+        return self._account(table, self._all_charges(), group)
+
+    def share(self, table: str, peer: str) -> Account:
+        """What one peer has spent by now of its share of a table's budget."""
+        who = self._peers.get(peer)
+        mine = [charge for charge in self._all_charges() if charge.peer == peer]
+        return self._account(table, mine, share=1.0 if who is None else who.share)
 
     def price(self, record: Record) -> Price | None:
         """What a job spends of our table, or has spent; None if nothing."""
         charged = record.charged
         if not (uses := record.ours.proposal.task.spends if charged is None else charged.uses):
             return None
-        found = shown.price(self._account(record.table), uses)
+        found = shown.price(self._account(record.table, ()), uses)
         at = None if charged is None else charged.at
         return found.model_copy(update={"charged_at": at, "repeats": record.repeats})
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
-        """Why a job does not fit its table's budget, in words with three numbers; empty if it does.
+        """Why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
 
         `besides` are jobs under way that may still be charged.
         """
@@ -69,8 +77,13 @@ class Accounts:
         if not spends:
             return ""
         others = [one for one in besides if one.charged is None and one.table == record.table]
-        waiting = [use for one in others for use in one.ours.proposal.task.spends]
-        return self.account(record.table).refusal((*waiting, *spends)) or ""
+        own = [use for one in others if one.peer == record.peer for use in one.ours.proposal.task.spends]
+        if refusal := self.share(record.table, record.peer).refusal((*own, *spends)):
+            return refusal
+        every = [use for one in others for use in one.ours.proposal.task.spends]
+        if self.account(record.table).fits((*every, *spends)):
+            return ""
+        return f"the privacy budget of table {quoted(record.table)} does not allow the job"
 
     def too_much(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """The same; but what was asked before may be for nothing: whether rows are the same is known when it starts."""
@@ -80,8 +93,8 @@ class Accounts:
     def simulated(self, record: Record, why: str) -> Simulation:
         """What a job would do to its table's budget; `why` it would be refused, empty if it would not."""
         task = record.ours.proposal.task
-        account, earlier = self.account(record.table), self.earlier(record)
-        known = earlier[0].job.id if task.spends and earlier else ""
+        account, earlier = self.share(record.table, record.peer), self.earlier(record)
+        known = earlier.job.id if task.spends and earlier else ""
         return shown.simulation(account, task.spends, why, known, task.exact)
 
     def terms(self, record: Record) -> Terms:
@@ -90,16 +103,17 @@ class Accounts:
             return Terms()
         return Terms(self.earlier(record), self.refusal(record))
 
-    def earlier(self, record: Record) -> tuple[Earlier, ...]:
-        """The last jobs with the same peer that are done and asked the same of the same tables, the newest first.
+    def earlier(self, record: Record) -> Earlier | None:
+        """The last job with the same peer that is done and asked the same of the same version of the same tables.
 
-        Or the one that the job repeats already, if it does.
+        Or the one that the job repeats already, if it does. None if our file does not say which version the table has.
         """
-        job = record.ours.proposal
+        job, version = record.ours.proposal, self._offers.version(record.table)
         found = (
             one
             for one in self._jobs.all()
-            if one.fingerprint
+            if version
+            and one.version == version
             and one.id != job.id
             and one.peer == record.peer
             and record.repeats in ("", one.id)
@@ -107,13 +121,17 @@ class Accounts:
             and one.ours.proposal.specification == job.specification
             and self._jobs.state(one) == "done"
         )
-        return tuple(Earlier(one.ours.proposal, one.tree, one.fingerprint) for one in islice(found, MOST_EARLIER))
+        return next((Earlier(one.ours.proposal, one.tree) for one in found), None)
 
-    def _account(self, table: str, charges: Iterable[Charge] = (), group: int = 1) -> Account:
+    def _account(self, table: str, charges: Iterable[Charge], group: int = 1, share: float = 1.0) -> Account:
         at, offer = datetime.now(UTC), self._offers.tables.get(table)
         if offer is None:
             return Account(table, None, charges, at, group=group)
-        return Account(table, offer.settings.budget, charges, at, offer.settings.max_rows, group)
+        budget = offer.settings.budget
+        return Account(table, budget and budget.shared(share), charges, at, offer.settings.max_rows, group)
+
+    def _all_charges(self) -> list[Charge]:
+        return [charge for job in self._jobs.all() for charge in self._charges(job)]
 
     def _charges(self, job: Record) -> Iterator[Charge]:
         """What a job has spent of its table, if it has."""

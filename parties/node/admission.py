@@ -1,22 +1,18 @@
 """What two nodes tell each other before a job that spends privacy is computed: was it answered before, can both pay?
 
-Each names the latest job that is done, asked the same of the same tables, and was on the rows that this party still
-has. If both name the same one, its result is the answer again, and nothing is spent: it tells nobody more than it did.
+Each names the latest job that is done and asked the same of the same versions of the tables (`Accounts.earlier`). If
+both name the same one, its result is the answer again, and nothing is spent: it tells nobody more than it did.
 Otherwise the job is computed, and both must be able to pay; if one is not, neither is charged.
 
-Whether rows are the same is told by the commitment that each job is bound to (`Source.fingerprint`): rows that differ,
-but have the same counts by attribute and class, return the earlier result too. That costs no privacy, only news.
+Whether rows are the same is what the owners of the tables say in their files, never what the rows are: an answer for
+nothing would otherwise tell every day whether a row has changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 
 from parties.budget.account import BudgetError
-from parties.identity import Identity
-from parties.node import commitment
 from parties.node.accounts import Earlier, Terms
 from smc.errors import LinkError, ProtocolError
 from smc.session import Session
@@ -29,12 +25,12 @@ class PeerCannotPayError(LinkError):
     """The peer's budget does not allow the job: it says so in its statement, which ends the job."""
 
 
-def admit(session: Session, terms: Terms, own: Earlier | None) -> Earlier | None:
-    """The earlier job that answers this one, or None if it is to be computed, and both can pay.
+def admit(session: Session, terms: Terms) -> Earlier | None:
+    """Return the earlier job that answers this one, or None if it is to be computed, and both can pay.
 
-    `own` is the one that this party would name, see `unchanged`. `BudgetError` with the three numbers if this party
-    cannot pay; `PeerCannotPayError`.
+    `BudgetError` with the three numbers if this party cannot pay; `PeerCannotPayError`.
     """
+    own = terms.earlier
     name = bytes(NAME_BYTES) if own is None else bytes.fromhex(own.job.id)
     with session.phase("checkpoint"):
         session.send("checkpoint.earlier", np.frombuffer(name + bytes([not terms.refusal]), dtype=np.uint8))
@@ -48,14 +44,3 @@ def admit(session: Session, terms: Terms, own: Earlier | None) -> Earlier | None
     if not received[-1]:
         raise PeerCannotPayError("the peer's privacy budget does not allow the job")
     return None
-
-
-def unchanged(
-    identity: Identity, earlier: Sequence[Earlier], fingerprint: Callable[[bytes], bytes] | None
-) -> Earlier | None:
-    """The latest of these jobs that was on the rows that there are now: so many questions to the table at most."""
-    if fingerprint is None:
-        return None
-    return next(
-        (one for one in earlier if fingerprint(commitment.key(identity, one.job)).hex() == one.fingerprint), None
-    )

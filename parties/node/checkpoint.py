@@ -1,26 +1,31 @@
-"""The checkpoint of a job: how two nodes find the last step that both have decided, from which a session goes on."""
+"""The checkpoint of a job: how two nodes find the last step that both have decided, from which a session goes on.
+
+And which openings of the step after it are made by stored shares, see `openings`.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from parties.jobs.kind import Kind, State
+from parties.node.openings import Stored, to_repeat
 from smc.errors import ProtocolError
 from smc.session import Session
 
-ROUNDS, BYTES = 2, 2 * (8 + 32)  # what `common` costs, both ways
+ROUNDS, BYTES = 2, 2 * (4 * 8 + 32)  # what `common` costs, both ways
 
 
-def common(session: Session, task: Kind, own: State) -> State:
-    """The state down to the last step that both parties have decided, from which the session goes on.
+def common(session: Session, task: Kind, own: State, stored: Stored) -> tuple[State, Stored]:
+    """Return the state down to the last step that both have decided, and the openings after it to be repeated.
 
     `ProtocolError` if the two do not have the same there, or are further apart than honest parties can be: each has
     written a step down before the next one is begun. A peer that could go back at will would see several results.
     """
     steps = task.steps(own)
     with session.phase("checkpoint"):
-        session.send("checkpoint.levels", np.array([steps], dtype=np.int64))
-        theirs = int(session.receive("checkpoint.levels", np.int64, (1,))[0])
+        told = steps, stored.step, len(stored.shares), stored.left
+        session.send("checkpoint.levels", np.array(told, dtype=np.int64))
+        theirs, *their_openings = session.receive("checkpoint.levels", np.int64, (4,)).tolist()
         if abs(theirs - steps) > 1:
             raise ProtocolError(f"the peer has decided {theirs} levels and this party {steps}: it cannot go on")
         start = task.cut(own, min(steps, theirs))
@@ -30,4 +35,7 @@ def common(session: Session, task: Kind, own: State) -> State:
             raise ProtocolError(
                 f"the two parties' {task.noun}s differ above level {task.steps(start)}: the job cannot go on"
             )
-    return start
+        if task.is_done(start):
+            return start, Stored()
+        their_step, their_written, their_left = their_openings
+        return start, to_repeat(stored, (their_step, their_written, their_left), task.steps(start))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from cryptography import x509
@@ -33,9 +34,12 @@ class Commitments:
     theirs: Committed
 
 
-def key(identity: Identity, job: Proposal) -> bytes:
-    """The key of this party's commitment in a job, 32 bytes: from the identity's key, which the job's end outlives."""
-    return hashlib.sha256(b"smc.node.fingerprint" + identity.key_pem + job.id.encode()).digest()
+def key(identity: Identity, job: Proposal, purpose: Literal["fingerprint", "choices"] = "fingerprint") -> bytes:
+    """Return 32 bytes from the identity's key, which the job's end outlives.
+
+    The key of this party's commitment in a job, or of its own random choices about its rows.
+    """
+    return hashlib.sha256(b"smc.node." + purpose.encode() + identity.key_pem + job.id.encode()).digest()
 
 
 def exchange(session: Session, identity: Identity, job: Proposal, digest: str) -> Commitments:

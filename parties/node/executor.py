@@ -21,23 +21,23 @@ from parties.jobs.means import AwayError
 from parties.jobs.running import profile_for
 from parties.link.opening import Link
 from parties.node import checkpoint, commitment, readiness
-from parties.node.accounts import Earlier, Terms
-from parties.node.admission import admit, unchanged
+from parties.node.accounts import Terms
+from parties.node.admission import admit
 from parties.node.commitment import Commitments, exchange
+from parties.node.openings import Leaving, Stored, Written, WrittenFirst
 from parties.node.proposal import Proposal
 from parties.node.readiness import PeerAwayError
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
-from smc.primitives.prg import Prg
-from smc.session import Session, derive
+from smc.session import Session
 
 
 @dataclass(frozen=True)
 class Order:
     """What a worker needs to know. `state` is the checkpoint, `profile` and `fingerprint` those of sessions before.
 
-    `identity` makes and signs commitments to private rows, `secret` the contributions to joint randomness.
+    `identity` makes and signs commitments to private rows, `stored` is what sessions before have opened of a step.
     """
 
     job: Proposal
@@ -46,7 +46,7 @@ class Order:
     profile: str
     fingerprint: str
     identity: Identity = field(repr=False)
-    secret: bytes = field(repr=False)
+    stored: Stored = field(default_factory=Stored, repr=False)
     terms: Terms = field(default_factory=Terms)
 
 
@@ -104,7 +104,7 @@ class Stopped:
     error: BaseException
 
 
-Event = Linked | Preparing | Met | Reached | Finished | Stopped
+Event = Linked | Preparing | Met | Reached | Written | Leaving | Finished | Stopped
 Tell = Callable[[Event], None]
 
 
@@ -155,7 +155,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
     The data are opened only if there is anything left to decide.
     """
     session, task = link.session(), order.job.task
-    start = checkpoint.common(session, task, task.decode(order.state))
+    start, repeated = checkpoint.common(session, task, task.decode(order.state), order.stored)
     first = task.steps(start)
     if task.is_done(start):
         tell(Met(first, ""))
@@ -163,53 +163,51 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
     else:
         chosen = _profile(link, order)
         profile = str(chosen)
-        with _both_open(link, order, tell) as (ours, fingerprint, known):
+        with _both_open(link, order, tell) as (ours, fingerprint):
             both = exchange(session, order.identity, order.job, fingerprint) if fingerprint else None
-            earlier = admit(session, order.terms, known) if task.spends else None
+            earlier = admit(session, order.terms) if task.spends else None
             if earlier is not None:
                 tell(Met(first, "", both, earlier.job.id))
                 state, profile = task.decode(earlier.state), f"nothing to compute: the result of job {earlier.job.id}"
             else:
                 tell(Met(first, profile, both))
-                state = task.run(engine_of(session, chosen), ours.data, start, _reporting(session, task, order, tell))
+                openings = session.openings = WrittenFirst(session, repeated, tell)
+                state = task.run(
+                    engine_of(session, chosen), ours.data, start, _reporting(session, task, openings, tell)
+                )
     link.finish()
     total = session.meter.total
     return Finished(task.encode(state), total, {"profile": profile, **session.meter.report()})
 
 
-def _reporting(session: Session, task: Kind, order: Order, tell: Tell) -> Callable[[Step], None]:
-    """Before each step: its own contributions to joint randomness, the same if it is begun again; and the event."""
+def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell) -> Callable[[Step], None]:
+    """Before each step: the event, and then what the step contributes to joint randomness."""
 
     def told(step: Step) -> None:
         tell(Reached(step.number, step.size, step.words, task.encode(step.state), session.meter.total))
-        session.contributions = Prg(derive(order.secret, "contributions", order.job.id, step.number))
+        openings.begin(step.number)
 
     return told
 
 
 @contextmanager
-def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, str, Earlier | None]]:
-    """Our data, their fingerprint, and the job that they have answered before; the peer's data are there too.
+def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, str]]:
+    """Our data and their fingerprint; the peer's data are there too.
 
     `AwayError` if our table is away, which the peer is told, without the reason; `PeerAwayError` if the peer's is.
     """
     session, task = link.session(), order.job.task
 
-    def found(stack: ExitStack) -> tuple[Opened, str, Earlier | None]:
-        ours, fingerprint = stack.enter_context(opened(order))
-        known = unchanged(order.identity, order.terms.earlier, ours.fingerprint) if task.spends else None
-        return ours, fingerprint, known
-
     with ExitStack() as stack:
         if not task.reads_table:
-            yield found(stack)
+            yield stack.enter_context(opened(order))
             return
-        own: tuple[Opened, str, Earlier | None] | AwayError
+        own: tuple[Opened, str] | AwayError
         with session.phase("checkpoint"):
             tell(Preparing("opening its table"))
             with readiness.telling(session):
                 try:
-                    own = found(stack)
+                    own = stack.enter_context(opened(order))
                 except AwayError as error:
                     own = error
             ready = not isinstance(own, AwayError)
@@ -227,7 +225,7 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
 
     `InputError` if they are not fit, or not those of sessions before any more; `AwayError` if they are away.
     """
-    secret = derive(order.secret, "own choices", order.job.id, size=32)
+    secret = commitment.key(order.identity, order.job, "choices")
     with order.job.task.open(replace(order.means, secret=secret)) as ours:
         found = _fingerprint(order, ours)
         if order.fingerprint and order.fingerprint != found:

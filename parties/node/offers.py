@@ -49,6 +49,11 @@ class Offers:
             raise InputError(f"there is no table {quoted(table)}{instead(table, self.tables)}")
         return Means(party, offer.settings, offer.schema, self.circuits, typed or {})
 
+    def version(self, table: str) -> str:
+        """What this party's file says which rows the table has; empty if it says nothing."""
+        offer = self.tables.get(table)
+        return offer.settings.version if offer is not None else ""
+
     def tries(self, table: str) -> int:
         """How many sessions of a job on this table may begin, each without getting further than those before."""
         offer = self.tables.get(table)

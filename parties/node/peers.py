@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from cryptography import x509
@@ -37,6 +37,7 @@ class Who:
     party: int
     said: PeerSettings = field(default_factory=PeerSettings)
     name: str = ""  # of the peer here; left out: that in its certificate
+    share: float = 1.0  # of each table's privacy budget
 
     @property
     def peer_name(self) -> str:
@@ -80,7 +81,9 @@ def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
     names = Counter(who.peer_name for who, _ in found)
     if twice := [name for name in names if names[name] > 1]:
         raise InputError(f"peers: two are called {quoted(twice[0])}: give each a name of its own")
-    return found
+    shares = [who.said.share for who, _ in found]
+    rest = max(0.0, 1 - sum(share for share in shares if share is not None)) / max(1, shares.count(None))
+    return [(replace(who, share=rest if who.said.share is None else who.said.share), way) for who, way in found]
 
 
 def acquaintances(file: NodeFile) -> list[Acquaintance]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from parties.canonical import canonical
 from parties.jobs import profiles
 from parties.jobs.kind import Kind, Means
-from smc.counting import forecast
+from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape
+from smc.session import AnnouncedOpenings
 
 MOST_KEPT = 1024
 
@@ -49,7 +50,13 @@ def predicted(task: Kind, means: Means, link: str) -> Prediction | None:
 
 
 def _counted(task: Kind, means: Means, profile: Profile, link: str) -> Prediction:
-    counted = forecast(task.program(means), profile)
+    program = task.program(means)
+
+    def announced(engine: CountingEngine) -> object:
+        engine.session.openings = AnnouncedOpenings()
+        return program(engine)
+
+    counted = forecast(announced, profile)
     outermost = [cost for path, cost in counted.meters[0].phases.items() if "/" not in path]
     return Prediction(
         profile,

@@ -13,6 +13,7 @@ from typing import Any
 
 from parties.node.journal import Journal
 from parties.node.limits import Refusals
+from parties.node.openings import Stored
 from parties.node.peers import Peers, Who
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
@@ -99,6 +100,11 @@ class Register:
         with self._lock:
             record = self._store.get(identifier)
             return record.ours.to_bytes() if record is not None else self._refusals.take(identifier)
+
+    def openings(self, identifier: str) -> Stored:
+        """What sessions of a job have opened, or are about to open, of the step under way."""
+        with self._open():
+            return self._store.openings(identifier)
 
     def ready(self, peer: str) -> list[Record]:
         """Jobs with a peer that could begin or go on now, the oldest first."""
@@ -197,6 +203,7 @@ class Register:
         if self.state(record) in ENDED and record.ended_at is None:
             ours = record.ours.model_copy(update={"settled": True})
             record = record.model_copy(update={"ours": ours, "ended_at": now()})
+            self._store.forget_openings(record.id)
         self._store.put(record)
         return record
 

@@ -15,6 +15,7 @@ from parties.node.commitment import Commitments
 from parties.node.gate import BUDGET, Gate, Surroundings
 from parties.node.inputs import Inputs
 from parties.node.offers import Offers
+from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers
 from parties.node.register import Register, now
 from parties.node.store import Record
@@ -41,7 +42,7 @@ class Runs(Register):
     ) -> None:
         super().__init__(connection, peers, said, changed)
         self._gate, self._offers, self._inputs = gate, offers, inputs
-        self.accounts = Accounts(offers, self)
+        self.accounts = Accounts(offers, self, peers)
         self.addresses: dict[str, str | None] = {}
 
     def begin(self, identifier: str, peer: str) -> Record | None:
@@ -94,7 +95,8 @@ class Runs(Register):
     ) -> None:
         """The session has begun: the peer is there, and both go on from this depth, with these commitments to rows.
 
-        Now what the job spends is spent: once, unless it repeats an earlier job. `BudgetError` if it does not fit.
+        What the job spends is reserved by then (see `begin`), and spent when the first share leaves (`opening_leaves`).
+        `BudgetError` if it does not fit.
 
         `ProtocolError` if the peer's is not what it was, or if too many sessions have got no further than those before:
         what a level opens could be opened with other rows each time.
@@ -114,12 +116,26 @@ class Runs(Register):
             spent = outcome.added(record.spent, record.current)
             changes |= {"sessions": record.sessions + 1, "spent": spent, "current": {}, "depth": depth}
             changes |= {"tries": record.tries + bool(profile), "profile": profile or record.profile}
-            changes |= {"repeats": repeats or record.repeats}
-            if profile and record.charged is None and (uses := record.ours.proposal.task.spends):
-                if refusal := self.accounts.refusal(record):
-                    raise BudgetError(refusal)
-                changes |= {"charged": self._journal.spent(record, self._who(record), uses)}
+            changes |= {"repeats": repeats or record.repeats, "version": self._offers.version(record.table)}
+            if profile and record.charged is None and (refusal := self.accounts.refusal(record)):
+                raise BudgetError(refusal)
             self._put(record.model_copy(update={"started_at": record.started_at or now(), "note": "", **changes}))
+
+    def write_opening(self, identifier: str, one: Written) -> None:
+        """Our share of an opening is there, and has not left."""
+        with self._writing():
+            self._get_running(identifier)
+            self._store.write_opening(identifier, one)
+
+    def opening_leaves(self, identifier: str, one: Leaving) -> None:
+        """Our share of an opening leaves when this returns: now at the latest what the job spends is spent, once.
+
+        `BudgetError` if it does not fit.
+        """
+        with self._writing():
+            record = self._get_running(identifier)
+            self._store.opening_leaves(identifier, one)
+            self._charge(record)
 
     def reached(self, identifier: str, state: Any, total: Cost) -> None:
         """The checkpoint, as JSON: all steps in it are decided. `total` is the session's cost so far.
@@ -136,6 +152,8 @@ class Runs(Register):
             if self.state(record) in ENDED:
                 return
             record = self._checkpoint(record, state, total).model_copy(update={"cost": report})
+            if not record.repeats:  # a kind that spends and opens nothing would otherwise be for nothing
+                record = self._charge(record)
             found = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state), record.repeats)
             self._journal.finished(record, found)
             signed = self._journal.sign(found)
@@ -165,12 +183,17 @@ class Runs(Register):
         """The job does not wait for our table any more."""
         self._waits(identifier, "", "")
 
-    def failed(self, identifier: str, error: BaseException, public: str) -> None:
-        """The job cannot go on; the error is for our operator, `public` is what the peer is told."""
+    def failed(self, identifier: str, error: BaseException, public: str, by_rows: bool = False) -> None:
+        """The job cannot go on; the error is for our operator, `public` is what the peer is told.
+
+        `by_rows`: our own rows may be why. That tells the peer something of them, so it is charged as an answer is.
+        """
         with self._writing():
             record = self._get(identifier).model_copy(update={"note": without_cells(error)})
             if self.state(record) in ENDED:
                 return
+            if by_rows:
+                record = self._charge(record)
             record = self._end(record, "failed", public, error)
         self._tell(record)
 
@@ -212,6 +235,13 @@ class Runs(Register):
             changes |= {"tree": task.encode(state), "tries": 1}
         return self._put(record.model_copy(update=changes))
 
+    def _charge(self, record: Record) -> Record:
+        """What the job spends of our table is spent, unless it was before."""
+        uses = record.ours.proposal.task.spends
+        if not uses or record.charged is not None:
+            return record
+        return self._put(record.model_copy(update={"charged": self._journal.spent(record, self._who(record), uses)}))
+
     def _waits(self, identifier: str, what: Literal["", "table"], note: str) -> None:
         with self._writing():
             record = self._get(identifier)
@@ -247,6 +277,7 @@ class Runs(Register):
             for other in self.all()
             if other.ours.verdict == "approved"
             and other.table == record.table
+            and other.peer == record.peer
             and other.id != record.id
             and other.ours.at
         ]

@@ -24,7 +24,7 @@ from parties.node.desk import Contact, Desk, recorded
 from parties.node.events import Events, LogLevel
 from parties.node.gate import Gate
 from parties.node.health import Health
-from parties.node.inputs import Inputs, Secrets
+from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
 from parties.node.offers import Offers
 from parties.node.peers import Peers, Who, reached
@@ -76,8 +76,6 @@ class Node:
         )
         self._marker = file.node.state / marker.FILE_NAME
         refuse_changed_records(self._ledger, self._connection, self._identity, file.node.state)
-        self._secrets = Secrets(file.node.state / "secrets")
-        self._secrets.keep_only(r.id for r in self._ledger.all() if self._ledger.state(r) not in ENDED)
         emulated = file.link.emulate
         self._predict = str(emulated) if emulated is not None else file.node.link
         self._contacts = {who.peer_name: self._contact(who, options) for who, options in ways}
@@ -110,7 +108,6 @@ class Node:
             self._ledger,
             who,
             options,
-            self._secrets,
             self._file.node.sessions,
             lambda: control.connected,
             self._events,
@@ -251,7 +248,6 @@ class Node:
             self._events.log("job", job=identifier, state=state)
         if state in ENDED:
             self._inputs.forget(identifier)
-            self._secrets.forget(identifier)
         self._states = states
         for contact in self._contacts.values():
             contact.sessions.wake()

@@ -26,8 +26,8 @@ from parties.link.transport import Stream
 from parties.node import executor, outcome
 from parties.node.events import Events
 from parties.node.executor import Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
-from parties.node.inputs import Secrets
 from parties.node.ledger import Ledger
+from parties.node.openings import Leaving, Written
 from parties.node.pauses import Pauses
 from parties.node.peers import Who
 from parties.node.prediction import predicted
@@ -53,13 +53,12 @@ class Sessions:
         ledger: Ledger,
         who: Who,
         options: LinkOptions,
-        secrets: Secrets,
         limit: int,
         connected: Callable[[], bool],
         events: Events,
         link: str = "lan",  # what predictions are for
     ) -> None:
-        self._ledger, self._who, self._options, self._secrets = ledger, who, options, secrets
+        self._ledger, self._who, self._options = ledger, who, options
         self._peer, self._limit, self._connected, self._events = who.peer_name, limit, connected, events
         self._link = link
         self._lock = threading.RLock()  # taken before the ledger's, never after
@@ -166,7 +165,7 @@ class Sessions:
             except AwayError as error:
                 self._table_away(record.id, error)
             except Exception as error:
-                self._stopped(record.id, Running(), error)
+                self._stopped(record.id, Running(linked=True), error)
             else:
                 self._events.log("table there again", job=record.id)
                 self._ledger.table_there(record.id)
@@ -230,10 +229,9 @@ class Sessions:
 
     def _order(self, record: Record) -> Order:
         """What a worker needs for the job."""
-        means, secret = self._ledger.means(record), self._secrets.of(record.id)
-        terms = self._ledger.accounts.terms(record)
+        stored, terms = self._ledger.openings(record.id), self._ledger.accounts.terms(record)
         known = record.tree, record.profile, record.fingerprint
-        return Order(record.ours.proposal, means, *known, self._who.identity, secret, terms)
+        return Order(record.ours.proposal, self._ledger.means(record), *known, self._who.identity, stored, terms)
 
     def _end(self, identifier: str) -> None:
         """No session of this job is under way any more."""
@@ -246,7 +244,7 @@ class Sessions:
         """What a worker tells, passed on to the ledger. What that raises ends the session."""
         match event:
             case Linked(total):
-                session.cost = total
+                session.linked, session.cost = True, total
             case Preparing(words):
                 session.doing = words
             case Met(step, profile, both, earlier):
@@ -258,6 +256,10 @@ class Sessions:
                 session.step = event
                 self._ledger.reached(identifier, event.state, event.total)
                 self._events.log("level", job=identifier, depth=event.step)
+            case Written():
+                self._ledger.write_opening(identifier, event)
+            case Leaving():
+                self._ledger.opening_leaves(identifier, event)
             case Finished(state, total, report):
                 self._pauses.forget(identifier)
                 self._ledger.computed(identifier, state, total, report)
@@ -281,7 +283,7 @@ class Sessions:
             case ProtocolError() | JobMismatchError() | InputError():
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 public = "an error in its own input" if isinstance(error, InputError) else str(error)
-                self._ledger.failed(identifier, error, public)
+                self._ledger.failed(identifier, error, public, session.linked and isinstance(error, InputError))
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)
             case sqlite3.Error():  # a full disk, as a rule: the job goes on when there is room
@@ -289,7 +291,7 @@ class Sessions:
                 self._pauses.put(identifier)
             case _:
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
-                self._ledger.failed(identifier, error, "internal error")
+                self._ledger.failed(identifier, error, "internal error", session.linked)
         if session.begun:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 

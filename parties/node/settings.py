@@ -18,6 +18,7 @@ With several peers there is no `peer`, `listen` or `connect` under [link], no [p
 name = "clinic-b"                # left out: the name in its certificate
 certificate = "keys/b.crt"       # it connects to us at node.listen
 roles = ["hospital"]
+share = 0.25                     # of each table's privacy budget; left out: an equal part of what others leave
 
 [[peers]]
 certificate = "keys/c.crt"
@@ -37,6 +38,7 @@ effect = "permit"
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -98,8 +100,11 @@ class PeerSettings(Settings):
     """What this party's administration knows about the peer.
 
     `transfer` says on what ground results go to a third country (GDPR art. 30(1)(e)), or that the peer is in none.
+    `share` is the part of each table's budget that jobs with the peer may spend; left out: an equal part of what others
+    leave.
     """
 
+    share: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
     roles: tuple[str, ...] = ()
     attributes: dict[str, Annotated[bool, Field(strict=True)] | str] = Field(default_factory=dict)
     contact: Line | None = None
@@ -134,6 +139,8 @@ class NodeFile(CommandTables):
                 "link.peer and link.connect are for a single peer: write one more [[peers]] instead, with link.peer as "
                 "its certificate and link.connect, if there is one, as its connect"
             )
+        if sum(Fraction(one.share) for one in self.peers if one.share is not None) > 1:
+            raise ValueError("peers: their shares of budgets come to more than 1")
         if self.node.listen is not None and (self.link.listen or self.link.connect) is not None:
             raise ValueError("node.listen: the [link] says already where to listen or connect")
         return self

@@ -8,15 +8,25 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from parties.jobs.spending import Spending
+from parties.node.openings import Leaving, Stored, Written
 from parties.node.statement import Statement
 from parties.settings import explained
 from smc.errors import InputError
 
-_TABLE = """
+_TABLES = """
 CREATE TABLE IF NOT EXISTS jobs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     record TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS openings (
+    job TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    share BLOB NOT NULL,
+    seed BLOB NOT NULL,
+    left INTEGER NOT NULL,
+    PRIMARY KEY (job, place)
 ) STRICT
 """
 
@@ -34,7 +44,8 @@ class Charged(BaseModel):
 class Record(BaseModel):
     """All that a node keeps of a job.
 
-    `tree` is the checkpoint, the state as its kind writes it (of ID3 a tree of indices); never a share or a key.
+    `tree` is the checkpoint, the state as its kind writes it (of ID3 a tree of indices).
+    `version` is what party.toml said of our table's rows when the first session began; empty if nothing.
     `fingerprint` is our commitment to our rows: it tells whether they have changed since, too.
     `note` is for this party's operator only; the statements are what the peer has been told and has said.
     """
@@ -62,7 +73,8 @@ class Record(BaseModel):
     current: dict[str, int] = {}
     cost: dict[str, Any] | None = None  # the report of the last session
     charged: Charged | None = None
-    repeats: str = ""  # the earlier job on the same rows, whose result this is too
+    version: str = ""
+    repeats: str = ""  # the earlier job on the same versions of both tables, whose result this is too
 
     @property
     def id(self) -> str:
@@ -96,7 +108,9 @@ class Store:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         with connection:
-            connection.execute(_TABLE)
+            for table in _TABLES.split(";"):
+                connection.execute(table)
+        connection.execute("PRAGMA secure_delete = ON")  # shares that are not needed any more are overwritten
         rows = connection.execute("SELECT id, record FROM jobs ORDER BY number")
         self._known = {identifier: _read(identifier, record) for identifier, record in rows}
 
@@ -123,6 +137,35 @@ class Store:
     def all(self) -> list[Record]:
         """All jobs, the oldest first."""
         return list(self._known.values())
+
+    def write_opening(self, job: str, one: Written) -> None:
+        """Put down a share before it leaves, in the place of those of other steps and later ones of this step."""
+        self._connection.execute(
+            "DELETE FROM openings WHERE job = ? AND (step != ? OR place >= ?)", (job, one.step, one.place)
+        )
+        values = (job, one.step, one.place, one.share, one.seed)
+        self._connection.execute("INSERT INTO openings VALUES (?, ?, ?, ?, ?, 0)", values)
+
+    def opening_leaves(self, job: str, one: Leaving) -> None:
+        """Put down that a share that was written leaves."""
+        done = self._connection.execute(
+            "UPDATE openings SET left = 1 WHERE job = ? AND step = ? AND place = ?", (job, one.step, one.place)
+        )
+        assert done.rowcount == 1, "a share leaves that was not written"
+
+    def openings(self, job: str) -> Stored:
+        """What a job has on the disk of the last step that has openings."""
+        rows = self._connection.execute(
+            "SELECT step, share, seed, left FROM openings WHERE job = ? ORDER BY place", (job,)
+        ).fetchall()
+        if not rows:
+            return Stored()
+        steps, shares, seeds, left = zip(*rows, strict=True)
+        return Stored(steps[0], sum(left), shares, seeds[0])
+
+    def forget_openings(self, job: str) -> None:
+        """The job has ended."""
+        self._connection.execute("DELETE FROM openings WHERE job = ?", (job,))
 
 
 def _read(identifier: str, text: str) -> Record:

@@ -17,6 +17,7 @@ class Running:
     started: float = field(default_factory=time.monotonic)
     worker: Worker | None = None
     why: str = ""
+    linked: bool = False  # the peer is there: from now on our rows may decide what happens
     begun: bool = False
     doing: str = "beginning"
     first: int = 0

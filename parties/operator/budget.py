@@ -8,7 +8,7 @@ from parties.operator.view import View
 
 
 class Price(View):
-    """What a job spends of our table: once, when its first session starts.
+    """What a job spends of our table: once, when its first share of an answer leaves.
 
     `epsilon` is the sum of pure losses or, if some are given as rho, the conversion of `rho` at the delta `at`, which
     is 0 for pure losses. `delta` is what it fails by besides. `uses` are its mechanisms, a phrase each.
@@ -21,7 +21,7 @@ class Price(View):
     adjacency: str
     uses: list[str]
     charged_at: str | None = None  # ISO 8601, UTC; None: not spent yet, or for nothing
-    repeats: str = ""  # the earlier job on the same rows whose result it returns: then it spends nothing
+    repeats: str = ""  # the earlier job on the same versions whose result it returns: then it spends nothing
 
     @property
     def words(self) -> str:
@@ -34,7 +34,7 @@ class Price(View):
     def standing(self) -> str:
         """Whether it has been spent."""
         if self.repeats:
-            return f"nothing was spent: it returns the result of job {self.repeats[:8]}, on the same rows"
+            return f"nothing was spent: it returns the result of job {self.repeats[:8]}, on the same tables"
         return "not spent yet" if self.charged_at is None else "spent"
 
 
@@ -53,10 +53,11 @@ class Totals(View):
 
 
 class PeerSpent(View):
-    """What jobs with one peer have spent of a table, of all that counts now."""
+    """What jobs with one peer have spent of a table, of all that counts now, and the epsilon left of its share."""
 
     peer: str
     totals: Totals
+    left: float | None = None
 
 
 class Spent(View):
@@ -99,7 +100,7 @@ class Simulation(View):
     """What a job would do to the budget of a table: three numbers in `unit` (epsilon, rho or delta).
 
     They are those of the decision; `left` before the job, `after` it. `why` says in words what it would be refused for;
-    `earlier` names the job whose result it returns for nothing, if the rows of both parties are still the same.
+    `earlier` names the job whose result it returns for nothing, if the peer's table is declared to be the same, too.
     """
 
     table: str

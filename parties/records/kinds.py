@@ -179,7 +179,7 @@ class Finished(Fields):
     """The job is done: the digest of its result, all that was opened, and what all its sessions sent."""
 
     outcome: Digest
-    repeats: Text = ""  # the earlier job on the same rows, whose result it returned
+    repeats: Text = ""  # the earlier job on the same tables, whose result it returned
     opened: dict[Text, Size]
     bytes_sent: Size
     bytes_received: Size

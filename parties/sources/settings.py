@@ -5,6 +5,7 @@
     schema = "schema.toml"           # the public schema that the table is mapped to
     max_rows = 65535                 # public: no party has more rows than that
     tries = 5                        # of a job's sessions that get no further than those before; then it fails
+    version = "2026-11"              # public: as long as it says the same, so do the rows; left out: they may change
 
     [tables.patients.budget]         # what noisy results may tell of single rows, all peers and jobs together
     epsilon = 4
@@ -122,6 +123,10 @@ class BudgetSettings(Settings):
     per: Literal["day", "week", "month", "year", "ever"] = "ever"
     adjacency: Literal["add-remove", "replace"] = "add-remove"
 
+    def shared(self, share: float) -> BudgetSettings:
+        """Return this part of the budget: parts that come to 1 compose to the whole, whoever has each."""
+        return self.model_copy(update={"epsilon": self.epsilon * share, "delta": self.delta * share})
+
     @property
     def words(self) -> str:
         """The budget in words."""
@@ -148,11 +153,16 @@ class PlaceSettings(Settings):
 
 
 class TableSettings(PlaceSettings):
-    """A table of this party that jobs may be about. `combine` says whose word counts if its owners' rules differ."""
+    """A table of this party that jobs may be about. `combine` says whose word counts if its owners' rules differ.
+
+    As long as `version` says the same, so do the rows, for all that anybody is told: a job that was answered comes
+    again with the same result. Without it, rows may change at any time, and every answer is a new one.
+    """
 
     schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
     tries: Annotated[int, Field(strict=True, ge=1, le=1000)] = MOST_TRIES
+    version: Annotated[str, StringConstraints(max_length=100)] = ""
     columns: dict[str, ColumnSettings] = Field(default_factory=dict)
     budget: BudgetSettings | None = None
     rights: RightsSettings | None = None

@@ -113,9 +113,6 @@ class XorSharedEngine(Engine):
         flat = np.concatenate([share.reshape(-1) for share in own]) if own else np.zeros(0, np.uint8)
         if flat.size:
             self.session.meter.opened(flat.size)
-            packed = pack(flat)
-            self.session.send("reveal", packed)
-            peer = self.session.receive("reveal", np.uint8, packed.shape)
-            flat = unpack(packed ^ peer, flat.size)
+            flat = unpack(self.session.openings.open(self.session, pack(flat)), flat.size)
         bounds = np.cumsum([0, *(share.size for share in own)])
         return [flat[bounds[i] : bounds[i + 1]].reshape(share.shape) for i, share in enumerate(own)]

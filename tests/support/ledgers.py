@@ -16,6 +16,7 @@ from parties.node.gate import Gate
 from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
+from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers, Who
 from parties.node.settings import NodeFile
 from parties.node.store import Record
@@ -42,6 +43,7 @@ class Party:
     def __init__(self, path: Path, who: Who, rules: tuple[Rule, ...] = ()) -> None:
         self.path, self.who, self.rules = path, who, rules
         self.budget: BudgetSettings | None = None  # of its table, from the next opening on
+        self.version = ""  # of its rows, likewise
         self.said: list[bytes] = []
         self.inputs = Inputs()
         self.changed: Callable[[str], None] = lambda _: None
@@ -50,7 +52,7 @@ class Party:
 
     def open(self) -> None:
         self.connection = connect(self.path)
-        table = cast("Any", SimpleNamespace(max_rows=100, tries=5, budget=self.budget))
+        table = cast("Any", SimpleNamespace(max_rows=100, tries=5, budget=self.budget, version=self.version))
         self.offers = Offers({"days": Offer(table, SCHEMA)}, {})
         file = NodeFile(policy=self.rules)
 
@@ -78,6 +80,11 @@ class Party:
     def begin(self, identifier: str) -> Record | None:
         """A session with the peer."""
         return self.ledger.begin(identifier, self.who.peer_name)
+
+    def opens(self, identifier: str) -> None:
+        """The first share of a job leaves."""
+        self.ledger.write_opening(identifier, Written(0, 0, b"share", bytes(16)))
+        self.ledger.opening_leaves(identifier, Leaving(0, 0))
 
     def state(self, identifier: str) -> str:
         return self.ledger.state(self.ledger.find(identifier))

@@ -13,7 +13,6 @@ from parties.link.address import Address
 from parties.link.listening import Port
 from parties.node import sessions
 from parties.node.events import Events
-from parties.node.inputs import Secrets
 from parties.node.sessions import Sessions
 from tests.support.ledgers import Pair, paired
 
@@ -39,8 +38,7 @@ class Nodes:
     def _sessions(self, party: int, options: Any, limit: int) -> Sessions:
         own = self.pair.parties[party]
         events = Events(self.logs[party])
-        secrets = Secrets(own.path.parent / "secrets")
-        return Sessions(own.ledger, own.who, options, secrets, limit, lambda: True, events)
+        return Sessions(own.ledger, own.who, options, limit, lambda: True, events)
 
     def states(self, job: str) -> list[str]:
         return [party.state(job) for party in self.pair.parties]

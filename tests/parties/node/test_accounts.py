@@ -15,6 +15,7 @@ import pytest
 from parties.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.ledger import Ledger
+from parties.node.openings import Leaving, Stored, Written
 from parties.records import commit
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
@@ -28,9 +29,11 @@ ROWS = "ab" * 32
 
 @pytest.fixture
 def noisy(pair: Pair) -> Iterator[Pair]:
-    """Alice has a budget of 2, Bob none; both know the kind for tests."""
+    """Alice has a budget of 2, Bob none; both know the kind for tests, and say which rows their tables have."""
     pair.parties[0].budget = BudgetSettings(epsilon=2)
-    pair.parties[0].crash()
+    for party in pair.parties:
+        party.version = "1"
+        party.crash()
     with registered(("noisy", "tests.support.noisy:Noisy")):
         yield pair
 
@@ -58,6 +61,8 @@ def run(pair: Pair, job: str, repeats: str = "") -> None:
     for party, one in enumerate(pair.parties):
         assert one.begin(job) is not None
         one.ledger.met(job, 0, "" if repeats else "yao", both(pair, job, party), repeats)
+        if not repeats:
+            one.opens(job)
         one.ledger.computed(job, COINS, Cost(1, 2, 3, 4), REPORT)
         one.ledger.over(job)
     pair.deliver()
@@ -67,19 +72,22 @@ def spent(ledger: Ledger) -> list[str | None]:
     return [entry.job for entry in ledger.entries(1000, None) if entry.kind == "spent"][::-1]
 
 
-def test_it_is_spent_with_the_start_and_only_then(noisy: Pair) -> None:
-    """Neither to propose nor to consent nor to begin costs anything; a crash later gives nothing back."""
+def test_it_is_spent_when_the_first_share_leaves_and_only_then(noisy: Pair) -> None:
+    """Neither to propose nor to consent nor to compute costs anything; a crash later gives nothing back."""
     job = agree(noisy)
     alice = noisy.parties[0]
     alice.begin(job)
-    assert spent(alice.ledger) == []
     alice.ledger.met(job, 0, "yao")
+    alice.ledger.write_opening(job, Written(0, 0, b"share", bytes(16)))
+    assert spent(alice.ledger) == []
+    alice.ledger.opening_leaves(job, Leaving(0, 0))
     assert spent(alice.ledger) == [job]
     alice.crash()
     assert spent(alice.ledger) == [job]
     for _ in range(3):
         assert alice.begin(job) is not None, "what is left is less than it asked for, but it has paid"
         alice.ledger.met(job, 0, "yao")
+        alice.opens(job)
         alice.ledger.broke(job, "the link broke", Cost(1, 2, 3, 4))
         alice.ledger.over(job)
     alice.ledger.cancel(job)
@@ -88,21 +96,61 @@ def test_it_is_spent_with_the_start_and_only_then(noisy: Pair) -> None:
     alice.ledger.check(alice.path.parent / "log.json")
 
 
-def test_a_start_that_is_not_written_is_not_spent(noisy: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The record, the entry and the state are one transaction: none of them is there without the others."""
+def test_what_has_not_left_is_given_back(noisy: Pair) -> None:
+    """A session that a peer closes before anything leaves costs nothing, however often; while it lasts it reserves."""
+    one, two = agree(noisy, 1.5), agree(noisy, 1.25)
+    alice = noisy.parties[0]
+    for _ in range(3):
+        assert alice.begin(one) is not None
+        alice.ledger.met(one, 0, "yao", both(noisy, one, 0))
+        alice.ledger.write_opening(one, Written(0, 0, b"share", bytes(16)))
+        assert alice.begin(two) is None, "what is reserved fits no other job"
+        alice.ledger.broke(one, "the peer hung up", Cost(1, 2, 3, 4))
+        alice.ledger.over(one)
+    alice.ledger.cancel(one)
+    assert spent(alice.ledger) == []
+    run(noisy, two)
+    assert spent(alice.ledger) == [two]
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_a_failure_by_own_rows_is_charged(noisy: Pair, by_rows: bool) -> None:
+    """That rows made it fail is an answer about rows; that a table was not named is none."""
     job = agree(noisy)
     alice = noisy.parties[0]
     alice.begin(job)
+    alice.ledger.failed(job, InputError("a value that does not fit"), "an error in its own input", by_rows)
+    assert spent(alice.ledger) == ([job] if by_rows else [])
+
+
+def test_a_result_without_a_share_is_charged(noisy: Pair) -> None:
+    """A kind that says it spends, and opens nothing by shares, does not get its answer for nothing."""
+    job = agree(noisy)
+    alice = noisy.parties[0]
+    alice.begin(job)
+    alice.ledger.met(job, 0, "yao", both(noisy, job, 0))
+    alice.ledger.computed(job, COINS, Cost(1, 2, 3, 4), REPORT)
+    assert spent(alice.ledger) == [job]
+
+
+def test_a_charge_that_is_not_written_is_not_spent(noisy: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record, the entry and that the share leaves are one transaction: none of them is there without the others."""
+    job = agree(noisy)
+    alice = noisy.parties[0]
+    alice.begin(job)
+    alice.ledger.met(job, 0, "yao")
+    alice.ledger.write_opening(job, Written(0, 0, b"share", bytes(16)))
 
     def full(record: object) -> None:
         raise sqlite3.OperationalError("disk full")
 
     monkeypatch.setattr(alice.ledger, "_put", full)
     with pytest.raises(sqlite3.OperationalError):
-        alice.ledger.met(job, 0, "yao")
+        alice.ledger.opening_leaves(job, Leaving(0, 0))
     alice.crash()
     assert spent(alice.ledger) == []
     assert alice.ledger.find(job).charged is None
+    assert alice.ledger.openings(job) == Stored(0, 0, (b"share",), bytes(16))
 
 
 def test_what_does_not_fit_is_refused_when_it_is_proposed(noisy: Pair) -> None:
@@ -125,6 +173,7 @@ def test_two_that_fit_one_by_one_only(noisy: Pair) -> None:
     assert alice.state(two) == "queued"
     assert "another job under way" in alice.ledger.find(two).note
     alice.ledger.met(one, 0, "yao", both(noisy, one, 0))
+    alice.opens(one)
     assert alice.begin(two) is None
     assert alice.state(two) == "refused"
     noisy.deliver()
@@ -135,7 +184,7 @@ def test_two_that_fit_one_by_one_only(noisy: Pair) -> None:
     assert spent(alice.ledger) == [one]
 
 
-def test_the_last_look_is_in_the_transaction_that_spends(noisy: Pair) -> None:
+def test_the_last_look_is_in_the_transaction_that_begins(noisy: Pair) -> None:
     job = agree(noisy)
     alice = noisy.parties[0]
     alice.begin(job)
@@ -153,7 +202,8 @@ def test_the_same_again_is_for_nothing_even_if_nothing_is_left(noisy: Pair) -> N
     again = agree(noisy, 1.5)
     alice = noisy.parties[0].ledger
     terms = alice.accounts.terms(alice.find(again))
-    assert [one.job.id for one in terms.earlier] == [first]
+    assert terms.earlier is not None
+    assert terms.earlier.job.id == first
     assert "left 0.5" in terms.refusal
     run(noisy, again, repeats=first)
     for party in noisy.parties:
@@ -167,7 +217,12 @@ def test_the_same_again_is_for_nothing_even_if_nothing_is_left(noisy: Pair) -> N
     assert (price.repeats, price.charged_at) == (first, None)
     alice.check(noisy.parties[0].path.parent / "log.json")
     third = alice.accounts.earlier(alice.find(propose(noisy, 1.5)))
-    assert [one.job.id for one in third] == [again, first]
+    assert third is not None
+    assert third.job.id == again
+    for version in ("2", ""):  # other rows; rows that may be others
+        noisy.parties[0].version = version
+        noisy.parties[0].crash()
+        assert noisy.parties[0].ledger.accounts.earlier(alice.find(again)) is None
 
 
 @pytest.mark.parametrize("fields", [{"epsilon": 0.25}, {"times": 1, "epsilon": 0.5, "column": "rain"}])
@@ -175,7 +230,7 @@ def test_another_question_is_not_the_same(noisy: Pair, fields: dict[str, Any]) -
     run(noisy, agree(noisy, 0.5))
     alice = noisy.parties[0].ledger
     other = alice.find(propose(noisy, **fields))
-    assert alice.accounts.earlier(other) == ()
+    assert alice.accounts.earlier(other) is None
 
 
 def test_the_order_of_questions_never_changes_the_price(noisy: Pair, tmp_path: Path) -> None:
@@ -187,7 +242,7 @@ def test_the_order_of_questions_never_changes_the_price(noisy: Pair, tmp_path: P
         for epsilon in order:
             job = agree(noisy, epsilon)
             earlier = alice.accounts.terms(alice.find(job)).earlier
-            run(noisy, job, earlier[0].job.id if earlier else "")
+            run(noisy, job, earlier.job.id if earlier else "")
         prices[order] = alice.accounts.account("days").loss.epsilon - before
     assert [float(price) for price in prices.values()] == [0.6, 0, 0, 0, 0, 0]
 

@@ -84,7 +84,7 @@ def means(tmp_path: Path) -> Means:
 
 
 def order_of(job: Proposal, means: Means, identity: Identity, known: str = "") -> Order:
-    return Order(job, means, None, "", known, identity, b"secret")
+    return Order(job, means, None, "", known, identity)
 
 
 @pytest.mark.parametrize("order", [("p", "q", "y"), ("q", "p", "y"), ("y", "q", "p"), ("q", "y"), ("y", "p")])
