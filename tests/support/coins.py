@@ -32,6 +32,7 @@ class Coins(Kind):
     name = "coins"
     title = "Coins"
     Settings = CoinSettings
+    each = 1  # openings of a step
 
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""
@@ -48,17 +49,21 @@ class Coins(Kind):
     def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
         """See `Kind.run`."""
         state = list(start or [])
-        for number in range(len(state), STEPS):
+        for number in range(self.steps(state), STEPS):
             told(Step(number, BATCH, state or None, f"toss {number}"))
-            (opened,) = engine.reveal(engine.random(WIDTH, BATCH))
-            state = [*state, bitpack.to_integers(np.asarray(opened, dtype=np.uint8))]
+            state = [*state, *(self.toss(engine) for _ in range(self.each))]
             if data is not None:  # it is not only counted
                 note(engine.party, number, state[-1])
         return state
 
+    def toss(self, engine: Engine) -> list[int]:
+        """Coins, opened."""
+        (opened,) = engine.reveal(engine.random(WIDTH, BATCH))
+        return bitpack.to_integers(np.asarray(opened, dtype=np.uint8))
+
     def steps(self, state: State) -> int:
         """See `Kind.steps`."""
-        return len(state or [])
+        return len(state or []) // self.each
 
     def is_done(self, state: State) -> bool:
         """See `Kind.is_done`."""
@@ -66,7 +71,7 @@ class Coins(Kind):
 
     def cut(self, state: State, steps: int) -> State:
         """See `Kind.cut`."""
-        return (state or [])[:steps] or None
+        return (state or [])[: steps * self.each] or None
 
     def document(self, state: State) -> Document:
         """See `Kind.document`."""
@@ -76,6 +81,13 @@ class Coins(Kind):
     def text(cls, document: Document, party: int) -> str:
         """See `Kind.text`."""
         return f"{document['coins']}\n"
+
+
+class Twice(Coins):
+    """Toss coins twice in each of the two steps."""
+
+    name = "twice"
+    each = 2
 
 
 def note(party: int, step: int, coins: list[int]) -> None:

@@ -70,6 +70,18 @@ class Heard:
         return [type(event).__name__ for event in self.events]
 
 
+class Noted(Line):
+    """A line that keeps what it sends: pairs of step and bytes."""
+
+    def __init__(self, inner: MemoryChannel, trouble: Trouble) -> None:
+        super().__init__(inner, trouble)
+        self.sent: list[tuple[str, bytes]] = []
+
+    def send(self, step: str, payload: Buffer) -> None:
+        super().send(step, payload)
+        self.sent.append((step, bytes(payload)))
+
+
 def peace(step: str) -> None:
     """No trouble."""
 
@@ -91,6 +103,7 @@ def worked(
     troubles: tuple[Trouble, Trouble] = (peace, peace),
     refuses: Callable[[Event], object] | None = None,
     dial: Callable[[], Any] | None = None,
+    lines: tuple[Callable[[MemoryChannel, Trouble], Channel], ...] = (Line, Line),
 ) -> tuple[Heard, Heard]:
     """Let both workers do their orders. `refuses` and `dial`, if given, are of party 1."""
     heard, identifier = (Heard(), Heard()), os.urandom(32)
@@ -103,7 +116,7 @@ def worked(
             try:
                 if party == 1 and dial is not None:
                     dial()
-                session = Session(party, Line(inner, troubles[party]), identifier)
+                session = Session(party, lines[party](inner, troubles[party]), identifier)
                 yield cast("Link", MemoryLink(session))
             finally:
                 inner.close()

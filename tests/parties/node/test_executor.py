@@ -1,10 +1,10 @@
-"""What a session does: the last common level, the rows that are counted, what a worker tells, what is drawn again."""
+"""What a session does: the last common level, the rows that are counted, what a worker tells."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from parties.identity import Identity
 from parties.jobs.means import Means
 from parties.node import checkpoint, executor
 from parties.node.executor import Event, Order
+from parties.node.openings import Stored
 from parties.node.proposal import Proposal, propose, read_job
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
@@ -20,7 +21,6 @@ from protocols.tree import Open, Tree, cut
 from smc.errors import InputError, JobMismatchError, LinkError, PeerLeftError, ProtocolError
 from smc.local import run_local
 from tests.support import coins as coins_module
-from tests.support.coins import PLACE, noted
 from tests.support.ledgers import OTHER, STAGES, TASK, TREE
 from tests.support.proposals import proposal_of
 from tests.support.registry import registered
@@ -28,7 +28,7 @@ from tests.support.workers import Heard, breaks_at, peace, worked
 
 
 def met(own: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
-    left, right = run_local(lambda session: checkpoint.common(session, TASK, own[session.party]))
+    left, right = run_local(lambda session: checkpoint.common(session, TASK, own[session.party], Stored())[0])
     return left, right
 
 
@@ -50,10 +50,11 @@ def test_a_level_that_cannot_be(claimed: int) -> None:
 
     def program(session: object) -> object:
         if session.party == 0:  # type: ignore[attr-defined]
-            return checkpoint.common(session, TASK, STAGES[1])  # type: ignore[arg-type]
+            return checkpoint.common(session, TASK, STAGES[1], Stored())[0]  # type: ignore[arg-type]
         start = cut(STAGES[1], 0 if claimed < 0 else 1)
-        session.send("checkpoint.levels", np.array([claimed], dtype=np.int64))  # type: ignore[attr-defined]
-        session.receive("checkpoint.levels", np.int64, (1,))  # type: ignore[attr-defined]
+        told = np.array([claimed, -1, 0, 0], dtype=np.int64)
+        session.send("checkpoint.levels", told)  # type: ignore[attr-defined]
+        session.receive("checkpoint.levels", np.int64, (4,))  # type: ignore[attr-defined]
         session.send("checkpoint.digest", np.frombuffer(TASK.digest(start), dtype=np.uint8))  # type: ignore[attr-defined]
         session.receive("checkpoint.digest", np.uint8, (32,))  # type: ignore[attr-defined]
         return start
@@ -128,26 +129,22 @@ def test_more_rows_than_the_job_says_are_an_error(means: Means, identities: dict
 
 
 @pytest.fixture
-def coins() -> Iterator[Callable[..., tuple[Order, Order]]]:
-    """Both parties' orders of one job, made anew for every session: from these states on, with these secrets."""
+def coins(identities: dict[str, Identity]) -> Iterator[Callable[..., tuple[Order, Order]]]:
+    """Both parties' orders of one job, made anew for every session: from these states on."""
     with registered(("coins", "tests.support.coins:Coins")):
         jobs: dict[str, Proposal] = {}
 
-        def orders(
-            states: tuple[Any, Any] = (None, None), engine: str = "yao", secrets: tuple[bytes, bytes] = (b"0", b"1")
-        ) -> tuple[Order, Order]:
+        def orders(states: tuple[Any, Any] = (None, None), engine: str = "yao") -> tuple[Order, Order]:
             job = jobs.setdefault(engine, propose(read_job({"protocol": "coins", "engine": engine}), Means()))
-            identity = cast("Identity", None)  # it signs for rows, and there are none
-            left, right = (
-                Order(job, Means(party), states[party], "", "", identity, secrets[party] * 32) for party in (0, 1)
-            )
+            left, right = (Order(job, Means(party), states[party], "", "", identities["alice"]) for party in (0, 1))
             return left, right
 
         yield orders
 
 
 Orders = Callable[..., tuple[Order, Order]]
-WHOLE = ["Linked", "Met", "Reached", "Reached", "Finished"]
+STEP = ["Reached", "Written", "Leaving"]
+WHOLE = ["Linked", "Met", *STEP, *STEP, "Finished"]
 
 
 def test_events_of_a_session(coins: Orders) -> None:
@@ -155,7 +152,7 @@ def test_events_of_a_session(coins: Orders) -> None:
     for heard in worked(coins()):
         assert heard.kinds == WHOLE
         assert heard.overs == 1
-        linked, met, first, second, finished = heard.events
+        linked, met, first, _, _, second, _, _, finished = heard.events
         assert isinstance(linked, executor.Linked)
         assert met == executor.Met(0, "yao extension half")
         assert isinstance(first, executor.Reached)
@@ -183,9 +180,11 @@ def test_what_is_decided_already_is_not_computed(coins: Orders) -> None:
     [
         ("checkpoint.levels", 1, ["Linked", "Stopped"]),
         ("checkpoint.digest", 1, ["Linked", "Stopped"]),
-        ("reveal", 1, ["Linked", "Met", "Reached", "Stopped"]),
-        ("reveal", 2, ["Linked", "Met", "Reached", "Reached", "Stopped"]),
-        ("goodbye", 1, ["Linked", "Met", "Reached", "Reached", "Stopped"]),
+        ("ready", 1, [*WHOLE[:4], "Stopped"]),
+        ("reveal", 1, [*WHOLE[:5], "Stopped"]),
+        ("ready", 2, [*WHOLE[:7], "Stopped"]),
+        ("reveal", 2, [*WHOLE[:8], "Stopped"]),
+        ("goodbye", 1, [*WHOLE[:8], "Stopped"]),
     ],
 )
 def test_a_line_that_is_lost(coins: Orders, step: str, times: int, told: list[str]) -> None:
@@ -236,13 +235,13 @@ def test_a_task_that_raises(coins: Orders, step: int, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(coins_module, "note", fails)
     left, right = worked(coins())
-    assert right.kinds == [*WHOLE[: 3 + step], "Stopped"]
+    assert right.kinds == [*WHOLE[: 5 + 3 * step], "Stopped"]
     assert error_of(right) is error
     assert isinstance(error_of(left), PeerLeftError)
     assert left.overs == right.overs == 1
 
 
-@pytest.mark.parametrize("refused", ["Linked", "Met", "Reached", "Finished"])
+@pytest.mark.parametrize("refused", ["Linked", "Met", "Reached", "Written", "Leaving", "Finished"])
 def test_what_the_node_will_not_hear_ends_the_session(coins: Orders, refused: str) -> None:
     """A ledger that refuses an event, for the job was cancelled or the disk is full: nothing more is done."""
 
@@ -254,47 +253,3 @@ def test_what_the_node_will_not_hear_ends_the_session(coins: Orders, refused: st
     assert right.kinds == [*WHOLE[: WHOLE.index(refused) + 1], "Stopped"]
     assert str(error_of(right)) == "the job was ended"
     assert (left.kinds[-1] == "Finished") == (refused == "Finished")
-
-
-# Joint randomness.
-
-
-def tossed(place: Path, party: int, since: int = 0) -> list[tuple[int, list[int]]]:
-    return noted(place, party)[since:]
-
-
-@pytest.mark.parametrize("engine", ["yao", "gmw"])
-def test_a_step_that_is_computed_again_draws_the_same(
-    coins: Orders, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(PLACE, str(tmp_path))
-    broken = worked(coins(engine=engine), (breaks_at("goodbye"), breaks_at("goodbye")))
-    assert [heard.kinds[-1] for heard in broken] == ["Stopped", "Stopped"]
-    (_, first), (_, second) = tossed(tmp_path, 0)
-    assert first != second
-
-    last = broken[0].events[-2]
-    assert isinstance(last, executor.Reached)
-    assert last.state == [first]
-    for states, again in (
-        (([first], [first]), [(1, second)]),
-        ((None, [first]), [(0, first), (1, second)]),
-        (([first, second], [first]), [(1, second)]),
-    ):
-        since = len(noted(tmp_path, 0))
-        for heard in worked(coins(states, engine)):
-            assert isinstance(heard.events[-1], executor.Finished)
-            assert heard.events[-1].state == [first, second]
-        assert tossed(tmp_path, 0, since) == tossed(tmp_path, 1, since) == again
-
-    since = len(noted(tmp_path, 0))
-    worked(coins(engine=engine, secrets=(b"0", b"2")))
-    assert not {tuple(toss) for _, toss in tossed(tmp_path, 0, since)} & {tuple(first), tuple(second)}
-
-
-def test_another_job_draws_others(coins: Orders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even if a party's secret were the same: it is bound to the job."""
-    monkeypatch.setenv(PLACE, str(tmp_path))
-    worked(coins(engine="yao"))
-    worked(coins(engine="gmw"))
-    assert len({tuple(toss) for _, toss in noted(tmp_path, 0)}) == 4

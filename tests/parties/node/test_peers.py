@@ -21,6 +21,7 @@ from parties.node.gate import Gate
 from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
+from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers, Who, acquainted, reached
 from parties.node.service import Node
 from parties.node.settings import NodeFile, load
@@ -38,14 +39,14 @@ from tests.support.proposals import proposal_of
 def whos(identities: dict[str, Identity]) -> tuple[Who, Who]:
     """Alice's peers: bob connects to her, she connects to mallory, here called lab."""
     alice = identities["alice"]
-    bob = Who(alice, identities["bob"].certificate, 0)
-    return bob, Who(alice, identities["mallory"].certificate, 1, name="lab")
+    bob = Who(alice, identities["bob"].certificate, 0, share=0.8)
+    return bob, Who(alice, identities["mallory"].certificate, 1, name="lab", share=0.2)
 
 
 @pytest.fixture
 def ledger(tmp_path: Path, whos: tuple[Who, Who]) -> Iterator[Ledger]:
     connection = connect(tmp_path / "node.sqlite")
-    table = cast("Any", SimpleNamespace(max_rows=100, tries=5, budget=BudgetSettings(epsilon=2.0)))
+    table = cast("Any", SimpleNamespace(max_rows=100, tries=5, budget=BudgetSettings(epsilon=2.0), version="1"))
     offers = Offers({"days": Offer(table, SCHEMA)}, {})
     rules = (Rule(name="of bob", effect="permit", peer=("bob",)),)
     said: list[tuple[str, str]] = []
@@ -109,24 +110,48 @@ def test_no_peer_speaks_of_anothers_job(ledger: Ledger) -> None:
     assert ledger.begin(job, "bob") is not None
 
 
-def test_one_budget_for_all_and_no_answer_of_anothers_job(ledger: Ledger) -> None:
-    """A table's budget counts what every peer has had; what one has asked answers no other one."""
+def test_a_share_of_the_budget_each_and_no_answer_of_anothers_job(ledger: Ledger) -> None:
+    """A peer spends its own share, and hears of no other's spending; what one has asked answers no other one."""
     fields = {"epsilon": 1.5, "max_depth": 1, "trees": 1}
     with_bob, with_lab = theirs(1, **fields), theirs(0, **fields)
     ledger.hear("bob", with_bob.to_bytes())
     record = ledger.find(with_bob.proposal.id)
     assert ledger.begin(record.id, "bob") is not None
     ledger.met(record.id, 0, "mixed")
+    ledger.write_opening(record.id, Written(0, 0, b"share", bytes(16)))
+    ledger.opening_leaves(record.id, Leaving(0, 0))
     assert ledger.accounts.account("days").spent == 1.5
     ledger.hear("lab", with_lab.to_bytes())
     refused = ledger.find(with_lab.proposal.id)
     assert (ledger.state(refused), refused.ours.by) == ("refused", "budget")
-    again = record.model_copy(update={"fingerprint": "ab" * 32})
-    ledger._store.put(again)
+    assert "spent epsilon 0, asked 1.5, left 0.4" in refused.ours.why, "it hears of its own share"
+    more = theirs(1, **fields | {"epsilon": 0.25})
+    ledger.hear("bob", more.to_bytes())
+    assert "spent epsilon 1.5, asked 0.25, left 0.1" in ledger.find(more.proposal.id).ours.why
     ledger.state = lambda one: "done"  # type: ignore[assignment]
     same = record.model_copy(update={"ours": Statement(proposal=theirs(1, **fields).proposal)})
-    assert [one.job.id for one in ledger.accounts.earlier(same)] == [record.id]
-    assert ledger.accounts.earlier(same.model_copy(update={"peer": "lab"})) == ()
+    found = ledger.accounts.earlier(same)
+    assert found is not None
+    assert found.job.id == record.id
+    assert ledger.accounts.earlier(same.model_copy(update={"peer": "lab"})) is None
+
+
+def test_what_all_have_spent_counts_without_numbers(ledger: Ledger) -> None:
+    """A peer that is gone has spent, too: a share may be more than what is left, and nobody is told why."""
+    fields = {"max_depth": 1, "trees": 1}
+    with_bob, with_lab = theirs(1, epsilon=1.5, **fields), theirs(0, epsilon=0.3125, **fields)
+    ledger.hear("bob", with_bob.to_bytes())
+    record = ledger.find(with_bob.proposal.id)
+    ledger.begin(record.id, "bob")
+    ledger.met(record.id, 0, "mixed")
+    ledger.write_opening(record.id, Written(0, 0, b"share", bytes(16)))
+    ledger.opening_leaves(record.id, Leaving(0, 0))
+    charged = ledger.find(record.id)
+    assert charged.charged is not None
+    ledger._store.put(charged.model_copy(update={"charged": charged.charged.model_copy(update={"peer": "gone"})}))
+    ledger._offers.tables["days"].settings.budget = BudgetSettings(epsilon=1.75)  # type: ignore[misc]
+    ledger.hear("lab", with_lab.to_bytes())
+    assert ledger.find(with_lab.proposal.id).ours.why == "the privacy budget of table 'days' does not allow the job"
 
 
 def test_the_log_is_whole_and_a_moved_job_is_noticed(ledger: Ledger, tmp_path: Path) -> None:
