@@ -186,4 +186,3 @@ def test_typed_and_consented_to_on_the_page(pair: Nodes) -> None:
         kept = b"".join(path.read_bytes() for path in (node.directory / "state").rglob("*") if path.is_file())
         assert b"41,42,43" not in kept
         assert b"42,43,44" not in kept
-        assert not list((node.directory / "state" / "secrets").glob("*"))

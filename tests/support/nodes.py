@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from parties.identity import create
-from parties.jobs.id3_private import Private
 from parties.jobs.id3_result import named
-from parties.jobs.id3_settings import Id3Settings
-from parties.jobs.kind import Step
 from parties.node.readiness import ALIVE_SECONDS
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
@@ -29,8 +26,6 @@ from protocols.id3 import Problem, id3
 from smc.engines import make_engine
 from smc.errors import LinkError
 from smc.local import run_local
-from smc.primitives.prg import Prg
-from smc.session import derive
 from tests.support.places import ENVIRONMENT
 from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE, eventually
@@ -267,24 +262,3 @@ def clear_tree(nodes: Nodes, **parameters: Any) -> Any:
         return id3(make_engine(session, "clear"), problem, counts)
 
     return to_json(named(run_local(program)[0], agreed, target))
-
-
-def private_trees(nodes: Nodes, identifier: str, secrets: list[bytes]) -> Any:
-    """The trees with noise of a job that is not interrupted, by the secrets that both parties have for it."""
-    view = job(nodes.a, identifier)
-    agreed = schema.load(nodes.a.directory / "schema.toml")
-    target = agreed.choose_target()
-    learner = Private(Id3Settings(**{name: view.parameters[name] for name in Private.told}), agreed, target)
-
-    def program(session: Any) -> Any:
-        own = load((nodes.a, nodes.b)[session.party].directory / "rows.csv", agreed, target, 10**6)
-        secret = secrets[session.party]
-        rows = RowCounts(learner.domains, learner.classes, own.rows, own.classes)
-
-        def told(step: Step) -> None:
-            session.contributions = Prg(derive(secret, "contributions", identifier, step.number))
-
-        dealt = learner.own(rows, derive(secret, "own choices", identifier, size=32))
-        return learner.run(make_engine(session, "clear"), dealt, learner.beginning, told)
-
-    return [to_json(named(tree, agreed, target)) for tree in run_local(program)[0]]
