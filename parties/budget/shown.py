@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
 from parties.budget.account import WINDOWS, Account, Charge, Numbers
 from parties.budget.composition import Loss, advanced, epsilon_at
@@ -58,10 +59,10 @@ def words(use: Spending) -> str:
     return f"{use.mechanism}: {', '.join(parts) or 'nothing'}{f', {use.times} times' if use.times > 1 else ''}"
 
 
-def table_budget(account: Account) -> TableBudget:
-    """All of an account."""
+def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyType({})) -> TableBudget:
+    """All of an account; `shares` are those of the peers that have one."""
     budget, charges = account.budget, account.charges
-    peers = sorted({one.peer for one in account.counted})
+    peers = sorted({one.peer for one in account.counted} | shares.keys())
     return TableBudget(
         table=account.table,
         budget=None if budget is None else budget.epsilon,
@@ -74,15 +75,15 @@ def table_budget(account: Account) -> TableBudget:
         left=account.left,
         now=_totals(account, account.loss),
         ever=_totals(account, account.composed(charges)),
-        peers=[_peer_spent(account, peer) for peer in peers],
+        peers=[_peer_spent(account, peer, shares.get(peer)) for peer in peers],
         jobs=[_spent(account, one) for one in reversed(charges[-MOST_JOBS:])],
         history=_history(account),
     )
 
 
-def _peer_spent(account: Account, peer: str) -> PeerSpent:
+def _peer_spent(account: Account, peer: str, share: Account | None) -> PeerSpent:
     loss = account.composed(one for one in account.counted if one.peer == peer)
-    return PeerSpent(peer=peer, totals=_totals(account, loss))
+    return PeerSpent(peer=peer, totals=_totals(account, loss), left=None if share is None else share.left)
 
 
 def _spent(account: Account, charge: Charge) -> Spent:

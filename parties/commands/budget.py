@@ -107,7 +107,8 @@ def _lines(one: TableBudget) -> Iterator[str]:
     yield f"  ever        {_totals(one.ever, one.fixed_delta)}"
     for peer in one.peers:
         name = f"with {job_text.shown(peer.peer, 40)}"
-        yield f"  {name:10}  {_totals(peer.totals, one.fixed_delta)}"
+        left = "" if peer.left is None else f"left {peer.left:.4g}; "
+        yield f"  {name:10}  {left}{_totals(peer.totals, one.fixed_delta)}"
 
 
 def _bar(one: TableBudget) -> str:

@@ -141,6 +141,8 @@ class Control:
         with self._lock:
             self._outgoing = outgoing
             self._down.clear()
+            if self._stopped.is_set():  # while the link was being made
+                outgoing.put(None)
         teller.start()
         try:
             for key in self._greet():

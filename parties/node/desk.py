@@ -136,8 +136,11 @@ class Desk:
         """See `Operator`."""
         if not 1 <= group <= LARGEST_GROUP:
             raise InputError(f"group: must be from 1 to {LARGEST_GROUP} rows")
-        accounts = self._ledger.accounts
-        return [shown.table_budget(accounts.account(table, group)) for table in accounts.tables()]
+        accounts, peers = self._ledger.accounts, [one.who.peer_name for one in self._contacts.values()]
+        return [
+            shown.table_budget(accounts.account(table, group), {name: accounts.share(table, name) for name in peers})
+            for table in accounts.tables()
+        ]
 
     def simulate(self, job: dict[str, Any]) -> Simulation:
         """See `Operator`."""
