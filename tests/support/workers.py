@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from parties.link.opening import Link
-from parties.node.executor import Event, Order, Worker
+from parties.node.executor import Event, Order, Reached, Worker
 from smc.channel import Buffer, Channel, MemoryChannel, memory_pair
 from smc.errors import LinkError
 from smc.session import Session
@@ -71,15 +71,19 @@ class Heard:
 
 
 class Noted(Line):
-    """A line that keeps what it sends: pairs of step and bytes."""
+    """A line that keeps the shares that it sends, each with the step of the job in which it was sent."""
+
+    heard: Heard  # by the party whose end it is
 
     def __init__(self, inner: MemoryChannel, trouble: Trouble) -> None:
         super().__init__(inner, trouble)
-        self.sent: list[tuple[str, bytes]] = []
+        self.shares: list[tuple[int, bytes]] = []
 
     def send(self, step: str, payload: Buffer) -> None:
         super().send(step, payload)
-        self.sent.append((step, bytes(payload)))
+        if step == "reveal":
+            now = [event.step for event in self.heard.events if isinstance(event, Reached)][-1]
+            self.shares.append((now, bytes(payload)))
 
 
 def peace(step: str) -> None:
@@ -116,7 +120,10 @@ def worked(
             try:
                 if party == 1 and dial is not None:
                     dial()
-                session = Session(party, lines[party](inner, troubles[party]), identifier)
+                line = lines[party](inner, troubles[party])
+                if isinstance(line, Noted):
+                    line.heard = heard[party]
+                session = Session(party, line, identifier)
                 yield cast("Link", MemoryLink(session))
             finally:
                 inner.close()

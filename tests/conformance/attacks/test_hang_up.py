@@ -118,7 +118,7 @@ def attacked(
         heard = worked((disk.order(orders[0]), replace(orders[1], stored=pretended)), lines=(line, grasper.line))
         disk.hear(heard[0].events)
     for one in lines:
-        shares |= {data for step, data in one.sent if step == "reveal"}
+        shares |= {share for _, share in one.shares}
     return grasper, shares, disk
 
 

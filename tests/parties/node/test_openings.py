@@ -20,12 +20,11 @@ from parties.node.openings import LOST, Stored, to_repeat
 from parties.node.proposal import propose, read_job
 from smc.channel import Buffer, Channel, MemoryChannel
 from smc.errors import LinkError, ProtocolError
-from tests.support.disks import Disk
+from tests.support.disks import Job, messages_of
 from tests.support.registry import registered
-from tests.support.workers import Heard, Noted, Trouble, breaks_at, peace, worked
+from tests.support.workers import Noted, Trouble, breaks_at, peace
 
 ENGINES = ["yao", "gmw"]
-EACH = 2  # openings of a step
 SHARE, OTHER = b"\x01", b"\x02"
 
 
@@ -73,95 +72,43 @@ def fresh(identities: dict[str, Identity]) -> Iterator[Callable[[str], tuple[Ord
         yield orders
 
 
-class Job:
-    """Sessions of a job, until both have its result. `sent`: all shares that each party has sent of every opening."""
-
-    def __init__(self, orders: tuple[Order, Order], lines: tuple[Any, Any] = (Noted, Noted)) -> None:
-        self.orders, self.lines = orders, lines
-        self.disks = Disk(), Disk()
-        self.sent: tuple[dict[tuple[int, int], set[bytes]], dict[tuple[int, int], set[bytes]]] = ({}, {})
-
-    def session(self, *troubles: Trouble) -> tuple[Heard, Heard]:
-        """One more; `troubles` are both parties'."""
-        made: dict[int, Any] = {}
-
-        def line(party: int) -> Callable[[MemoryChannel, Trouble], Channel]:
-            def make(inner: MemoryChannel, trouble: Trouble) -> Channel:
-                made[party] = self.lines[party](inner, trouble)
-                return made[party]  # type: ignore[no-any-return]
-
-            return make
-
-        orders = [disk.order(order) for disk, order in zip(self.disks, self.orders, strict=True)]
-        both = troubles if troubles else (peace, peace)
-        heard = worked((orders[0], orders[1]), (both[0], both[1]), lines=(line(0), line(1)))
-        for party, one in enumerate(heard):
-            self.disks[party].hear(one.events)
-            first = next((event.step for event in one.events if isinstance(event, executor.Met)), 0)
-            shares = [data for step, data in made[party].sent if step == "reveal"]
-            for number, share in enumerate(shares):
-                place = first + number // EACH, number % EACH
-                self.sent[party].setdefault(place, set()).add(share)
-        return heard
-
-    def finish(self) -> None:
-        """Sessions without trouble to the end."""
-        for _ in range(3):
-            if all(disk.finished for disk in self.disks):
-                return
-            self.session()
-        assert all(disk.finished for disk in self.disks)
-
-    def opened_once(self) -> None:
-        """Both have one result, and no opening had two shares of a party."""
-        assert self.disks[0].state == self.disks[1].state
-        assert len(self.disks[0].state) == 2 * EACH
-        for sent in self.sent:
-            assert sorted(sent) == [(step, place) for step in (0, 1) for place in range(EACH)]
-            assert {len(shares) for shares in sent.values()} == {1}
-
-
-def places(job: Job) -> list[tuple[str, int]]:
-    """All messages of party 0 in an unbroken session: step, and the how manieth of that step."""
-    seen: list[str] = []
-
-    def watch(step: str) -> None:
-        seen.append(step)
-
-    job.session(watch, peace)
-    return [(step, seen[: number + 1].count(step)) for number, step in enumerate(seen)]
+def opened_once(job: Job) -> None:
+    """All four openings, each by one share of a party."""
+    job.opened_once()
+    for sent in job.sent:
+        assert sorted(sent) == [(step, place) for step in (0, 1) for place in range(2)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_break_at_every_message_from_either_side(fresh: Any, engine: str) -> None:
     """The result is one, and of each opening each party has sent one share, however the sessions went."""
-    messages = places(Job(fresh(engine)))
+    messages = messages_of(Job(*fresh(engine)))
     assert {"ready", "reveal", "checkpoint.levels", "goodbye"} < {step for step, _ in messages}
     for breaking in (0, 1):
         for message in messages:
-            job = Job(fresh(engine))
+            job = Job(*fresh(engine))
             troubles = [peace, peace]
             troubles[breaking] = breaks_at(*message)
             job.session(*troubles)
             job.finish()
-            job.opened_once()
+            opened_once(job)
 
 
 def test_a_break_in_the_session_that_goes_on(fresh: Any) -> None:
     """What was repeated once is repeated again; a break at every message after one at every share."""
-    messages = places(Job(fresh("yao")))
+    messages = messages_of(Job(*fresh("yao")))
     for first in [("reveal", 1), ("ready", 2), ("reveal", 2), ("reveal", 3)]:
         for second in [message for message in messages if message[1] <= 2]:
-            job = Job(fresh("yao"))
+            job = Job(*fresh("yao"))
             job.session(breaks_at(*first), peace)
             job.session(peace, breaks_at(*second))
             job.finish()
-            job.opened_once()
+            opened_once(job)
 
 
 def test_what_never_left_is_drawn_anew(fresh: Any) -> None:
     """A step of which nothing left has fresh contributions; one of which something left has those it had."""
-    job = Job(fresh("yao"))
+    job = Job(*fresh("yao"))
     job.session(breaks_at("ready"), peace)
     first = job.disks[0].stored
     assert (first.step, first.left, len(first.shares)) == (0, 0, 1)
@@ -180,7 +127,7 @@ def test_what_never_left_is_drawn_anew(fresh: Any) -> None:
 @pytest.mark.parametrize("party", [0, 1])
 def test_a_disk_that_has_lost_a_share_that_left_ends_the_job(fresh: Any, party: int) -> None:
     """Whether it was lost or its owner pretends so: nothing more is opened."""
-    job = Job(fresh("yao"))
+    job = Job(*fresh("yao"))
     job.session(breaks_at("goodbye"), breaks_at("goodbye"))
     sent = {place: set(shares) for place, shares in job.sent[1 - party].items()}
     job.disks[party].stored = Stored()
@@ -229,7 +176,7 @@ def test_whatever_a_peer_says_it_gets_one_share(
 ) -> None:
     """It takes our share and hangs up; then it says of its disk what it likes, with other bits, again and again."""
     monkeypatch.setattr(Greedy, "taken", [])
-    job = Job(fresh(engine), (Noted, Greedy))
+    job = Job(*fresh(engine), lines=(Noted, Greedy))
     job.session()
     assert len(Greedy.taken) == 1
     job.lines = (Noted, claims(*told))

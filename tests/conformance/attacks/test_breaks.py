@@ -1,0 +1,121 @@
+"""Every kind that spends: a break at any message, from either side, and a peer that hangs up with our share.
+
+The jobs run in one process, on small tables; between their sessions a disk holds what their workers told. The short
+form breaks at openings and a few other messages of each kind, the campaign at all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties.identity import create
+from parties.jobs import kinds
+from parties.jobs.kind import Means
+from parties.node import executor
+from parties.node.executor import Order
+from parties.node.openings import Stored, WrittenFirst
+from parties.node.proposal import propose, read_job
+from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
+from tests.support.disks import Job, messages_of
+from tests.support.examples import EXPLORING
+from tests.support.grasping import Grasper
+from tests.support.workers import Noted, breaks_at, peace
+
+SCHEMA = Schema({"age": ("young", "old"), "visits": ("0", "1", "3"), "outcome": ("good", "bad")}, "outcome")
+ROWS = [f"{age},{visits},{outcome}" for age in ("young", "old") for visits in "013" for outcome in ("good", "bad")]
+FORMS: dict[str, list[dict[str, Any]]] = {
+    "id3": [{"max_depth": 2, "trees": 2, "stop": "off", "quality": "max"}],
+    "release-count": [{"where": "age = old; visits = 1", "delta": 1e-9}],
+    "release-histogram": [{"by": "age"}],
+    "release-table": [{"by": ["age", "outcome"]}],
+    "release-sum": [{"of": "visits"}],
+    "release-mean": [{"of": "visits"}],
+    "release-median": [{"of": "visits"}],
+    "release-top": [{"of": "visits", "first": 2}],
+    "release-triangles": [{"columns": ["age", "visits"], "delta": 1e-9}],
+    "release-naive-bayes": [{"columns": ["age"]}],
+    "release-marginals": [{"sets": "age; age,outcome"}],
+    "cluster": [
+        {"columns": ["visits"], "bounds": ["0:3"], "k": 2, "method": method} for method in ("in-process", "grid")
+    ],
+    "regress-joint": [
+        {"columns": ["age", "visits"], "numeric": ["visits"], "delta": 1e-9, "method": "gradient", "steps": 3},
+        {"columns": ["age"], "delta": 1e-9, "method": "output", "lambda": 0.1, "least_rows": 10},
+    ],
+    "synthesise": [{"columns": ["age", "outcome"], "delta": 1e-9, "select": select} for select in ("aim", "mst")],
+    "publish-joint-table": [{"by": "age", "across": "outcome", "threshold": 3, "max_rows": 100}],
+}
+CASES = [pytest.param(name, form, id=f"{name} {number}") for name in FORMS for number, form in enumerate(FORMS[name])]
+
+
+def test_every_kind_that_spends_is_here() -> None:
+    spend = {name for name in kinds.names() if kinds.find(name).spends is not kinds.find("equality").spends}
+    assert spend == set(FORMS)
+
+
+@pytest.fixture
+def means(tmp_path: Path) -> tuple[Means, Means]:
+    SCHEMA.save(tmp_path / "schema.toml")
+    both = []
+    for party in (0, 1):
+        source = tmp_path / f"{party}.csv"
+        source.write_text("\n".join(["age,visits,outcome", *ROWS * (2 + party)]) + "\n")
+        table = {"source": str(source), "schema": str(tmp_path / "schema.toml"), "max_rows": 100}
+        both.append(Means(party, TableSettings.model_validate(table), SCHEMA))
+    return both[0], both[1]
+
+
+@pytest.fixture
+def orders(means: tuple[Means, Means], tmp_path: Path) -> Any:
+    identities = [create(name, [], tmp_path) for name in ("alice", "bob")]
+
+    def made(name: str, form: dict[str, Any]) -> tuple[Order, Order]:
+        fields = {"protocol": name, "table": "rows", "epsilon": 1.0, "max_rows": 100, "engine": "gmw", **form}
+        job = propose(read_job(fields), means[0])
+        left, right = (Order(job, own, None, "", "", who) for own, who in zip(means, identities, strict=True))
+        return left, right
+
+    return made
+
+
+@pytest.mark.parametrize(("name", "form"), CASES)
+def test_a_break_at_any_message(orders: Any, name: str, form: dict[str, Any]) -> None:
+    """Both end with one result, and of each opening each party has sent one share."""
+    fresh = orders(name, form)
+    assert fresh[0].job.task.spends
+    messages = messages_of(Job(*fresh))
+    assert "reveal" in {step for step, _ in messages}
+    if not EXPLORING:  # both sides of the first and the last opening, and what comes first and last
+        last = max(count for step, count in messages if step == "reveal")
+        messages = [("ready", 1), ("reveal", 1), ("ready", last), ("reveal", last), messages[-1]]
+    for number, message in enumerate(dict.fromkeys(messages)):
+        for breaking in (0, 1) if EXPLORING else (number % 2,):
+            job = Job(*fresh)
+            troubles = [peace, peace]
+            troubles[breaking] = breaks_at(*message)
+            job.session(*troubles)
+            job.finish()
+            job.opened_once()
+
+
+@pytest.mark.parametrize(("name", "form"), CASES)
+def test_a_peer_that_hangs_up_with_our_share(
+    orders: Any, name: str, form: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes back with other contributions, and says of its disk what it likes: the same share again, or none."""
+    grasper = Grasper()
+    monkeypatch.setattr(executor, "WrittenFirst", grasper.openings(WrittenFirst))
+    job = Job(*orders(name, form), lines=(Noted, grasper.line))
+    for row, claim in ((None, None), (0, None), (1, (0, 0, 1, 1)), (0, (0, -1, 0, 0))):
+        grasper.row, grasper.claim = row, claim
+        if claim is not None:
+            job.disks[1].stored = Stored()
+        job.session()
+    assert len(grasper.shares) >= 2, "the peer got nothing again"
+    assert {place: len(shares) for place, shares in job.sent[0].items()} == {(0, 0): 1}
+    assert replace(job.disks[0].stored, shares=(), seed=b"") == Stored(0, 1)
