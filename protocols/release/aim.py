@@ -52,6 +52,11 @@ class Plan:
         return ROUNDS_PER_COLUMN * len(self.work.domains)
 
     @property
+    def most_counts(self) -> int:
+        """How many cells a run opens at most; the same ones perhaps, again and again."""
+        return self.rounds * max(self.work.sizes)
+
+    @property
     def first(self) -> tuple[Fraction, Fraction]:
         """Sigma and epsilon of the first round."""
         return self._parts(self.work.rho / self.rounds)
@@ -99,7 +104,7 @@ def aim(engine: Engine, plan: Plan, own: selection.Counts, model: Model, told: T
     state = start
     if not state:
         told(state)
-        state = selection.measure(engine, work, tables, work.singles, plan.first[0], Fraction(0))
+        state = selection.measure(engine, work, tables, work.singles, plan.first[0], Fraction(0), plan.most_counts)
     before: Estimates | None = None
     while len(work.sets) > len(work.domains) and plan.spent(state) < work.rho:
         if before is None and len(state) > len(work.domains):  # a run that goes on
@@ -110,7 +115,7 @@ def aim(engine: Engine, plan: Plan, own: selection.Counts, model: Model, told: T
             break
         told(state)
         chosen = _chosen(engine, plan, tables, model, state, estimates, *step)
-        state += selection.measure(engine, work, tables, [chosen], *step)
+        state += selection.measure(engine, work, tables, [chosen], *step, plan.most_counts)
         before = estimates
     return state
 
@@ -179,10 +184,10 @@ def count_at_most(engine: CountingEngine, plan: Plan) -> None:
     zeros = np.zeros(sum(work.sizes), dtype=np.int64)
     tables = JointTables(engine, zeros, work.sizes, work.max_rows)
     sigma, epsilon = plan.first
-    selection.measure(engine, work, tables, work.singles, sigma, Fraction(0))
+    selection.measure(engine, work, tables, work.singles, sigma, Fraction(0), plan.most_counts)
     every = list(range(len(work.sets)))
     largest = max(every, key=lambda number: work.sizes[number])
     for _ in range(plan.rounds - len(work.singles) if len(every) > len(work.singles) else 0):
         estimates = selection.told_estimates(engine, work, zeros)
         choice(engine, plan, tables, every, estimates, sigma, epsilon)
-        selection.measure(engine, work, tables, [largest], sigma, epsilon)
+        selection.measure(engine, work, tables, [largest], sigma, epsilon, plan.most_counts)

@@ -115,11 +115,17 @@ class Model(Protocol):
 
 
 def measure(
-    engine: Engine, work: Workload, tables: JointTables, chosen: Sequence[int], sigma: Fraction, epsilon: Fraction
+    engine: Engine,
+    work: Workload,
+    tables: JointTables,
+    chosen: Sequence[int],
+    sigma: Fraction,
+    epsilon: Fraction,
+    cells: int | None = None,
 ) -> State:
-    """Open some marginals with noise."""
+    """Open some marginals with noise. A run opens at most so many `cells`, None: each marginal once at most."""
     sizes = [work.sizes[table] for table in chosen]
-    law = discrete_gaussian(sigma**2, _security(sum(work.sizes)))
+    law = discrete_gaussian(sigma**2, _security(sum(work.sizes) if cells is None else cells))
     with engine.session.phase("measurement"):
         counts = opened_with_noise(engine, tables.secrets(chosen), law)
     parts = np.split(counts, np.cumsum(sizes)[:-1])
