@@ -223,7 +223,9 @@ RUNS: dict[str, Callable[[Any, Workload, Any, Any], Any]] = {
 class Watched:
     """A run on rows by cell of all columns: the scores that are compared, and the laws by which noise is drawn."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, way: str, work: Workload, rows: Any, learns: bool = False) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, way: str, work: Workload, rows: Any, learns: bool = False
+    ) -> None:
         self.scores: list[list[int]] = []
         self.choices: list[OneSidedGeometric] = []
         self.counts: list[tuple[Fraction, int]] = []  # variance and security of each cell
