@@ -29,12 +29,12 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         (RELEASE + "test_synthesis.py", "tests/parties/jobs/test_synthesise.py"),
         [
             (
-                "epsilon, 2 * work.change, len(pairs) * len(work.domains))]",
-                "epsilon, work.change, len(pairs) * len(work.domains))]",
+                "epsilon, 2 * work.change, len(pairs) * len(work.domains))",
+                "epsilon, work.change, len(pairs) * len(work.domains))",
             ),
             (
-                "epsilon, 2 * work.change, len(pairs) * len(work.domains))]",
-                "epsilon, 2, len(pairs) * len(work.domains))]",
+                "epsilon, 2 * work.change, len(pairs) * len(work.domains))",
+                "epsilon, 2, len(pairs) * len(work.domains))",
             ),
             ("epsilon = work.choice_epsilon(third / (columns - 1))", "epsilon = work.choice_epsilon(third)"),
             (

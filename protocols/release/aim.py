@@ -29,10 +29,12 @@ from fractions import Fraction
 import numpy as np
 
 from protocols.release import selection
+from protocols.release.choice import noisy_choice_of
+from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
 from protocols.release.selection import Estimates, Measured, Model, State, Told, Workload
 from smc.counting import CountingEngine
-from smc.engines import Engine
+from smc.engines import Bits, Engine
 
 MEASURING = Fraction(4, 5)  # of a round's rho; the rest chooses. The paper has 9 / 10, for a choice that costs less
 ROUNDS_PER_COLUMN = 16  # the first sigma and epsilon are for so many rounds
@@ -166,16 +168,27 @@ def choice(
     epsilon: Fraction,
 ) -> int:
     """The place among the candidates of the one that is chosen."""
-    work = plan.work
     with engine.session.phase("choice"):
-        distances = tables.distances(some, [estimates[number] for number in some])
-        scales = [2 * plan.weights[number] for number in some]  # twice, for half of the cells belongs to a distance
-        cells = [work.sizes[number] for number in some]
-        less = [
-            round(scale * (expected_noise(sigma, many) - many / 2)) for scale, many in zip(scales, cells, strict=True)
-        ]
-        scores = selection.weighted(engine, distances, scales, less)
-        return selection.choose(engine, scores, epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
+        return noisy_choice_of(engine, *compared(engine, plan, tables, some, estimates, sigma, epsilon))
+
+
+def compared(
+    engine: Engine,
+    plan: Plan,
+    tables: JointTables,
+    some: Sequence[int],
+    estimates: Estimates,
+    sigma: Fraction,
+    epsilon: Fraction,
+) -> tuple[Bits, OneSidedGeometric]:
+    """The secret scores of the candidates, and the noise on each."""
+    work = plan.work
+    distances = tables.distances(some, [estimates[number] for number in some])
+    scales = [2 * plan.weights[number] for number in some]  # twice, for half of the cells belongs to a distance
+    cells = [work.sizes[number] for number in some]
+    less = [round(scale * (expected_noise(sigma, many) - many / 2)) for scale, many in zip(scales, cells, strict=True)]
+    scores = selection.weighted(engine, distances, scales, less)
+    return scores, selection.score_law(epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
 
 
 def count_at_most(engine: CountingEngine, plan: Plan) -> None:

@@ -242,7 +242,7 @@ class Watched:
                 self.counts += [law] * secrets.batch
             return np.zeros(secrets.batch, dtype=np.int64)
 
-        monkeypatch.setattr(selection, "noisy_choice_of", choose)
+        monkeypatch.setattr(aims if way == "aim" else trees, "noisy_choice_of", choose)
         monkeypatch.setattr(selection, "opened_with_noise", measure)
         monkeypatch.setattr(selection, "discrete_gaussian", lambda variance, security: (variance, security))
         axes = range(len(work.domains))
