@@ -109,9 +109,7 @@ def test_marginals_of_which_one_is_counted() -> None:
 
 
 @pytest.mark.parametrize("name", ["aim", "mst"])
-def test_a_choice_of_marginals_that_takes_a_replacement_for_one_row(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_choice_of_marginals_that_takes_a_replacement_for_one_row(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     promise = replace(THREE, adjacency="replace")
     assert found(JOBS[name](promise)).holds
     monkeypatch.setattr(Workload, "change", 1)
