@@ -37,7 +37,7 @@ from smc.engines import Engine
 MAX_ROWS = 4
 FIRST = 2  # places of a top list
 VERTICES = 1000
-GRAPHS = ((1000, 400), (1400, 401))  # how many triangles, and the most that an edge changes: neighbours
+GRAPHS = ((1000, 900), (1900, 901))  # how many triangles, and the most that an edge changes: neighbours
 Lines = Sequence[tuple[int, ...]]  # the indices of a row's values, in the schema's order
 Judged = Callable[[Numbers, Numbers, Numbers], Outcomes]
 
@@ -112,14 +112,14 @@ def rounds(promise: Promise) -> Mechanism:
 
 
 def joint_table(promise: Promise) -> Mechanism:
-    """The numbers of a joint table none of whose cells is hidden: a row is in a cell and in all its totals."""
-    settings = {"by": "x", "across": "y", "epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
+    """The numbers of a joint table none of whose cells is hidden: a row is in a cell and in the total."""
+    settings = {"by": "x", "epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
     made = JointTableSettings.model_validate({**settings, "max_rows": 8 * MAX_ROWS})
-    layout = JointTable.canonical(made, _schema(x=2, y=2)).layout
-    tables = _neighbours((0, 0), (1, 1), promise)
-    full = [(x, y) for x in range(2) for y in range(2)] * made.threshold
-    counted = [np.array([*full, *table]) for table in tables]
-    whole = [layout.own_numbers(RowCounts([2], 2, one[:, :1], one[:, 1]))[1] for one in counted]
+    layout = JointTable.canonical(made, _schema(x=2)).layout
+    full = [(0,), (1,)] * made.threshold
+    tables = [(*full, *table) for table in _neighbours((0,), (1,), promise)]
+    columns = [np.array(table)[:, 0] for table in tables]
+    whole = [layout.own_numbers(RowCounts([], 2, np.zeros((len(one), 0), np.int64), one))[1] for one in columns]
     assert layout.noise is not None
     part = Part(len(whole[0]), layout.settings.max_rows, False, layout.noise)
     return _mechanism("joint-table", tables, promise, sums([part], whole, evidence.of_laplace))

@@ -117,7 +117,7 @@ def test_a_choice_of_marginals_that_takes_a_replacement_for_one_row(monkeypatch:
 
 
 def test_totals_of_a_joint_table_that_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise of the cells alone: a row is in three totals, too."""
+    """Noise of the cells alone: a row is in the total, too."""
     monkeypatch.setattr(Layout, "noise", laplace(ONE.epsilon, 1, "add-remove"))
     assert not found(JOBS["joint-table"](ONE)).holds
 
