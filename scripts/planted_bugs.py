@@ -16,7 +16,6 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         (RELEASE + "test_synthesis.py", "tests/parties/jobs/test_synthesise.py"),
         [
             ("max(scales) * work.change,", "max(scales),"),
-            ("scales = [2 * plan.weights[number] for", "scales = [plan.weights[number] for"),
             ("max(scales) * work.change,", "min(scales) * work.change,"),
             ("self.work.choice_epsilon((1 - MEASURING) * rho)", "self.work.choice_epsilon(rho)"),
             ("return self.work.price(sigma) + self.work.choice_price(epsilon)", "return self.work.price(sigma)"),

@@ -194,6 +194,7 @@ def test_the_scale_of_first_places(most: int, scale: int, replaced: int) -> None
     """Of four candidates: the last place follows from the first three."""
     assert top_law(Fraction(1, 2), most, 4).scale == 2 * scale
     assert top_law(Fraction(1, 2), most, 4, replaced=True).scale == 2 * replaced
+    assert 4 * 1000 * top_law(Fraction(1, 2), most, 4, batch=1000).distance <= Fraction(1, 1 << 40)
 
 
 def test_one_value_more_changes_a_median_by_no_more_than_epsilon() -> None:
