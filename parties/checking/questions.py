@@ -13,8 +13,10 @@ import numpy as np
 from parties.analysis.losses import Outcomes
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
-from parties.checking.promise import Promise, concentrated
+from parties.checking.promise import SEEN, Promise, concentrated
 from parties.checking.samples import samples, simulated
+from parties.jobs.joint_table import JointTable
+from parties.jobs.joint_table_settings import JointTableSettings
 from parties.jobs.release.cluster import Cluster
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.marginals import Marginals
@@ -23,15 +25,19 @@ from parties.jobs.release.median import Median
 from parties.jobs.release.naive_bayes import NaiveBayes
 from parties.jobs.release.sums import Part
 from parties.jobs.release.top import Top
+from parties.jobs.release.triangles import Triangles
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.release.centroids import cluster_sums
 from protocols.release.median import noisy_median
 from protocols.release.top import noisy_top
+from protocols.release.triangles import answer_law, bound_law, bounded
 from smc.engines import Engine
 
 MAX_ROWS = 4
 FIRST = 2  # places of a top list
+VERTICES = 1000
+GRAPHS = ((1000, 900), (1900, 901))  # how many triangles, and the most that an edge changes: neighbours
 Lines = Sequence[tuple[int, ...]]  # the indices of a row's values, in the schema's order
 Judged = Callable[[Numbers, Numbers, Numbers], Outcomes]
 
@@ -103,6 +109,45 @@ def rounds(promise: Promise) -> Mechanism:
         places = [task.lloyd.places(((0,) * task.rounds[0].numbers,) * number) for number in range(len(task.rounds))]
         exact.append(np.concatenate([cluster_sums(points[:, :-1], points[:, -1], one).reshape(-1) for one in places]))
     return _mechanism("cluster-rounds", tables, promise, sums(task.rounds, exact, weighted(task.rounds)))
+
+
+def joint_table(promise: Promise) -> Mechanism:
+    """The numbers of a joint table none of whose cells is hidden: a row is in a cell and in the total."""
+    settings = {"by": "x", "epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
+    made = JointTableSettings.model_validate({**settings, "max_rows": 8 * MAX_ROWS})
+    layout = JointTable.canonical(made, _schema(x=2)).layout
+    full = [(0,), (1,)] * made.threshold
+    tables = [(*full, *table) for table in _neighbours((0,), (1,), promise)]
+    columns = [np.array(table)[:, 0] for table in tables]
+    whole = [layout.own_numbers(RowCounts([], 2, np.zeros((len(one), 0), np.int64), one))[1] for one in columns]
+    assert layout.noise is not None
+    part = Part(len(whole[0]), layout.settings.max_rows, False, layout.noise)
+    return _mechanism("joint-table", tables, promise, sums([part], whole, evidence.of_laplace))
+
+
+def triangles(promise: Promise) -> Mechanism:
+    """A private bound of what an edge changes, and the triangles with noise of that, at a delta that samples show."""
+    ends = _schema(x=VERTICES, y=VERTICES)
+    task = _task(Triangles, promise, ends, columns=("x", "y"), delta=SEEN)
+    law, shift = bound_law(task.epsilon), bounded(0, VERTICES, task.epsilon, task.delta)
+
+    def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
+        value, most = GRAPHS[table]
+        noisy, of = np.unique(most + samples(law, (copies,), rng), return_inverse=True)
+        bounds = np.array([bounded(one, VERTICES, task.epsilon, task.delta) for one in noisy.tolist()])[of]
+        answers = np.full(copies, value, dtype=np.int64)
+        for bound in np.unique(bounds).tolist():
+            these = np.flatnonzero(bounds == bound)
+            answers[these] += samples(answer_law(bound, task.epsilon, task.replaced), (len(these),), rng)
+        likelier = [
+            np.abs(told - first) - np.abs(told - second)
+            for told, (first, second) in zip((answers, bounds - shift), zip(*GRAPHS, strict=True), strict=True)
+        ]
+        scale = float(answer_law(1, task.epsilon, task.replaced).scale / law.scale)
+        return np.rint((likelier[0] / bounds / scale + likelier[1]) * evidence.ONE).astype(np.int64)
+
+    what = " or ".join(f"{value} triangles, {most} at most on an edge" for value, most in GRAPHS)
+    return Mechanism("triangles", what, float(promise.epsilon), SEEN, simulated(draw))
 
 
 def wholes(task: Release, tables: Sequence[Lines]) -> list[Numbers]:

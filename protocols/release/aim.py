@@ -29,10 +29,12 @@ from fractions import Fraction
 import numpy as np
 
 from protocols.release import selection
+from protocols.release.choice import noisy_choice_of
+from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
 from protocols.release.selection import Estimates, Measured, Model, State, Told, Workload
 from smc.counting import CountingEngine
-from smc.engines import Engine
+from smc.engines import Bits, Engine
 
 MEASURING = Fraction(4, 5)  # of a round's rho; the rest chooses. The paper has 9 / 10, for a choice that costs less
 ROUNDS_PER_COLUMN = 16  # the first sigma and epsilon are for so many rounds
@@ -50,6 +52,11 @@ class Plan:
     def rounds(self) -> int:
         """How many times the first sigma and epsilon could be had, single columns among them."""
         return ROUNDS_PER_COLUMN * len(self.work.domains)
+
+    @property
+    def most_counts(self) -> int:
+        """How many cells a run opens at most; the same ones perhaps, again and again."""
+        return self.rounds * max(self.work.sizes)
 
     @property
     def first(self) -> tuple[Fraction, Fraction]:
@@ -99,7 +106,7 @@ def aim(engine: Engine, plan: Plan, own: selection.Counts, model: Model, told: T
     state = start
     if not state:
         told(state)
-        state = selection.measure(engine, work, tables, work.singles, plan.first[0], Fraction(0))
+        state = selection.measure(engine, work, tables, work.singles, plan.first[0], Fraction(0), plan.most_counts)
     before: Estimates | None = None
     while len(work.sets) > len(work.domains) and plan.spent(state) < work.rho:
         if before is None and len(state) > len(work.domains):  # a run that goes on
@@ -110,7 +117,7 @@ def aim(engine: Engine, plan: Plan, own: selection.Counts, model: Model, told: T
             break
         told(state)
         chosen = _chosen(engine, plan, tables, model, state, estimates, *step)
-        state += selection.measure(engine, work, tables, [chosen], *step)
+        state += selection.measure(engine, work, tables, [chosen], *step, plan.most_counts)
         before = estimates
     return state
 
@@ -161,16 +168,27 @@ def choice(
     epsilon: Fraction,
 ) -> int:
     """The place among the candidates of the one that is chosen."""
-    work = plan.work
     with engine.session.phase("choice"):
-        distances = tables.distances(some, [estimates[number] for number in some])
-        scales = [2 * plan.weights[number] for number in some]  # twice, for half of the cells belongs to a distance
-        cells = [work.sizes[number] for number in some]
-        less = [
-            round(scale * (expected_noise(sigma, many) - many / 2)) for scale, many in zip(scales, cells, strict=True)
-        ]
-        scores = selection.weighted(engine, distances, scales, less)
-        return selection.choose(engine, scores, epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
+        return noisy_choice_of(engine, *compared(engine, plan, tables, some, estimates, sigma, epsilon))
+
+
+def compared(
+    engine: Engine,
+    plan: Plan,
+    tables: JointTables,
+    some: Sequence[int],
+    estimates: Estimates,
+    sigma: Fraction,
+    epsilon: Fraction,
+) -> tuple[Bits, OneSidedGeometric]:
+    """The secret scores of the candidates, and the noise on each."""
+    work = plan.work
+    distances = tables.distances(some, [estimates[number] for number in some])
+    scales = [2 * plan.weights[number] for number in some]  # twice, for half of the cells belongs to a distance
+    cells = [work.sizes[number] for number in some]
+    less = [round(scale * (expected_noise(sigma, many) - many / 2)) for scale, many in zip(scales, cells, strict=True)]
+    scores = selection.weighted(engine, distances, scales, less)
+    return scores, selection.score_law(epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
 
 
 def count_at_most(engine: CountingEngine, plan: Plan) -> None:
@@ -179,10 +197,10 @@ def count_at_most(engine: CountingEngine, plan: Plan) -> None:
     zeros = np.zeros(sum(work.sizes), dtype=np.int64)
     tables = JointTables(engine, zeros, work.sizes, work.max_rows)
     sigma, epsilon = plan.first
-    selection.measure(engine, work, tables, work.singles, sigma, Fraction(0))
+    selection.measure(engine, work, tables, work.singles, sigma, Fraction(0), plan.most_counts)
     every = list(range(len(work.sets)))
     largest = max(every, key=lambda number: work.sizes[number])
     for _ in range(plan.rounds - len(work.singles) if len(every) > len(work.singles) else 0):
         estimates = selection.told_estimates(engine, work, zeros)
         choice(engine, plan, tables, every, estimates, sigma, epsilon)
-        selection.measure(engine, work, tables, [largest], sigma, epsilon)
+        selection.measure(engine, work, tables, [largest], sigma, epsilon, plan.most_counts)

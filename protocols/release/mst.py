@@ -16,6 +16,8 @@ from fractions import Fraction
 import numpy as np
 
 from protocols.release import selection
+from protocols.release.choice import noisy_choice_of
+from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
 from protocols.release.selection import Model, State, Told, Workload
 from smc.counting import CountingEngine
@@ -52,11 +54,10 @@ def _tree(
     parts = list(range(len(work.domains)))  # which columns are joined: those of one number
     chosen: list[int] = []
     with engine.session.phase("choice"):
-        scores = _scores(engine, work, tables, estimates)
+        scores, law = compared(engine, work, tables, estimates, epsilon)
         while len(set(parts)) > 1:
             free = [i for i, pair in enumerate(pairs) if len({parts[column] for column in work.sets[pair]}) == 2]
-            some = scores.take(np.array(free))
-            place = free[selection.choose(engine, some, epsilon, 2 * work.change, len(pairs) * len(work.domains))]
+            place = free[noisy_choice_of(engine, scores.take(np.array(free)), law)]
             chosen.append(pairs[place])
             one, other = (parts[column] for column in work.sets[pairs[place]])
             parts = [one if part == other else part for part in parts]
@@ -67,11 +68,17 @@ def _pairs(work: Workload) -> list[int]:
     return [number for number, one in enumerate(work.sets) if len(one) == 2]
 
 
-def _scores(engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates) -> Bits:
-    """Twice the distance of each pair: half of its cells belongs to it."""
+def compared(
+    engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates, epsilon: Fraction
+) -> tuple[Bits, OneSidedGeometric]:
+    """The secret scores of all pairs, twice their distance, for half of its cells belongs to it; and the noise on each.
+
+    Each choice has noise of its own.
+    """
     pairs = _pairs(work)
     distances = tables.distances(pairs, [estimates[pair] for pair in pairs])
-    return selection.weighted(engine, distances, [2] * len(pairs), [-work.sizes[pair] for pair in pairs])
+    scores = selection.weighted(engine, distances, [2] * len(pairs), [-work.sizes[pair] for pair in pairs])
+    return scores, selection.score_law(epsilon, 2 * work.change, len(pairs) * len(work.domains))
 
 
 def count(engine: CountingEngine, work: Workload) -> None:
@@ -83,8 +90,8 @@ def count(engine: CountingEngine, work: Workload) -> None:
         return
     estimates = selection.told_estimates(engine, work, zeros)
     share = work.rho / 3 / (columns - 1)
-    scores = _scores(engine, work, tables, estimates)
+    scores, law = compared(engine, work, tables, estimates, work.choice_epsilon(share))
     for _ in range(columns - 1):
-        selection.choose(engine, scores, work.choice_epsilon(share), 2 * work.change, scores.batch * columns)
+        noisy_choice_of(engine, scores, law)
     largest = sorted(_pairs(work), key=lambda pair: work.sizes[pair])[1 - columns :]
     selection.measure(engine, work, tables, largest, work.sigma(share), Fraction(0))

@@ -26,7 +26,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from protocols.release.choice import noisy_choice_of
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
@@ -115,11 +114,17 @@ class Model(Protocol):
 
 
 def measure(
-    engine: Engine, work: Workload, tables: JointTables, chosen: Sequence[int], sigma: Fraction, epsilon: Fraction
+    engine: Engine,
+    work: Workload,
+    tables: JointTables,
+    chosen: Sequence[int],
+    sigma: Fraction,
+    epsilon: Fraction,
+    cells: int | None = None,
 ) -> State:
-    """Open some marginals with noise."""
+    """Open some marginals with noise. A run opens at most so many `cells`, None: each marginal once at most."""
     sizes = [work.sizes[table] for table in chosen]
-    law = discrete_gaussian(sigma**2, _security(sum(work.sizes)))
+    law = discrete_gaussian(sigma**2, _security(sum(work.sizes) if cells is None else cells))
     with engine.session.phase("measurement"):
         counts = opened_with_noise(engine, tables.secrets(chosen), law)
     parts = np.split(counts, np.cumsum(sizes)[:-1])
@@ -156,10 +161,9 @@ def tell(
     return own.astype(dtype)
 
 
-def choose(engine: Engine, scores: Bits, epsilon: Fraction, change: int, samples: int) -> int:
-    """The place of the greatest score with noise; one row changes no score by more than `change`."""
-    law = OneSidedGeometric(2 * change / epsilon, _security(samples))
-    return noisy_choice_of(engine, scores, law)
+def score_law(epsilon: Fraction, change: int, samples: int) -> OneSidedGeometric:
+    """The noise on each of so many scores of a run; one row changes none by more than `change`."""
+    return OneSidedGeometric(2 * change / epsilon, _security(samples))
 
 
 def weighted(engine: Engine, distances: Bits, weights: Sequence[int], less: Sequence[int]) -> Bits:

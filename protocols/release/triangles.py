@@ -57,7 +57,7 @@ def noisy_triangles(
     """The private bound of LS, and the triangles with noise; own edges are uint8[pairs], see `pairs`."""
     most_common, thrice = _counted(engine, own, vertices)
     with engine.session.phase("noise"):
-        bound = bounded(_opened(engine, most_common, DiscreteLaplace(2 / epsilon), 1), vertices, epsilon, delta)
+        bound = bounded(_opened(engine, most_common, bound_law(epsilon), 1), vertices, epsilon, delta)
         return bound, _thirds(_opened(engine, thrice, answer_law(bound, epsilon, replaced), 3))
 
 
@@ -65,7 +65,7 @@ def foreseen(engine: Engine, vertices: int, epsilon: Fraction, replaced: bool = 
     """`noisy_triangles` for counting, with the greatest bound: the noise of a smaller one takes a few gates less."""
     most_common, thrice = _counted(engine, np.zeros(len(pairs(vertices)[0]), dtype=np.uint8), vertices)
     with engine.session.phase("noise"):
-        _opened(engine, most_common, DiscreteLaplace(2 / epsilon), 1)
+        _opened(engine, most_common, bound_law(epsilon), 1)
         _opened(engine, thrice, answer_law(vertices - 2, epsilon, replaced), 3)
 
 
@@ -74,6 +74,11 @@ def exact_triangles(engine: Engine, own: Edges, vertices: int) -> int:
     _, thrice = _counted(engine, own, vertices)
     (opened,) = engine.reveal(thrice)
     return _thirds(bitpack.to_integers(opened)[0])
+
+
+def bound_law(epsilon: Fraction) -> DiscreteLaplace:
+    """The noise on the most common neighbours."""
+    return DiscreteLaplace(2 / epsilon)
 
 
 def bounded(noisy: int, vertices: int, epsilon: Fraction, delta: Fraction) -> int:

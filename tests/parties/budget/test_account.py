@@ -70,6 +70,14 @@ def test_a_clock_that_was_put_back_gives_nothing_back() -> None:
     assert account(charge(3.0, -400)).spent == 3
 
 
+def test_a_budget_for_replacements_counts_a_row_more_or_less_twice() -> None:
+    kept = BudgetSettings(epsilon=4, adjacency="replace")
+    assert account(charge(1.5), budget=kept).spent == 3
+    assert account(charge(1.5, adjacency="replace"), budget=kept).spent == 1.5
+    assert account(charge(1.5), budget=kept).fits([Spending("count", 0.5)])
+    assert not account(charge(1.5), budget=kept).fits([Spending("count", 0.6)])
+
+
 def test_other_tables_have_their_own() -> None:
     assert account(charge(3.0, table="visits")).spent == 0
 

@@ -18,6 +18,7 @@ from parties.checking.mechanism import Mechanism, check, judge, sample
 from parties.checking.mechanisms import JOBS
 from parties.checking.promise import Promise
 from parties.checking.samples import samples, simulated
+from parties.jobs.joint_table_layout import Layout
 from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.sums import Part
@@ -27,6 +28,7 @@ from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law
+from protocols.release.selection import Workload
 
 SAMPLES = 1 << 14
 DRAWN = 1 << 15  # of a law
@@ -104,6 +106,26 @@ def test_marginals_of_which_one_is_counted() -> None:
         return evidence.of_gaussian(whole[table] + samples(law, (copies, 2), rng), *whole)
 
     assert not found(replace(mechanism, draw=simulated(draw))).holds
+
+
+@pytest.mark.parametrize("name", ["aim", "mst"])
+def test_a_choice_of_marginals_that_takes_a_replacement_for_one_row(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    promise = replace(THREE, adjacency="replace")
+    assert found(JOBS[name](promise)).holds
+    monkeypatch.setattr(Workload, "change", 1)
+    assert not found(JOBS[name](promise)).holds
+
+
+def test_totals_of_a_joint_table_that_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise of the cells alone: a row is in the total, too."""
+    monkeypatch.setattr(Layout, "noise", laplace(ONE.epsilon, 1, "add-remove"))
+    assert not found(JOBS["joint-table"](ONE)).holds
+
+
+def test_a_bound_of_triangles_that_is_not_shifted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is too small every other time: then the number is told with too little noise."""
+    monkeypatch.setattr(questions, "bounded", lambda noisy, *rest: min(max(noisy // 4, 1), questions.VERTICES - 2))
+    assert not found(JOBS["triangles"](ONE)).holds
 
 
 def test_a_score_that_counts_for_one() -> None:

@@ -15,8 +15,10 @@ import pytest
 from parties.analysis.losses import Finding, Outcomes
 from parties.checking import sensitivity, trees
 from parties.checking.mechanism import Mechanism, check, judge, sample
-from parties.checking.mechanisms import BROKEN, CIRCUITS, MECHANISMS, choose, sums
+from parties.checking.mechanisms import BROKEN, CIRCUITS, KINDS, MECHANISMS, UNCHECKED, choose, sums
 from parties.checking.promise import Promise
+from parties.jobs import kinds
+from parties.jobs.kind import Kind
 from parties.jobs.spending import Adjacency
 from parties.sensitivity.draws import drawn
 from parties.sensitivity.median import Table
@@ -170,3 +172,11 @@ def test_progress_is_told() -> None:
     check(MECHANISMS["top"](ONE), 20_000, told=heard.append)
     assert heard == sorted(heard)
     assert heard[-1] == 40_000
+
+
+def test_every_kind_that_spends_is_checked_or_excused() -> None:
+    spending = {name for name in kinds.BUILT_IN if kinds.find(name).spends is not Kind.spends}
+    assert spending == KINDS.keys() | (UNCHECKED.keys() & set(kinds.BUILT_IN))
+    assert {name for names in KINDS.values() for name in names} <= MECHANISMS.keys()
+    assert not KINDS.keys() & UNCHECKED.keys()
+    assert all(UNCHECKED.values())

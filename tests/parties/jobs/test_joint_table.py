@@ -21,7 +21,7 @@ from parties.jobs import analyst
 from parties.jobs.joint_table import JointTable
 from parties.jobs.joint_table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.means import Means
-from parties.publish import sealed
+from parties.publish import sealed, sealing
 from parties.publish.patterns import hide_by_pattern
 from parties.publish.tabulation import with_totals
 from parties.tables.schema import Schema
@@ -268,6 +268,19 @@ def test_a_repeated_run_seals_the_same_shares(certificate: str) -> None:
     assert first["hidden"] == other["hidden"]
     assert first["masked"] != other["masked"]
     assert set(first["shares"]).isdisjoint(other["shares"])
+
+
+def test_every_share_is_sealed_under_a_secret_key_of_its_own(certificate: str) -> None:
+    """Whoever finds the key of one share in what is public, or in another share, takes the masks off the numbers."""
+    made = task(analyst=certificate, against="public")
+    own = [own_numbers(made, rows) for rows in halves(people())]
+
+    def party(session: Session) -> Any:
+        session.identifier = bytes(32)  # all that is public is the same, in both runs and at both parties
+        return made.run(engine_of(session, Profile("clear")), own[session.party], None, lambda step: None)
+
+    shares = [share for _ in range(2) for share in run_local(party)[0]["shares"]]
+    assert len({share[: 2 * sealing.POINT_BYTES] for share in shares}) == 4
 
 
 def changed(document: dict[str, Any], other: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:

@@ -7,20 +7,25 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols.release import median
 from protocols.release.exact import exact_sums
+from protocols.release.geometric import OneSidedGeometric
+from protocols.release.laws import Law
 from protocols.release.median import median_netlist, noisy_median
 from protocols.release.top import noisy_top, top_law, top_netlist
 from smc.circuit.netlist import evaluate
-from smc.engines import make_engine
+from smc.engines import Bits, Engine, make_engine
 from smc.errors import InputError
 from smc.local import run_local
 from smc.primitives import bits as bitpack
+from smc.session import Session
 from tests.support.exact_laws import ranked
 
 COUNTS = st.integers(1, 6).flatmap(
@@ -114,6 +119,39 @@ def test_one_row_more_changes_first_places_by_no_more_than_epsilon(most: int) ->
     assert max(losses) > most - 1 + 0.05
 
 
+@pytest.mark.parametrize("engine", ["clear", "gmw"])
+@pytest.mark.parametrize("batch", [1, 6])
+def test_every_candidate_of_every_group_has_noise_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, batch: int, engine: Any
+) -> None:
+    """With samples that are known, each taken once, the answers are those of the definition."""
+    random, most = np.random.default_rng(batch), 3
+    counts = random.integers(0, 4, (2, 5, batch))
+    noise = random.permutation(8 * 5 * batch)[: 5 * batch] % 8
+    taken: list[int] = []
+
+    def sample(engine: Engine, law: Law, many: int) -> Bits:
+        if engine.party == 0:
+            taken.append(many)
+        return engine.constant(bitpack.from_integers(noise[:many].tolist(), law.width))
+
+    monkeypatch.setattr(median, "sample", sample)
+    law = OneSidedGeometric(Fraction(1), 10)
+    lesser, greater = np.cumsum(counts, axis=1) - counts, np.cumsum(counts[:, ::-1], axis=1)[:, ::-1] - counts
+
+    def answers(session: Session) -> tuple[list[int], list[list[int]]]:
+        made, own = make_engine(session, engine), session.party
+        middle = noisy_median(made, lesser[own], greater[own], 5, law)
+        return middle.tolist(), noisy_top(made, counts[own], most, 5, law).tolist()
+
+    (middles, tops), _ = run_local(answers)
+    assert taken == [5 * batch] * 2
+    added = noise.reshape(5, batch)
+    sides = np.maximum(lesser.sum(axis=0), greater.sum(axis=0))
+    assert middles == (added - sides).argmax(axis=0).tolist()
+    assert tops == (-(counts.sum(axis=0) + added)).argsort(axis=0, kind="stable")[:most].tolist()
+
+
 @pytest.mark.parametrize("counts", [(2, 2, 1), (0, 1, 3)])
 def test_the_circuit_has_the_law_that_the_proof_is_about(counts: tuple[int, ...]) -> None:
     law = ranked(counts, Fraction(math.exp(-1)), 2)
@@ -156,6 +194,7 @@ def test_the_scale_of_first_places(most: int, scale: int, replaced: int) -> None
     """Of four candidates: the last place follows from the first three."""
     assert top_law(Fraction(1, 2), most, 4).scale == 2 * scale
     assert top_law(Fraction(1, 2), most, 4, replaced=True).scale == 2 * replaced
+    assert 4 * 1000 * top_law(Fraction(1, 2), most, 4, batch=1000).distance <= Fraction(1, 1 << 40)
 
 
 def test_one_value_more_changes_a_median_by_no_more_than_epsilon() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import prod
@@ -17,6 +18,7 @@ from protocols.release import aim as aims
 from protocols.release import mst as trees
 from protocols.release import selection
 from protocols.release.aim import Plan, aim, expected_noise, weights
+from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
 from protocols.release.mst import mst
 from protocols.release.selection import Measured, Workload
@@ -192,6 +194,102 @@ def test_a_run_that_goes_on_ends_as_a_whole_one() -> None:
         assert [(m.table, m.sigma, m.counts.tolist()) for m in again] == [
             (m.table, m.sigma, m.counts.tolist()) for m in whole
         ]
+
+
+class Guess:
+    """A model that does not listen: so what one row changes of a score is seen by itself. With `learns` all moves."""
+
+    def __init__(self, work: Workload, learns: bool) -> None:
+        random = np.random.default_rng(1)
+        self._cells = [random.integers(0, 5, size).astype(np.float64) for size in work.sizes]
+        self._learns = learns
+
+    def size(self, sets: Sequence[tuple[int, ...]]) -> int:
+        return 0
+
+    def estimate(self, measured: Sequence[Measured]) -> list[Any]:
+        return [cells + 20 * (self._learns and len(measured) % 2) for cells in self._cells]
+
+
+ASKED = Workload((2, 3, 2), tuple(one for many in (1, 2) for one in combinations(range(3), many)), 20, Fraction(2))
+RUNS: dict[str, Callable[[Any, Workload, Any, Any], Any]] = {
+    "mst": lambda engine, work, own, model: mst(engine, work, own, model, lambda _: None),
+    "aim": lambda engine, work, own, model: aim(
+        engine, Plan(work, weights(work.sets, [(0, 1), (1, 2)]), 10**6), own, model, lambda _: None
+    ),
+}
+
+
+class Watched:
+    """A run on rows by cell of all columns: the scores that are compared, and the laws by which noise is drawn."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, way: str, work: Workload, rows: Any, learns: bool = False
+    ) -> None:
+        self.scores: list[list[int]] = []
+        self.choices: list[OneSidedGeometric] = []
+        self.counts: list[tuple[Fraction, int]] = []  # variance and security of each cell
+
+        def choose(engine: Any, scores: Any, law: OneSidedGeometric) -> int:
+            (opened,) = engine.reveal(scores)
+            if engine.party == 0:
+                self.scores.append(bitpack.to_integers(opened))
+                self.choices.append(law)
+            return scores.batch - 1
+
+        def measure(engine: Any, secrets: Any, law: tuple[Fraction, int]) -> Any:
+            if engine.party == 0:
+                self.counts += [law] * secrets.batch
+            return np.zeros(secrets.batch, dtype=np.int64)
+
+        monkeypatch.setattr(aims if way == "aim" else trees, "noisy_choice_of", choose)
+        monkeypatch.setattr(selection, "opened_with_noise", measure)
+        monkeypatch.setattr(selection, "discrete_gaussian", lambda variance, security: (variance, security))
+        axes = range(len(work.domains))
+        tables = [rows.sum(axis=tuple(i for i in axes if i not in one)).reshape(-1) for one in work.sets]
+        own = [np.concatenate([0 * one if party else one for one in tables]) for party in (0, 1)]
+        self.state, _ = run_local(
+            lambda session: RUNS[way](make_engine(session, "clear"), work, own[session.party], Guess(work, learns))
+        )
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("way", RUNS)
+def test_noise_is_for_what_one_row_changes(monkeypatch: pytest.MonkeyPatch, way: str, replaced: bool) -> None:
+    """Scores as they are compared, of tables that differ by a row, against the scale of the noise; all that is spent.
+
+    A choice whose scores move by D both ways needs noise of 2 D / epsilon and spends epsilon^2 / 2; a count with noise
+    of sigma spends 1 / (2 sigma^2) for each cell that a row changes by 1.
+    """
+    work = replace(ASKED, replaced=replaced)
+    rows = np.random.default_rng(2).integers(0, 3, work.domains)
+    run = Watched(monkeypatch, way, work, rows)
+    steps = np.eye(rows.size, dtype=np.int64).reshape(rows.size, *rows.shape)
+    changed = np.zeros(len(run.choices), dtype=np.int64)
+    for step in steps:
+        near = Watched(monkeypatch, way, work, rows + step - replaced * steps[rows.argmax()])
+        assert near.choices == run.choices
+        moved = [np.abs(np.subtract(a, b)).max() for a, b in zip(run.scores, near.scores, strict=True)]
+        changed = np.maximum(changed, moved)
+    chosen = [m for m in run.state if m.epsilon]
+    assert len(chosen) > 1
+    assert [law.scale for law in run.choices] == [
+        2 * most / m.epsilon for most, m in zip(changed.tolist(), chosen, strict=True)
+    ]
+    assert [variance for variance, _ in run.counts] == [m.sigma**2 for m in run.state for _ in range(m.counts.size)]
+    cells = 2 if replaced else 1
+    spent = sum(cells / (2 * m.sigma**2) + m.epsilon**2 / 2 for m in run.state)
+    assert Fraction(9, 10) * work.rho < spent <= work.rho
+
+
+@pytest.mark.parametrize("way", RUNS)
+def test_all_noise_of_the_longest_run_is_within_its_distance(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """Of choices together, and of counts together, 2^-40: where every round teaches enough, and counts the most."""
+    run = Watched(monkeypatch, way, ASKED, np.ones(ASKED.domains, dtype=np.int64), learns=True)
+    assert len(run.state) > (40 if way == "aim" else 4)
+    choices = [Fraction(len(some), 1 << law.security) for some, law in zip(run.scores, run.choices, strict=True)]
+    assert sum(choices) <= Fraction(1, 1 << 40)
+    assert sum(Fraction(1, 1 << security) for _, security in run.counts) <= Fraction(1, 1 << 40)
 
 
 @pytest.mark.parametrize("replaced", [False, True])

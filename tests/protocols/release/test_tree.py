@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from protocols.counts import Indices, LevelCounts, RowCounts
 from protocols.release.dealing import Dealt, Whole, deal
+from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import Law, netlist
 from protocols.release.tree import decided, private_tree
 from protocols.release.tree_openings import KINDS, at_most, opened, with_forest
@@ -93,6 +95,28 @@ def score(made: Problem, tables: list[list[list[int]]]) -> list[int]:
     return run_local(program)[0]
 
 
+def one_sided(scale: Fraction, candidates: int) -> OneSidedGeometric:
+    """Noise for a choice among so many candidates, of which all samples are within 2^-40 of the ideal ones."""
+    return OneSidedGeometric(scale, 40 + math.ceil(math.log2(candidates)))
+
+
+def level_epsilon(made: Problem) -> Fraction:
+    """A level's part of what is left by the leaves; a row is in one node of each. One that is replaced is in two."""
+    levels = min(made.max_depth, len(made.domains) - (0 if made.stop else 1))
+    return (made.epsilon - made.leaf_epsilon) / levels / (2 if made.replace else 1)
+
+
+def measure_change(made: Problem) -> int:
+    """What a row changes of a score: one row for max; of the others, whose bounds test_quality compares, D and errors.
+
+    Both are in 32nds: D = 2 and 1/32 at most wrong for gini, D = ln N + 1 and 1/8 for entropy.
+    """
+    if made.quality == "max":
+        return 1
+    change, wrong = (2.0, 1 / 32) if made.quality == "gini" else (math.log(2 * made.max_rows) + 1, 1 / 8)
+    return math.ceil(64 * wrong) + math.ceil(32 * (change + 2 * wrong))
+
+
 def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
     """The forest by the words of the docstring, from each tree's rows."""
     roots: list[list[Any]] = [[None] for _ in parts]
@@ -103,7 +127,8 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
         choices = [left] * len(level)
         if depth < made.max_depth and left and left + made.stop > 1:
             candidates = left + made.stop
-            drawn = noise.samples(made.attribute_law(left), 1, len(level) * candidates).reshape(-1, candidates)
+            law = one_sided(measure_change(made) / level_epsilon(made), candidates)
+            drawn = noise.samples(law, 1, len(level) * candidates).reshape(-1, candidates)
             choices = []
             for (_, _, rows, attributes), extra in zip(level, drawn, strict=True):
                 every = [
@@ -113,15 +138,15 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
                 whole = [[sum(row[-1] == c for row in rows) for c in range(made.classes)]]
                 scores = score(made, [*every, whole] if made.stop else every)
                 if made.stop:
-                    level_epsilon = (made.epsilon - made.leaf_epsilon) / made.levels / (1 + made.replace)
-                    scores[-1] += round(2 * made.measure.sensitivity / level_epsilon)
+                    scores[-1] += round(2 * measure_change(made) / level_epsilon(made))
                 totals = [s + int(g) for s, g in zip(scores, extra, strict=True)]
                 choices.append(totals.index(max(totals)))
         elif depth < made.max_depth and left:
             choices = [0] * len(level)
         leaves = [node for node, choice in zip(level, choices, strict=True) if choice == left]
         if leaves:
-            drawn = noise.samples(made.class_law(), made.classes, len(leaves))
+            law = one_sided((1 + made.replace) / made.leaf_epsilon, made.classes)
+            drawn = noise.samples(law, made.classes, len(leaves))
             for (place, number, rows, _), extra in zip(leaves, drawn, strict=True):
                 counts = Counter(row[-1] for row in rows)
                 totals = [counts[c] + int(g) for c, g in enumerate(extra)]

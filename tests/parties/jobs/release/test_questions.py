@@ -23,7 +23,7 @@ from parties.jobs.release.sums import Sums
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.local import run_local
-from tests.support.questions import SCHEMA, Row, asked, counts, known_noise, state_of
+from tests.support.questions import SCHEMA, Known, Row, asked, counts, known_noise, state_of
 
 ROWS = st.lists(
     st.fixed_dictionaries({name: st.sampled_from(values) for name, values in SCHEMA.attributes.items()}), max_size=12
@@ -157,6 +157,7 @@ def test_noise_is_added_to_every_number(noise: int, monkeypatch: pytest.MonkeyPa
 SUMS: list[tuple[str, dict[str, Any]]] = [
     ("count", {"where": "sex = male"}),
     ("count", {"where": "sex = male; age = old; sex = female; age in [old, young]"}),
+    ("count", {"where": "age = young; age = old; age = old and sex = male"}),
     ("count", {"where": "sex = male; sex = female", "delta": 1e-6}),
     ("count", {"where": "sex = male; age = old; outcome = bad", "delta": 1e-6}),
     ("histogram", {"by": "age"}),
@@ -215,6 +216,17 @@ def test_choices_take_noise_for_every_place_and_once_more_if_replaced(name: str)
         task: Any = asked(name, of="visits", epsilon=0.25, adjacency=adjacency, **more)
         assert task.law.scale == scale
         assert [(one.epsilon, one.adjacency) for one in task.spends] == [(0.25, adjacency)]
+    values, groups = 5 if name == "top" else 4, 3
+    grouped: Any = asked(name, of="visits", by=("age",), **more)
+    assert values * groups <= 1 << grouped.law.security - 40  # so that all samples are within 2^-40 together
+
+
+@pytest.mark.parametrize(("name", "by", "many"), [("histogram", "age", 3), ("table", ("age", "sex"), 6)])
+def test_a_law_is_for_all_numbers_together(monkeypatch: pytest.MonkeyPatch, name: str, by: Any, many: int) -> None:
+    counted: list[int] = []
+    monkeypatch.setattr(Noise, "law", lambda self, numbers: counted.append(numbers) or Known(0))
+    assert state_of(asked(name, by=by), [[], []]) == [0] * many
+    assert set(counted) == {many}
 
 
 ASKED: dict[str, dict[str, Any]] = {

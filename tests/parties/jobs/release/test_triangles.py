@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -10,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.tables.schema import Schema
+from protocols.release import triangles
 from smc.errors import InputError
-from tests.support.questions import asked, state_of
+from tests.support.questions import Known, asked, state_of
 
 NAMES = tuple("abcdefg")
 CALLS = Schema({"from": ("?", *NAMES[:6]), "to": (*NAMES[::-1], "?"), "kind": ("home", "work")}, "kind")
@@ -52,6 +54,27 @@ def test_what_it_spends_and_says(adjacency: str, times: int) -> None:
     assert f"scale {5 * times}, epsilon 1, delta 1e-06 ({adjacency})" in text
     assert "but for a chance of 1e-06" in task.reveals("bob")[0]
     assert task.opened([5, 40]) == {"number with noise": 2}
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+def test_the_noise_is_that_of_what_it_spends(monkeypatch: pytest.MonkeyPatch, adjacency: str) -> None:
+    """Half of epsilon for the bound, half for the number: by hand, with noise that is known to be none."""
+    scales: list[Fraction] = []
+
+    def known(scale: Fraction) -> Known:
+        scales.append(scale)
+        return Known(0)
+
+    monkeypatch.setattr(triangles, "DiscreteLaplace", known)
+    task = asked("triangles", CALLS, delta=0.25, adjacency=adjacency, max_rows=1, **{**ENDS, "epsilon": 4.0})
+    rows = [{"from": a, "to": b, "kind": "home"} for a, b in combinations("abcd", 2)]
+    bound, number = state_of(task, [rows[:3], rows[3:]])
+    # Two of K4 have two neighbours in common. X >= t at the scale 1/2 with e^(-2 t) / (1 + e^-2): below 1/4 from 1 on.
+    assert (bound, number) == (2, 4)
+    ((spent),) = task.spends
+    assert (spent.epsilon, spent.delta) == (4.0, 0.25)
+    changed = 2 * bound if adjacency == "replace" else bound
+    assert set(scales) == {Fraction(1, 2), Fraction(2 * changed, 4)}
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

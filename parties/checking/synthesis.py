@@ -1,0 +1,114 @@
+"""Choices of marginals as black boxes: of the two ways in which `synthesise` chooses, a choice of epsilon.
+
+The scores are computed once, by the protocol's own circuits, from its settings and weights; samples of its law of noise
+are added to them. The row that is added, or replaced, brings one pair of columns nearer to its public estimate in every
+cell that it changes, and takes the other away from its own; so the scores move towards each other by all that they may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from parties.checking.mechanism import Mechanism
+from parties.checking.promise import Promise
+from parties.checking.questions import Lines, own_numbers, words
+from parties.checking.regressions import greatest
+from parties.checking.samples import Numbers, simulated
+from parties.jobs.synthesise import Synthesise
+from parties.tables.schema import Schema
+from protocols.release import aim, mst
+from protocols.release.geometric import OneSidedGeometric
+from protocols.release.joint_tables import JointTables
+from protocols.release.selection import Estimates
+from smc.engines import Bits, Engine, make_engine
+from smc.local import run_local
+from smc.primitives import bits as bitpack
+from smc.session import Session
+
+SCHEMA = Schema(dict.fromkeys("abc", ("0", "1")))
+NEARER, FARTHER = ("a", "b"), ("a", "c")
+ROWS = 3  # of either kind, in both tables
+MAX_ROWS = 64
+FAR = 100  # by which both are farther from their estimates than the third pair, which is never chosen
+Compared: TypeAlias = Callable[[Engine, JointTables, Estimates], tuple[Bits, OneSidedGeometric]]
+
+
+def by_aim(promise: Promise) -> Mechanism:
+    """The first choice of AIM, between two pairs of columns."""
+    task = _task(promise, "aim")
+    rounds = task.plan.rounds
+    rho = promise.epsilon**2 / 2 * rounds / (1 - aim.MEASURING)  # of which a round's choice gets what epsilon takes
+    plan = replace(task.plan, work=replace(task.work, rho=rho))
+    some = [task.sets.index(one) for one in (NEARER, FARTHER)]
+    sigma, epsilon = plan.first
+
+    def compared(engine: Engine, tables: JointTables, estimates: Estimates) -> tuple[Bits, OneSidedGeometric]:
+        return aim.compared(engine, plan, tables, some, estimates, sigma, epsilon)
+
+    return _mechanism("aim", task, promise, compared)
+
+
+def by_mst(promise: Promise) -> Mechanism:
+    """The first choice of a noisy maximum spanning tree, among all pairs of columns."""
+    task = _task(promise, "mst")
+    work = task.work
+
+    def compared(engine: Engine, tables: JointTables, estimates: Estimates) -> tuple[Bits, OneSidedGeometric]:
+        return mst.compared(engine, work, tables, estimates, promise.epsilon)
+
+    return _mechanism("mst", task, promise, compared)
+
+
+def _mechanism(name: str, task: Synthesise, promise: Promise, compared: Compared) -> Mechanism:
+    scores, law = choosing(task, promise, compared)
+    draw = simulated(greatest(scores, law))
+    return Mechanism(name, words(_tables(promise)), float(promise.epsilon), 0.0, draw)
+
+
+def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[list[Numbers], OneSidedGeometric]:
+    """The scores that are compared, of either table, and the noise on each."""
+    counts = [own_numbers(task, table) for table in _tables(promise)]
+    estimates = np.split(_estimates(task, *counts), np.cumsum(task.work.sizes)[:-1])
+
+    def program(session: Session, whole: Numbers) -> tuple[Numbers, OneSidedGeometric]:
+        engine = make_engine(session, "clear")
+        own = whole // 2 if session.party else whole - whole // 2
+        bits, law = compared(engine, JointTables(engine, own, task.work.sizes, MAX_ROWS), estimates)
+        return bitpack.to_words(engine.reveal(bits)[0]).astype(np.int64), law
+
+    (first, law), (second, _) = (run_local(lambda session, w=one: program(session, w))[0] for one in counts)
+    return [first, second], law
+
+
+def _estimates(task: Synthesise, first: Numbers, second: Numbers) -> Numbers:
+    """Of all marginals: as near as can be, but those of the two pairs far off, on the side that the row makes them.
+
+    The scores of the two are equal on the second table.
+    """
+    found = np.maximum(first, second)
+    starts = np.cumsum([0, *task.work.sizes])
+    for pair, towards in ((NEARER, 1), (FARTHER, -1)):
+        place = task.sets.index(pair)
+        cells = slice(starts[place], starts[place + 1])
+        moved = towards * np.sign(second[cells] - first[cells])
+        found[cells] = np.where(moved > 0, 2 * ROWS, np.where(moved < 0, 0, found[cells]))
+        unmoved = starts[place] + np.flatnonzero(moved == 0)[0]
+        found[unmoved] += FAR
+        apart = np.abs(2 * (second[cells] - found[cells]) - 1).sum()  # twice the distance
+        found[unmoved] += (4 * FAR - apart) // 2
+    return found
+
+
+def _tables(promise: Promise) -> tuple[Lines, Lines]:
+    rows = ((0, 0, 0), (1, 1, 1)) * ROWS
+    return (rows, (*rows, (0, 0, 0))) if promise.adjacency == "add-remove" else ((*rows, (1, 1, 1)), (*rows, (0, 0, 0)))
+
+
+def _task(promise: Promise, select: str) -> Synthesise:
+    known = {"epsilon": float(promise.epsilon), "delta": 1e-9, "adjacency": promise.adjacency, "max_rows": MAX_ROWS}
+    settings = Synthesise.Settings.model_validate({**known, "select": select, "columns": tuple(SCHEMA.attributes)})
+    return Synthesise.canonical(settings, SCHEMA)

@@ -1,0 +1,728 @@
+"""The bugs of `scripts.planted`: a file, the tests that have to notice, and lines that say something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+Lines: TypeAlias = Sequence[tuple[str, str]]
+
+RELEASE = "tests/protocols/release/"
+QUESTIONS = ("tests/parties/jobs/release/test_questions.py",)
+
+BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
+    (
+        "protocols/release/aim.py",
+        (RELEASE + "test_synthesis.py", "tests/parties/jobs/test_synthesise.py"),
+        [
+            ("max(scales) * work.change,", "max(scales),"),
+            ("max(scales) * work.change,", "min(scales) * work.change,"),
+            ("self.work.choice_epsilon((1 - MEASURING) * rho)", "self.work.choice_epsilon(rho)"),
+            ("return self.work.price(sigma) + self.work.choice_price(epsilon)", "return self.work.price(sigma)"),
+            ("plan.rounds * len(work.sets))", "1)"),
+            ("if left >= 2 * price else self._parts(left)", "if left >= price / 2 else self._parts(left)"),
+        ],
+    ),
+    (
+        "protocols/release/mst.py",
+        (RELEASE + "test_synthesis.py", "tests/parties/jobs/test_synthesise.py"),
+        [
+            (
+                "epsilon, 2 * work.change, len(pairs) * len(work.domains))",
+                "epsilon, work.change, len(pairs) * len(work.domains))",
+            ),
+            (
+                "epsilon, 2 * work.change, len(pairs) * len(work.domains))",
+                "epsilon, 2, len(pairs) * len(work.domains))",
+            ),
+            ("epsilon = work.choice_epsilon(third / (columns - 1))", "epsilon = work.choice_epsilon(third)"),
+            (
+                "work.sigma(third / columns), Fraction(0))\n    if columns",
+                "work.sigma(third), Fraction(0))\n    if columns",
+            ),
+            ("chosen, work.sigma(third / (columns - 1)), epsilon)", "chosen, work.sigma(third), epsilon)"),
+            ("[2] * len(pairs), [-work", "[3] * len(pairs), [-work"),
+        ],
+    ),
+    (
+        "protocols/release/selection.py",
+        (RELEASE + "test_synthesis.py", "tests/parties/jobs/test_synthesise.py"),
+        [
+            ("return 2 if self.replaced else 1", "return 1"),
+            ("return self.change / (2 * sigma**2)", "return 1 / (2 * sigma**2)"),
+            ("return _rounded(self.change / (2 * rho), up=True)", "return _rounded(1 / (2 * rho), up=True)"),
+            ("return epsilon**2 / 2", "return epsilon**2 / 8"),
+            ("return _rounded(2 * rho, up=False)", "return _rounded(8 * rho, up=False)"),
+            ("OneSidedGeometric(2 * change / epsilon,", "OneSidedGeometric(change / epsilon,"),
+            ("law = discrete_gaussian(sigma**2, ", "law = discrete_gaussian(sigma, "),
+            ("return _rounded(self.change / (2 * rho), up=True)", "return _rounded(self.change / (2 * rho), up=False)"),
+        ],
+    ),
+    (
+        "parties/jobs/joint_table.py",
+        ("tests/parties/jobs/test_joint_table.py", "tests/parties/publish/test_sealing.py"),
+        [
+            (
+                "seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()",
+                "seed = bytes(sealing.SEED_BYTES)",
+            ),
+            (
+                "seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()",
+                "seed = engine.session.identifier",
+            ),
+            ("noisy_sums(engine, own[~hidden],", "noisy_sums(engine, own,"),
+        ],
+    ),
+    (
+        "protocols/publish/small_cells.py",
+        ("tests/protocols/publish/test_small_cells.py", "tests/parties/jobs/test_joint_table.py"),
+        [
+            (
+                "mine = engine.session.contributions.bits(width + 1, len(own))",
+                "mine = np.repeat(engine.session.contributions.bits(1, len(own)), width + 1, axis=0)",
+            ),
+            (
+                "mine = engine.session.contributions.bits(width + 1, len(own))",
+                "mine = np.repeat(engine.session.contributions.bits(width + 1, 1), len(own), axis=1)",
+            ),
+            ("return sums ^ left ^ right", "return sums ^ left"),
+            ("return sums ^ left ^ right", "return sums ^ right"),
+            ("few = ~(rows >= threshold)", "few = ~(rows > threshold)"),
+            ("few = ~(rows >= threshold)", "few = ~(rows >= threshold - 1)"),
+            ("few, none = own < problem.threshold,", "few, none = own <= problem.threshold,"),
+            ("few, none = own < problem.threshold,", "few, none = own < problem.threshold - 1,"),
+            ("builder.output([few | other_few,", "builder.output([few & other_few,"),
+            ("if self.threshold < LEAST:", "if self.threshold < LEAST - 1:"),
+        ],
+    ),
+    (
+        "protocols/release/median.py",
+        (RELEASE + "test_places.py", *QUESTIONS),
+        [
+            (
+                "return [drawn.take(slice(i * batch, (i + 1) * batch)) for i in range(candidates)]",
+                "return [drawn.take(slice(batch))] * candidates",
+            ),
+            (
+                "drawn = sample(engine, law, candidates * batch)",
+                "drawn = sample(engine, law, candidates).take(np.repeat(np.arange(candidates), batch))",
+            ),
+            ("return select(one < other, other, one)", "return select(one < other, one, other)"),
+        ],
+    ),
+    (
+        "protocols/release/top.py",
+        (RELEASE + "test_places.py", *QUESTIONS),
+        [
+            ("places = max(1, min(most, candidates - 1))", "places = 1"),
+            ("choice_law(epsilon, places + replaced, True,", "choice_law(epsilon, places, True,"),
+            ("True, candidates * batch, security)", "True, candidates, security)"),
+        ],
+    ),
+    (
+        "protocols/release/tree_problem.py",
+        (RELEASE + "test_tree.py",),
+        [
+            ("self.leaf_epsilon / (1 + self.replace), 1, True", "self.leaf_epsilon, 1, True"),
+            ("self.leaf_epsilon / (1 + self.replace), 1, True", "self.epsilon / (1 + self.replace), 1, True"),
+            ("1, True, self.classes)", "1, True, 1)"),
+            ("epsilon = self.level_epsilon / (1 + self.replace)", "epsilon = self.level_epsilon"),
+            ("epsilon, self.measure.sensitivity, True, self.candidates", "epsilon, 1, True, self.candidates"),
+            ("(self.epsilon - self.leaf_epsilon) / self.levels if", "(self.epsilon - self.leaf_epsilon) if"),
+            ("(self.epsilon - self.leaf_epsilon) / self.levels if", "self.epsilon / self.levels if"),
+            ("min(self.max_depth, len(self.domains) - (not self.stop)) if", "min(self.max_depth, 1) if"),
+        ],
+    ),
+    (
+        "protocols/release/choice.py",
+        (RELEASE + "test_choice.py", RELEASE + "test_release.py"),
+        [
+            ("(1 if monotone else 2) / epsilon", "1 / epsilon"),
+            ("scale = Fraction(sensitivity) * (1 if", "scale = (1 if"),
+            ("security + max(0, candidates - 1).bit_length())", "security)"),
+            (
+                "engine.random(law.bits, scores.size))",
+                "engine.random(law.bits, 1).take(np.zeros(scores.size, dtype=int)))",
+            ),
+        ],
+    ),
+    (
+        "protocols/release/numbers.py",
+        (RELEASE + "test_release.py", RELEASE + "test_synthesis.py"),
+        [
+            (
+                "engine.random(law.bits, mine.shape[1]))",
+                "engine.random(law.bits, 1).take(np.zeros(mine.shape[1], dtype=int)))",
+            ),
+            (
+                "engine.random(law.bits, some.batch))",
+                "engine.random(law.bits, 1).take(np.zeros(some.batch, dtype=int)))",
+            ),
+            ("builder.output(value.wide_add(noise))", "builder.output(value.wide_add(noise - noise))"),
+        ],
+    ),
+    (
+        "protocols/release/laws.py",
+        (RELEASE + "test_release.py", RELEASE + "test_places.py"),
+        [
+            (
+                "engine.run(made, engine.random(law.bits, part))[0]",
+                "engine.run(made, engine.random(law.bits, 1).take([0] * part))[0]",
+            ),
+        ],
+    ),
+    (
+        "protocols/release/geometric.py",
+        (RELEASE + "test_laws.py",),
+        [
+            ("[1 / scale] * sign", "[2 / scale] * sign"),
+            ("Fraction(1 << i) / scale for i", "Fraction(1 << i) / scale * 2 for i"),
+            ("gmpy2.log(2) * (security + 1)", "gmpy2.log(2) * (security - 4)"),
+            ("range(least, least + 5)", "range(least - 2, least + 5)"),
+        ],
+    ),
+    (
+        "protocols/release/gaussian.py",
+        (RELEASE + "test_tables.py", "tests/parties/checking/test_promises.py"),
+        [
+            ("gmpy2.mpq(2 * variance))", "gmpy2.mpq(variance))"),
+            ("(variance - BASE_VARIANCE) / (1 << 2 * shift)", "(variance - BASE_VARIANCE) / (1 << 3 * shift)"),
+            ("limit = gmpy2.exp2(-security - 2)", "limit = gmpy2.exp2(-security / 2)"),
+        ],
+    ),
+    (
+        "protocols/release/tails.py",
+        (RELEASE + "test_tails.py",),
+        [
+            ("int(gmpy2.ceil(gmpy2.log", "int(gmpy2.floor(gmpy2.log"),
+            ("* gmpy2.mpfr(gmpy2.mpq(delta))", "* 2 * gmpy2.mpfr(gmpy2.mpq(delta))"),
+        ],
+    ),
+    (
+        "protocols/release/response.py",
+        (RELEASE + "test_tables.py", "tests/parties/checking/test_promises.py"),
+        [
+            ("gmpy2.exp(-gmpy2.mpfr(gmpy2.mpq(epsilon)))", "gmpy2.exp(-2 * gmpy2.mpfr(gmpy2.mpq(epsilon)))"),
+            ("engine.random(law.bits, secret.batch))", "engine.random(law.bits, 1).take([0] * secret.batch))"),
+        ],
+    ),
+    (
+        "protocols/release/triangles.py",
+        (RELEASE + "test_triangles.py", "tests/parties/jobs/release/test_triangles.py"),
+        [
+            (
+                "bound = bounded(_opened(engine, most_common, bound_law(epsilon), 1)",
+                "bound = bounded(_opened(engine, most_common, bound_law(2 * epsilon), 1)",
+            ),
+            ("noisy + tail(2 / epsilon, delta) - 1, 1", "noisy - tail(2 / epsilon, delta) - 1, 1"),
+            ("noisy + tail(2 / epsilon, delta) - 1, 1", "noisy + tail(1 / epsilon, delta) - 1, 1"),
+            ("- 1, 1), vertices - 2)", "- 1, 1), vertices - 3)"),
+            ("DiscreteLaplace(2 * bound * (2 if", "DiscreteLaplace(bound * (2 if"),
+            ("2 * bound * (2 if replaced else 1) / epsilon", "2 * bound / epsilon"),
+            (
+                "_thirds(_opened(engine, thrice, answer_law(bound, epsilon, replaced), 3))",
+                "_thirds(_opened(engine, thrice, answer_law(bound, epsilon), 3))",
+            ),
+        ],
+    ),
+    (
+        "parties/jobs/release/triangles.py",
+        ("tests/parties/jobs/release/test_triangles.py",),
+        [
+            ("size, self.epsilon, self.delta, self.replaced))", "size, self.epsilon, self.delta))"),
+            ("size, self.epsilon, self.delta, self.replaced))", "size, 2 * self.epsilon, self.delta, self.replaced))"),
+            ("Spending(about, float(self.epsilon), delta", "Spending(about, float(self.epsilon / 2), delta"),
+            ("delta=float(self.delta), adjacency", "delta=float(self.delta / 2), adjacency"),
+        ],
+    ),
+    (
+        "protocols/release/quality.py",
+        (RELEASE + "test_quality.py", RELEASE + "test_tree.py"),
+        [
+            ("change = Fraction(2)", "change = Fraction(1)"),
+            ("ceil((log(self.bound) + 1) * 1024)", "ceil(log(self.bound) * 1024)"),
+            (
+                "return ceil(2 * self.error * UNITS) + ceil((self.change + 2 * self.error) * UNITS)",
+                "return ceil(self.change * UNITS)",
+            ),
+            ("ceil((self.change + 2 * self.error) * UNITS)", "ceil(self.change + 2 * self.error)"),
+        ],
+    ),
+    (
+        "protocols/release/tree.py",
+        (RELEASE + "test_tree.py",),
+        [
+            ("engine.random(law.bits, scores.batch))", "engine.random(law.bits, 1).take([0] * scores.batch))"),
+            ("random[i * law.bits : (i + 1) * law.bits]", "random[: law.bits]"),
+            (
+                "law, width = problem.class_law(), problem.count_width",
+                "law, width = problem.attribute_law(0), problem.count_width",
+            ),
+        ],
+    ),
+    (
+        "protocols/release/descent.py",
+        (RELEASE + "test_descent.py", "tests/parties/jobs/regress/test_joint.py"),
+        [
+            ("exact = 2 * norm if self.replaced else", "exact = norm if self.replaced else"),
+            ("_root(norm**2 + COUNTED**2)", "norm"),
+            ("(exact + _root(Fraction(self.numbers))) ** 2", "exact**2"),
+            ("SECURITY + opened.bit_length())", "SECURITY)"),
+        ],
+    ),
+    (
+        "protocols/release/clusters.py",
+        ("tests/parties/jobs/release/test_cluster.py", RELEASE + "test_statistics.py"),
+        [
+            (
+                "return (2 if replaced else 1) * (dimensions + 1) * UNIT",
+                "return (2 if replaced else 1) * dimensions * UNIT",
+            ),
+            ("return (2 if replaced else 1) * (dimensions + 1) * UNIT", "return (dimensions + 1) * UNIT"),
+            ("(*millionths, MILLION - sum(millionths)))", "(*millionths, MILLION))"),
+        ],
+    ),
+    (
+        "parties/jobs/release/points.py",
+        ("tests/parties/jobs/release/test_cluster.py",),
+        [
+            ("inside = min(max(number, self.low), self.high)", "inside = max(number, self.low)"),
+            ("inside = min(max(number, self.low), self.high)", "inside = min(number, self.high)"),
+        ],
+    ),
+    (
+        "parties/jobs/release/noise.py",
+        ("tests/parties/jobs/release/test_noise.py", *QUESTIONS),
+        [
+            ("scale = Fraction(change) / epsilon", "scale = 1 / epsilon"),
+            ("sigma = (numbers / (2 * rho)).sqrt(context)", "sigma = (1 / (2 * rho)).sqrt(context)"),
+            ("sigma = (numbers / (2 * rho)).sqrt(context)", "sigma = (numbers / (4 * rho)).sqrt(context)"),
+            ("sigma.adjusted() - 5), ROUND_CEILING)", "sigma.adjusted() - 5), 'ROUND_FLOOR')"),
+            ("rho=float(Fraction(numbers) / (2 * found**2))", "rho=float(1 / (2 * found**2))"),
+            ("security = SECURITY + max(0, numbers - 1).bit_length()", "security = SECURITY"),
+            ("return discrete_gaussian(self.scale**2, security)", "return discrete_gaussian(self.scale, security)"),
+        ],
+    ),
+    (
+        "parties/jobs/release/count.py",
+        QUESTIONS,
+        [
+            ("2 * near if self.replaced else near", "near"),
+            ("near = max(sum(", "near = min(sum("),
+            ("vector_noise(self.settings, self.overlap)", "vector_noise(self.settings, 1)"),
+        ],
+    ),
+    (
+        "parties/jobs/release/histogram.py",
+        QUESTIONS,
+        [("min(many, 2) if self.replaced else 1, self.settings", "1, self.settings")],
+    ),
+    (
+        "parties/jobs/release/sum.py",
+        QUESTIONS,
+        [
+            ("self.values.change(self.replaced, groups)", "self.values.change(False, groups)"),
+            ("self.values.change(self.replaced, groups)", "self.values.change(self.replaced, 1)"),
+            ("noise = laplace(self.epsilon, change, self", "noise = laplace(self.epsilon, 1, self"),
+        ],
+    ),
+    (
+        "parties/jobs/release/mean.py",
+        QUESTIONS,
+        [
+            ("sums = laplace(self.epsilon / 2, change,", "sums = laplace(self.epsilon, change,"),
+            ("counts = laplace(self.epsilon / 2, min", "counts = laplace(self.epsilon, min"),
+            ("min(groups, 2) if self.replaced else 1, self", "1, self"),
+            ("self.centred.change(self.replaced, groups)", "self.centred.change(False, groups)"),
+        ],
+    ),
+    (
+        "parties/jobs/release/median.py",
+        QUESTIONS,
+        [
+            ("change = len(self.group_labels), 2 if self.replaced else 1", "change = len(self.group_labels), 1"),
+            ("change, True, len(self.candidates) * groups)", "change, True, 1)"),
+        ],
+    ),
+    (
+        "parties/jobs/release/top.py",
+        QUESTIONS,
+        [
+            ("self.settings.first, values, self.replaced, groups)", "self.settings.first, values, False, groups)"),
+            ("self.settings.first, values, self.replaced, groups)", "1, values, self.replaced, groups)"),
+            ("self.settings.first, values, self.replaced, groups)", "self.settings.first, values, self.replaced)"),
+        ],
+    ),
+    (
+        "parties/jobs/release/marginals.py",
+        ("tests/parties/jobs/release/test_marginals.py", *QUESTIONS),
+        [
+            ("changed = len(self.sets) * (2 if self.replaced else 1)", "changed = len(self.sets)"),
+            ("changed = len(self.sets) * (2 if self.replaced else 1)", "changed = 2 if self.replaced else 1"),
+        ],
+    ),
+    (
+        "parties/jobs/release/naive_bayes.py",
+        QUESTIONS,
+        [
+            ("changed = (1 + len(self.using)) * (2", "changed = len(self.using) * (2"),
+            ("(1 + len(self.using)) * (2 if self.replaced else 1)", "1 + len(self.using)"),
+        ],
+    ),
+    (
+        "parties/jobs/release/sums.py",
+        QUESTIONS,
+        [
+            (
+                "tuple(part.noise.spending for part in self.parts if part.noise is not None)",
+                "tuple(part.noise.spending for part in self.parts[:1] if part.noise is not None)",
+            ),
+            ("self.noise.law(self.numbers), self.signed).tolist()", "self.noise.law(1), self.signed).tolist()"),
+        ],
+    ),
+    (
+        "parties/jobs/release/values.py",
+        ("tests/parties/jobs/release/test_values.py", *QUESTIONS),
+        [
+            ("return 2 * max(map(abs, whole))", "return max(map(abs, whole))"),
+            ("return max(*whole, 0) - min(*whole, 0)", "return max(whole) - min(whole)"),
+            (
+                "if not replaced:\n            return max(map(abs, whole))",
+                "if not replaced:\n            return max(whole)",
+            ),
+        ],
+    ),
+    (
+        "parties/jobs/release/choices.py",
+        QUESTIONS,
+        [("float(self.epsilon), adjacency=self.settings.adjacency)", "float(self.epsilon))")],
+    ),
+    (
+        "parties/jobs/release/cluster.py",
+        ("tests/parties/jobs/release/test_cluster.py",),
+        [
+            ("laplace(self.epsilon, 2 if self.replaced else 1,", "laplace(self.epsilon, 1,"),
+            (
+                "for part in self.rounds if part.noise is not None)",
+                "for part in self.rounds[:1] if part.noise is not None)",
+            ),
+        ],
+    ),
+    (
+        "parties/jobs/release/lloyd.py",
+        ("tests/parties/jobs/release/test_cluster.py",),
+        [
+            ('moved = change(dimensions, adjacency == "replace")', "moved = change(dimensions, False)"),
+            ("[laplace(share, moved, adjacency) for share in", "[laplace(epsilon, moved, adjacency) for share in"),
+        ],
+    ),
+    (
+        "parties/jobs/joint_table_layout.py",
+        ("tests/parties/jobs/test_joint_table.py",),
+        [
+            ("cells = 2 * len(self.axes)", "cells = len(self.axes)"),
+            ("change = 2 * (cells - 1) if self.replaced else cells", "change = cells"),
+            ("change * max(1, *self.whole)", "change"),
+        ],
+    ),
+    (
+        "parties/jobs/regress/method.py",
+        ("tests/parties/jobs/regress/test_joint.py",),
+        [
+            ("uses * squared, self.settings.adjacency)", "squared, self.settings.adjacency)"),
+            ("adjacency=self.settings.adjacency, times=uses)", "adjacency=self.settings.adjacency)"),
+        ],
+    ),
+    (
+        "parties/jobs/regress/output.py",
+        ("tests/parties/jobs/regress/test_joint.py",),
+        [
+            ("return (2 / self.settings.least_rows + 2 * TOL", "return (1 / self.settings.least_rows + 2 * TOL"),
+            ("least_rows + 2 * TOLERANCE) / self", "least_rows) / self"),
+            ("(1 << self.POINT) + 2 + math.isqrt(self.features.number)", "(1 << self.POINT)"),
+            ("return change**2", "return change"),
+        ],
+    ),
+    (
+        "parties/jobs/regress/choice.py",
+        ("tests/parties/jobs/regress/test_joint.py",),
+        [
+            (
+                "choice_law(self.epsilon, self.BEST, not self.replaced, POINTS)",
+                "choice_law(self.epsilon, 1, not self.replaced, POINTS)",
+            ),
+            (
+                "choice_law(self.epsilon, self.BEST, not self.replaced, POINTS)",
+                "choice_law(self.epsilon, self.BEST, True, POINTS)",
+            ),
+            ("np.clip((1 - lost / worst) * self.BEST, 0, self.BEST)", "((1 - lost / worst) * self.BEST)"),
+        ],
+    ),
+    (
+        "parties/jobs/regress/gradient.py",
+        ("tests/parties/jobs/regress/test_joint.py",),
+        [
+            ("self.clip << BITS, self.replaced)", "self.clip << BITS, False)"),
+            ("self._gauss(self.steps, self.change.squared)", "self._gauss(1, self.change.squared)"),
+        ],
+    ),
+    (
+        "parties/regression/perturbation.py",
+        ("tests/parties/regression/test_perturbation.py",),
+        [
+            ("found = epsilon - 2 * math.log1p(", "found = epsilon - math.log1p("),
+            ("noises(1, number, 2 / left, rng)[0] / total", "noises(1, number, 1 / left, rng)[0] / total"),
+            ("return (2 / rows + 2 * TOLERANCE) / reg", "return (1 / rows + 2 * TOLERANCE) / reg"),
+            ("rng.gamma(number, scale, size=copies)", "rng.gamma(1, scale, size=copies)"),
+        ],
+    ),
+    (
+        "parties/jobs/id3_private.py",
+        ("tests/parties/jobs/test_id3.py", "tests/parties/jobs/test_specifications.py"),
+        [
+            ("adjacency=adjacency, times=problem.levels)", "adjacency=adjacency)"),
+            ("replace=self.replaced,", "replace=False,"),
+            ("float(problem.leaf_epsilon), adjacency", "float(problem.leaf_epsilon / 2), adjacency"),
+            ("share = self.epsilon / (levels + 1)", "share = self.epsilon / (levels + 2)"),
+        ],
+    ),
+    (
+        "parties/jobs/synthesise.py",
+        ("tests/parties/jobs/test_synthesise.py",),
+        [
+            ("exact(spent),\n            self.replaced,", "exact(spent),\n            False,"),
+            ("rho=float(self.work.rho), adjacency", "rho=float(self.work.rho) / 2, adjacency"),
+            ("exact(self.settings.delta), 1, self", "exact(self.settings.delta), 4, self"),
+        ],
+    ),
+    (
+        "parties/jobs/release/loss.py",
+        (*QUESTIONS, "tests/parties/jobs/test_joint_table.py"),
+        [('bool(self.settings.adjacency == "replace")', "False")],
+    ),
+    (
+        "parties/jobs/release/settings.py",
+        ("tests/parties/jobs/release/test_questions.py", "tests/parties/jobs/release/test_triangles.py"),
+        [("if exact(delta) * rows >= 1:", "if exact(delta) * rows > 1:"), ("rows = 2 * max_rows", "rows = max_rows")],
+    ),
+    (
+        "parties/budget/composition.py",
+        ("tests/parties/budget/test_composition.py",),
+        [
+            ("(2 if (adjacency, use.adjacency) ==", "(1 if (adjacency, use.adjacency) =="),
+            ("Loss(pure, rows**2 * rho,", "Loss(pure, rows * rho,"),
+            ("pure**2 / 2, grown", "pure**2 / 8, grown"),
+            ("times * each.rho, times", "each.rho, times"),
+            ("_grown(float(epsilon), rows))", "rows)"),
+            (".epsilon(_down(delta))", ".epsilon(2 * _down(delta))"),
+            ("self.rho + other.rho,", "max(self.rho, other.rho),"),
+            ("self.delta + other.delta,", "max(self.delta, other.delta),"),
+        ],
+    ),
+    (
+        "parties/budget/account.py",
+        ("tests/parties/budget/test_account.py",),
+        [
+            ("charge.at > at - timedelta", "charge.at > at + timedelta"),
+            ("charge.at > at - timedelta(days=days)", "at >= charge.at > at - timedelta(days=days)"),
+            ("self.loss + self.loss_of(uses)\n", "self.loss_of(uses)\n"),
+            ("rest = exact(budget.delta) - after.delta\n", "rest = exact(budget.delta)\n"),
+            ("(after.is_pure and after.epsilon <= bound)", "(after.epsilon <= bound)"),
+            ("SLACK = Fraction(1, 1 << 40)", "SLACK = Fraction(1, 10)"),
+            ("self.budget.adjacency, self.group)", "'add-remove', self.group)"),
+        ],
+    ),
+    (
+        "parties/local/coins.py",
+        ("tests/parties/local/test_coins.py",),
+        [
+            ("\\0{self.question}\\0{label}", "\\0{self.question}"),
+            ("\\0{self.question}\\0{label}", "\\0{label}"),
+            ("seeds[:, 1] = told", "seeds[:, 1] = 0"),
+            ("seeds[:, 0] = self.people", "seeds[:, 0] = 0"),
+            ("np.tile(np.arange(blocks, dtype=np.uint64), len(seeds))", "np.uint64(0)"),
+            ("salt=None, info=info).derive(self.key)", "salt=None, info=info).derive(bytes(16))"),
+            ("return self.stream.bytes(4 * rows * width)", "return Prg(bytes(16)).bytes(4 * rows * width)"),
+        ],
+    ),
+    (
+        "parties/local/categories.py",
+        ("tests/parties/local/test_mechanisms.py",),
+        [
+            ("return math.floor(exact * ONE)", "return math.ceil(exact * ONE)"),
+            ("falls(words[:, 0], self._truth), values, other)", "falls(words[:, 1], self._truth), values, other)"),
+            ("other += other >= values", "other += other > values"),
+        ],
+    ),
+    (
+        "parties/local/unary.py",
+        ("tests/parties/local/test_mechanisms.py",),
+        [
+            ("math.exp(self.asked / 2) + 1", "math.exp(self.asked) + 1"),
+            ("bits[rows, values] = falls(words[rows, values], one)", "bits[rows, values] = True"),
+            ("bits = falls(words, zero)", "bits = falls(words[:, :1], zero).repeat(len(self.names), 1)"),
+        ],
+    ),
+    (
+        "parties/local/numbers.py",
+        ("tests/parties/local/test_mechanisms.py",),
+        [
+            ("math.exp(self.asked / self._changed) + 1", "math.exp(self.asked) + 1"),
+            ("return min(2, self.told)", "return 1"),
+            (
+                "share = np.clip((values - self.low) / (self.high - self.low), 0, 1)",
+                "share = (values - self.low) / (self.high - self.low)",
+            ),
+            ("else coins.fresh(1))[:, 0]", "else coins.lasting('bits', told, 1))[:, 0]"),
+            (
+                'coins.lasting("bits", own.astype(np.uint64), self.buckets)',
+                'coins.lasting("buckets", None, self.buckets)',
+            ),
+        ],
+    ),
+    (
+        "parties/local/hadamard.py",
+        ("tests/parties/local/test_mechanisms.py",),
+        [
+            (
+                "math.floor(ONE * (1 - 1 / (math.exp(self.asked) + 1)))",
+                "math.floor(ONE * (1 - 1 / (math.exp(2 * self.asked) + 1)))",
+            ),
+            ("falls(words[:, 0], self._truth)", "falls(words[:, 1], self._truth)"),
+            ("self.order), values + 1", "self.order), values"),
+        ],
+    ),
+    (
+        "parties/local/sketch.py",
+        ("tests/parties/local/test_mechanisms.py",),
+        [
+            ("math.exp(self.asked / 2) + 1", "math.exp(self.asked) + 1"),
+            ('falls(coins.lasting("bits", told, self.bits)', 'falls(coins.lasting("row", None, self.bits)'),
+            ('drawn = coins.lasting("row", None, 2)', 'drawn = coins.lasting("row", told, 2)'),
+        ],
+    ),
+    (
+        "parties/local/rappor.py",
+        ("tests/parties/local/test_mechanisms.py",),
+        [
+            ("return threshold(self.f / 2), thr", "return threshold(self.f / 4), thr"),
+            (
+                "return 2 * self.hashes * math.log((1 - half) / half)",
+                "return self.hashes * math.log((1 - half) / half)",
+            ),
+            ("sent = coins.fresh(self.bits)", "sent = words"),
+            ('words = coins.lasting("bits", told, self.bits)', "words = coins.fresh(self.bits)"),
+            ('drawn = coins.lasting("cohort", None, 2)', 'drawn = coins.lasting("cohort", told, 2)'),
+        ],
+    ),
+    (
+        "parties/sensitivity/ways.py",
+        ("tests/parties/sensitivity/test_ways.py",),
+        [
+            ("DiscreteLaplace(table.most / epsilon)", "DiscreteLaplace(table.local / epsilon)"),
+            (
+                "table.distance(bound) + draw(DiscreteLaplace(1 / half)",
+                "table.distance(bound) + draw(DiscreteLaplace(1 / epsilon)",
+            ),
+            ("passed = distances >= tail(1 / half, delta)", "passed = distances >= 1"),
+            ("draw(DiscreteLaplace(bound / half), copies), 0)", "draw(DiscreteLaplace(bound / epsilon), copies), 0)"),
+            ("+ tail(law.scale, delta) - 1, 1, most)", "- 1, 1, most)"),
+            ("law = DiscreteLaplace(change / half)", "law = DiscreteLaplace(change / epsilon)"),
+            ("draw(DiscreteLaplace(bound / half), len(these))", "draw(DiscreteLaplace(bound / epsilon), len(these))"),
+            ("(2 * math.log(2 / float(delta)))) - SLACK", "(math.log(2 / float(delta)))) - SLACK"),
+            ("return 2 * Fraction(max(", "return Fraction(max("),
+            ("choice_law(epsilon, 1, monotone=False,", "choice_law(epsilon, 1, monotone=True,"),
+            (
+                "noise = draw(law, copies * len(values)).reshape(copies, -1)",
+                "noise = draw(law, copies).reshape(copies, 1)",
+            ),
+        ],
+    ),
+    (
+        "parties/sensitivity/median.py",
+        ("tests/parties/sensitivity/test_median.py",),
+        [
+            ("length = min(distance, len(self)) + 1", "length = min(distance, len(self))"),
+            ("best = max(self.change(0), math.exp(-beta * size) * self.most)", "best = self.change(0)"),
+            ("return (len(self) - 1) // 2", "return len(self) // 2"),
+        ],
+    ),
+    (
+        "parties/sensitivity/blocks.py",
+        ("tests/parties/sensitivity/test_blocks.py",),
+        [
+            ("os.urandom(8 * len(numbers))", "bytes(8 * len(numbers))"),
+            ("np.array_split(order, blocks)", "np.array_split(np.append(order, order[:1]), blocks)"),
+            ("return round(min(max(found, low), high))", "return round(found)"),
+        ],
+    ),
+    (
+        "parties/publish/sealing.py",
+        ("tests/parties/publish/test_sealing.py",),
+        [
+            ('_expand(_SUITE, secret, b"base_nonce", context, _NONCE_BYTES)', "bytes(_NONCE_BYTES)"),
+            ("ephemeral = derived(seed)", "ephemeral = derived(bytes(32))"),
+            (
+                "return point + cipher.encrypt(nonce, data, associated)",
+                'return point + cipher.encrypt(nonce, data, b"")',
+            ),
+        ],
+    ),
+    (
+        "parties/publish/sealed.py",
+        ("tests/parties/publish/test_sealing.py", "tests/parties/jobs/test_joint_table.py"),
+        [
+            ("packed(mask), seed, bytes([party]))", 'packed(mask), seed, b"")'),
+            ("return dump(public).encode()", 'return b""'),
+        ],
+    ),
+    (
+        "protocols/rules.py",
+        ("tests/protocols/test_rules.py", "tests/protocols/test_rules_of_trees.py"),
+        [
+            ("kept = rows >= self.k", "kept = rows >= self.k - 1"),
+            ("(counts > 0).sum(axis=-1) >= self.l", "(counts > 0).sum(axis=-1) > self.l - 2"),
+            ("rows * (math.log(self.l) + ENTROPY_ERROR)", "rows * (math.log(self.l) - ENTROPY_ERROR)"),
+            ("return kept | (rows == 0)", "return kept | (rows <= 1)"),
+            ("numerator *= classes - 1 if self", "numerator *= classes if self"),
+        ],
+    ),
+    (
+        "protocols/feasibility.py",
+        ("tests/protocols/test_rules_of_trees.py",),
+        [
+            ("conditions = [rows >= k] if k > 1 else []", "conditions = [rows > k - 2] if k > 1 else []"),
+            ("classes.bit_length()) >= diversity)", "classes.bit_length()) > diversity - 2)"),
+            ("own = np.logical_and.reduceat(kept, starts)", "own = np.logical_or.reduceat(kept, starts)"),
+            ("any_of([*a, *b]) for a, b in", "any_of([*a]) for a, b in"),
+        ],
+    ),
+    (
+        "protocols/publish/suppression.py",
+        ("tests/protocols/publish/test_lattice.py",),
+        [
+            ("small = both < k\n", "small = both < k - 1\n"),
+            ("builder.input(width)) >= k)", "builder.input(width)) >= k - 1)"),
+            ("builder.output(builder.input(width) <= most)", "builder.output(builder.input(width) <= most + 1)"),
+        ],
+    ),
+    (
+        "smc/engines/interface.py",
+        ("tests/smc/engines/test_random.py",),
+        [("return left ^ right", "return left"), ("return left ^ right", "return right")],
+    ),
+    (
+        "smc/session.py",
+        ("tests/smc/test_session.py",),
+        [
+            ("for part in (secret, *context):", "for part in (secret, *context[:1]):"),
+            ('len(data).to_bytes(8, "little") + data', "data"),
+            ('self.derive("branch", name, size=32)', 'self.derive("branch", size=32)'),
+        ],
+    ),
+    (
+        "smc/primitives/prg.py",
+        ("tests/smc/primitives",),
+        [("return cls(os.urandom(KEY_BYTES))", "return cls(bytes(KEY_BYTES))")],
+    ),
+)
