@@ -79,6 +79,7 @@ class Connection:
             wait=self._link.wait,
             timeout=self._link.timeout,
             window=self._link.window,
+            classical=self._link.classical,
             shape=self._link.emulate,
             measure=auto,
             on_listening=lambda address: status.say(f"listening on {address}"),

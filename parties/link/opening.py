@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from parties.identity import common_name, short_fingerprint
+from parties.link import tls
 from parties.link.address import Address, parse_address
 from parties.link.channel import HELLO_STEP, GrpcChannel
 from parties.link.emulation import Line
@@ -33,8 +34,8 @@ ANSWER_SECONDS = 1.0  # for the answer to a call, even if loading took all the t
 class Link:
     """A ready link: the peer is the pinned one and wants the same job.
 
-    `measured` is the link's speed if that was asked for: the same numbers on both sides. `tls` says what protects it,
-    as far as this end knows.
+    `measured` is the link's speed if that was asked for: the same numbers on both sides. `tls` is the version that
+    protects it, as far as this end knows, and `group` that of its key exchange.
     """
 
     def __init__(
@@ -45,9 +46,10 @@ class Link:
         goodbye: float,
         measured: LinkShape | None,
         tls: str = "",
+        group: str = "",
     ) -> None:
         self.party = party
-        self.tls = tls
+        self.tls, self.group = tls, group
         self.channel = channel
         self.identifier = identifier
         self.measured = measured
@@ -92,7 +94,7 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
     try:
         identifier = _shake_hands(channel, hello, options.goodbye)
         measured = measure(channel, hello.party) if options.measure else None
-        link = Link(hello.party, channel, identifier, options.goodbye, measured, stream.tls)
+        link = Link(hello.party, channel, identifier, options.goodbye, measured, stream.tls, stream.group)
         yield link
         link.finish()
     except BaseException as error:
@@ -111,7 +113,9 @@ def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
         return
     address = parse_address(options.listen or "", lowest_port=0)
     outbox = outbox_for(options, hello)
-    listener = Listener(address, options.identity, options.peer, options.keepalive, outbox, options.window)
+    listener = Listener(
+        address, options.identity, options.peer, options.keepalive, outbox, options.window, options.classical
+    )
     try:
         if options.on_listening is not None:
             options.on_listening(str(listener.address))
@@ -153,11 +157,21 @@ def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[S
         if options.meanwhile is not None:
             options.meanwhile()
         if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
+            _accept_group(stream, options)
             yield stream
             return
     await_peer(address, options.identity, options.peer, options.wait, deadline)
     with call() as stream:
+        if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
+            _accept_group(stream, options)
         yield stream
+
+
+def _accept_group(stream: Stream, options: LinkOptions) -> None:
+    """`LinkError` if the stream's key exchange will not do; a call that ends at once has a reason of its own."""
+    why = tls.objection(stream.group, options.classical)
+    if why and (stream.group or not stream.ended.wait(ANSWER_SECONDS)):
+        raise LinkError(f"{common_name(options.peer)}: {why}")
 
 
 def outbox_for(options: LinkOptions, hello: Hello) -> Outbox:

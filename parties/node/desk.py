@@ -12,6 +12,7 @@ from typing import Any
 from parties.budget import shown
 from parties.identity import Identity, fingerprint
 from parties.jobs.means import Means
+from parties.link import tls
 from parties.node import published, validity, views
 from parties.node.control import Control
 from parties.node.ledger import Ledger
@@ -84,6 +85,8 @@ class Desk:
             connected=control.connected,
             trouble="" if control.connected else control.trouble,
             tls=control.tls if control.connected else "",
+            group=control.group if control.connected else "",
+            post_quantum=control.group in tls.POST_QUANTUM if control.connected else None,
             warning=validity.warning(who),
         )
 

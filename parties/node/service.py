@@ -135,6 +135,7 @@ class Node:
                     streams=STREAMS,
                     services=[self._health.add_to],
                     window=self._file.link.window * MIB,
+                    classical=self._file.link.classical,
                 )
             self._listens = self._port.address
         node = self._file.node
@@ -237,9 +238,9 @@ class Node:
         name = contact.who.peer_name
         if connected:
             there = address or (None if contact.connect is None else _resolved(parse_address(contact.connect)))
-            self._ledger.addresses[name] = there
+            self._ledger.addresses[name], self._ledger.groups[name] = there, contact.control.group
             whom = {"peer": name, "fingerprint": fingerprint(contact.who.peer)}
-            self._ledger.note("connected", **whom, address=there, tls=contact.control.tls)
+            self._ledger.note("connected", **whom, address=there, tls=contact.control.tls, group=contact.control.group)
         else:
             self._ledger.note("disconnected", peer=name, why=contact.control.trouble)
 
