@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -21,7 +22,7 @@ from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.preflight import await_peer
 from parties.link.transport import Stream, dial
-from smc.errors import InputError, JobMismatchError, LinkError
+from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError
 from smc.link_shape import LinkShape
 
 if TYPE_CHECKING:
@@ -63,11 +64,17 @@ class Link:
         """The session over this link: always the same one, since an identifier may serve only once."""
         return self._session
 
-    def finish(self) -> None:
-        """Exchange goodbyes, once: then both parties have everything. `LinkError` if the peer says none in time."""
+    def finish(self, digest: bytes = b"") -> None:
+        """Exchange goodbyes, once: then both parties have everything. `LinkError` if the peer says none in time.
+
+        With `digest`, of what both must have come to, `ProtocolError` at both if they have not: whoever sent something
+        else than the protocol says cannot have the other go away with a result that it does not have itself.
+        """
         if not self._finished:
             self._finished = True
-            self.channel.goodbye(first=self.party == 0, timeout=self._goodbye)
+            theirs = self.channel.goodbye(first=self.party == 0, timeout=self._goodbye, word=digest)
+            if theirs != digest:
+                raise ProtocolError("the two parties have come to different results: nothing of it can be relied on")
 
 
 @contextmanager
@@ -89,13 +96,20 @@ def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
 
 @contextmanager
 def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Link]:
-    """The link over a stream that is there and has our hello on its way; finished on the way out, or aborted."""
+    """The link over a stream that is there and has our hello on its way; finished on the way out, or aborted.
+
+    A `JointRefusalError` is an end on which both parties agree, or it is a `ProtocolError`.
+    """
     channel = GrpcChannel(stream, common_name(options.peer), options.timeout, written=1)
     try:
         identifier = _shake_hands(channel, hello, options.goodbye)
         measured = measure(channel, hello.party) if options.measure else None
         link = Link(hello.party, channel, identifier, options.goodbye, measured, stream.tls, stream.group)
-        yield link
+        try:
+            yield link
+        except JointRefusalError as refusal:
+            link.finish(hashlib.sha256(str(refusal).encode()).digest())
+            raise
         link.finish()
     except BaseException as error:
         channel.abort(_public_reason(error))

@@ -264,9 +264,7 @@ def test_a_key_exchange_that_is_not_post_quantum_is_told(
 ) -> None:
     alice, bob = identities["alice"], identities["bob"]
     Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play").save(Path("schema.toml"))
-    port = Port(
-        parse_address("127.0.0.1:0", 0), bob, {alice.certificate: lambda _: pytest.fail("in")}, 10.0, streams=2
-    )
+    port = Port(parse_address("127.0.0.1:0", 0), bob, {alice.certificate: lambda _: pytest.fail("in")}, 10.0, streams=2)
     try:
         with middle(bob, alice, str(port.address)) as there:
             party_file(alice, bob, f'connect = "{there}"')
