@@ -34,7 +34,7 @@ from smc.errors import InputError, SmcError
 
 if TYPE_CHECKING:
     from parties.node.settings import NodeFile
-    from parties.operator.interface import PeerView
+    from parties.operator.interface import NodeView
 
 ANSWER_SECONDS = 1.0  # for the answer to a call, at least
 WAIT = 5.0  # seconds for the peer to answer
@@ -92,6 +92,8 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     yield _clock(file)
     yield from _tables(file)
     running = _running(path)
+    if running is not None:
+        yield from (Finding(False, "running node", warning) for warning in running.warnings)
     yield from _ports(file, running is not None)
     for link, name, certificate in peers:
         yield _peer(link, name, identity, certificate, running, wait)
@@ -182,12 +184,12 @@ def _taken(text: str) -> str | None:
         return error.strerror or str(error)
 
 
-def _running(path: Path) -> dict[str, PeerView] | None:
-    """The peers as our running node sees them, by name; None if none runs."""
+def _running(path: Path) -> NodeView | None:
+    """Our running node; None if none runs."""
     from parties.operator.client import NodeClient
 
     with suppress(SmcError):
-        return {peer.name: peer for peer in NodeClient.from_config(path).node().peers}
+        return NodeClient.from_config(path).node()
     return None
 
 
@@ -196,13 +198,14 @@ def _peer(
     name: str,
     identity: Identity | None,
     peer: x509.Certificate | None,
-    running: dict[str, PeerView] | None,
+    running: NodeView | None,
     wait: float,
 ) -> Finding:
     """Whether a peer answers, is the pinned one and trusts us."""
     what, name = f"peer {name}".strip(), name or ("the peer" if peer is None else common_name(peer))
-    if running is not None and name in running and running[name].connected:
-        return _group(what, f"{name} is connected to our node", running[name].group, link.classical)
+    seen = None if running is None else next((one for one in running.peers if one.name == name), None)
+    if seen is not None and seen.connected:
+        return _group(what, f"{name} is connected to our node", seen.group, link.classical)
     if link.connect is None:
         if running is None:
             return Finding(True, what, f"{name} dials us: start smc node, then {name} runs smc check")

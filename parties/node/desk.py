@@ -58,9 +58,11 @@ class Desk:
         tables: dict[str, list[str]],
         listens: Callable[[], str],
         predict: str,
+        warnings: Callable[[], list[str]] = list,
     ) -> None:
         self._identity, self._ledger, self._contacts = identity, ledger, contacts
         self._tables, self._listens, self._predict = tables, listens, predict
+        self._warnings = warnings
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
     def node(self) -> NodeView:
@@ -73,6 +75,7 @@ class Desk:
             version=__version__,
             tables=list(self._tables),
             columns=self._tables,
+            warnings=self._warnings(),
         )
 
     def _peer(self, contact: Contact) -> PeerView:

@@ -175,6 +175,7 @@ class NodeView(View):
     version: str
     tables: list[str]
     columns: dict[str, list[str]] = Field(default_factory=dict)  # of each of our tables, as its public schema has them
+    warnings: list[str] = Field(default_factory=list)  # what is to be done about the node's files
 
     @property
     def peer(self) -> str:
