@@ -40,6 +40,16 @@ def refuse_device(path: Path) -> None:
                 raise InputError(f"cannot read {path}: it is a device, not a file")
 
 
+def require_regular(path: Path) -> None:
+    """`InputError` for what is there and no file on a disk: a pipe that nobody writes to is waited for without end."""
+    with suppress(OSError, ValueError):  # why a file cannot be read, its reader says
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            kinds = {stat.S_IFIFO: "pipe", stat.S_IFDIR: "folder", stat.S_IFSOCK: "socket"}
+            what = kinds.get(stat.S_IFMT(mode), "device")
+            raise InputError(f"cannot read {path}: it is a {what}, not a file; tables are read more than once")
+
+
 def read_private(path: Path) -> bytes:
     """The content of a file that nobody but its owner may read, such as a key. `InputError` if others may."""
     data = read_bytes(path)

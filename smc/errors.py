@@ -13,6 +13,10 @@ class InputError(SmcError):
     """The operator's own input is wrong: a file, a value, an option. Exit code 2."""
 
 
+class JointRefusalError(InputError):
+    """What both parties' inputs together do not allow, as both have opened it; the same text for both. Exit code 2."""
+
+
 class LinkError(SmcError):
     """The link or the peer failed: unreachable, silent, disconnected, untrusted. Exit code 3."""
 

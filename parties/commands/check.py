@@ -25,6 +25,7 @@ from parties.identity import (
     read_certificate,
     short_fingerprint,
 )
+from parties.link import tls
 from parties.link.address import parse_address
 from parties.link.settings import LinkSettings
 from parties.settings import MOST_SECONDS, required
@@ -33,7 +34,9 @@ from smc.errors import InputError, SmcError
 
 if TYPE_CHECKING:
     from parties.node.settings import NodeFile
+    from parties.operator.interface import NodeView
 
+ANSWER_SECONDS = 1.0  # for the answer to a call, at least
 WAIT = 5.0  # seconds for the peer to answer
 
 
@@ -88,10 +91,12 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
         yield finding
     yield _clock(file)
     yield from _tables(file)
-    connected = _running(path)
-    yield from _ports(file, connected is not None)
+    running = _running(path)
+    if running is not None:
+        yield from (Finding(False, "running node", warning) for warning in running.warnings)
+    yield from _ports(file, running is not None)
     for link, name, certificate in peers:
-        yield _peer(link, name, identity, certificate, connected, wait)
+        yield _peer(link, name, identity, certificate, running, wait)
 
 
 def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x509.Certificate | None, Finding]:
@@ -179,12 +184,12 @@ def _taken(text: str) -> str | None:
         return error.strerror or str(error)
 
 
-def _running(path: Path) -> dict[str, bool] | None:
-    """Which peers are connected to our running node, by name; None if none runs."""
+def _running(path: Path) -> NodeView | None:
+    """Our running node; None if none runs."""
     from parties.operator.client import NodeClient
 
     with suppress(SmcError):
-        return {peer.name: peer.connected for peer in NodeClient.from_config(path).node().peers}
+        return NodeClient.from_config(path).node()
     return None
 
 
@@ -193,28 +198,42 @@ def _peer(
     name: str,
     identity: Identity | None,
     peer: x509.Certificate | None,
-    connected: dict[str, bool] | None,
+    running: NodeView | None,
     wait: float,
 ) -> Finding:
     """Whether a peer answers, is the pinned one and trusts us."""
     what, name = f"peer {name}".strip(), name or ("the peer" if peer is None else common_name(peer))
-    if connected is not None and connected.get(name):
-        return Finding(True, what, f"{name} is connected to our node")
+    seen = None if running is None else next((one for one in running.peers if one.name == name), None)
+    if seen is not None and seen.connected:
+        return _group(what, f"{name} is connected to our node", seen.group, link.classical)
     if link.connect is None:
-        if connected is None:
+        if running is None:
             return Finding(True, what, f"{name} dials us: start smc node, then {name} runs smc check")
         return Finding(False, what, f"{name} has not come to our node: is its node running, and our port open to it?")
     if identity is None or peer is None:
         return Finding(False, what, "not asked: the certificates come first")
-    return _answers(what, link.connect, identity, peer, wait)
+    return _answers(what, link.connect, identity, peer, wait, link.classical)
 
 
-def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, wait: float) -> Finding:
+def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, wait: float, classical: bool) -> Finding:
+    from parties.link.options import KEEPALIVE_SECONDS
+    from parties.link.outbox import Outbox
     from parties.link.preflight import await_peer
+    from parties.link.transport import dial
 
     try:
         address = parse_address(text)
         await_peer(address, identity, peer, wait, time.monotonic() + wait)
     except SmcError as error:
         return Finding(False, what, str(error))
-    return Finding(True, what, f"{common_name(peer)} answers at {address} and trusts us")
+    # Whoever listens refuses a stream of this label, and tells the key exchange first.
+    with dial(address, identity, peer, KEEPALIVE_SECONDS, Outbox(1), wait, "check") as stream:
+        stream.reached(max(wait, ANSWER_SECONDS))
+        return _group(what, f"{common_name(peer)} answers at {address} and trusts us", stream.group, classical)
+
+
+def _group(what: str, text: str, group: str, classical: bool) -> Finding:
+    """What a peer's key exchange adds to a finding."""
+    if why := tls.objection(group, classical):
+        return Finding(False, what, f"{text}, but {why}")
+    return Finding(True, what, f"{text}; key exchange {group or 'untold'}")

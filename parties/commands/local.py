@@ -102,7 +102,9 @@ def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None
     plan, mechanism = load(plan_file)
     files.check_outputs({"--out": out}, [plan_file, *sources])
     with console.progress("counting"):
-        tally = reports.total((reports.read_tally(path, plan, mechanism) for path in sources), mechanism)
+        tally = reports.total(
+            (reports.read_tally(path, plan, mechanism) for path in reports.each_once(sources)), mechanism
+        )
     files.write_text(out, reports.tally_document(plan, tally))
     console.err.print(f"written: {out}")
 
@@ -130,7 +132,9 @@ def decode_command(
     files.check_outputs({"--page": page}, [plan_file, candidate_file, *sources])
     candidates = () if candidate_file is None else reports.candidates(candidate_file)
     with console.progress("decoding"):
-        tally = reports.total((reports.read_tally(path, plan, mechanism) for path in sources), mechanism)
+        tally = reports.total(
+            (reports.read_tally(path, plan, mechanism) for path in reports.each_once(sources)), mechanism
+        )
         count = mechanism.count(tally)
         if not count:
             raise InputError("there are no reports")

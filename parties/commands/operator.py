@@ -191,7 +191,10 @@ def _mention_link(node: NodeClient, job: JobView | None = None) -> None:
 
     With a job, only of that job's peer.
     """
-    peers = node.node().peers
+    found = node.node()
+    peers = found.peers
+    for warning in found.warnings:
+        console.err.print(job_text.shown(warning))
     for peer in peers:
         if job is not None and peer.name != job.peer:
             continue

@@ -66,12 +66,13 @@ _LINK = (
     click.option("--wait", type=float, help=f"Seconds to wait for the peer to come  [{WAIT_SECONDS:g}]"),
     click.option("--timeout", type=float, help=f"Seconds of silence that end a session  [{TIMEOUT_SECONDS:g}]"),
     click.option("--window", type=int, help="MiB under way at once: more for a link that is fast and long  [1]"),
+    click.option("--classical", is_flag=True, default=None, help="Permit a key exchange that is not post-quantum."),
     click.option("--emulate", metavar="LINK", help="Send as slowly as RATE,ROUND-TRIP, e.g. 100mbit,40ms; for trials."),
 )
 
 
 def link_options(command: Command) -> Command:
-    """Add LINK: identity, certificate, peer, listen or connect, wait, timeout, config."""
+    """Add LINK: identity, certificate, peer, listen or connect, wait, timeout, classical, config."""
     for option in reversed(_LINK):
         command = option(command)
     return command

@@ -38,6 +38,12 @@ HOLDS = {True: "yes", False: "no", None: "not known"}
 @click.option("--at", metavar="DATE-TIME", help="When, ISO 8601, such as 2026-01-31T22:15  [now]")
 @click.option("--peer", "peer_name", metavar="NAME", help="With which peer, if the file names several.")
 @click.option("--address", metavar="IP", help="The peer's address  [not known]")
+@click.option(
+    "--post-quantum/--classical",
+    "post_quantum",
+    default=None,
+    help="Whether the key exchange with the peer's node is post-quantum  [not known]",
+)
 @click.option("--runs", type=click.IntRange(0, 10**9), default=0, help="How often the table was used that day  [0]")
 @json_option
 def policy(
@@ -47,6 +53,7 @@ def policy(
     at: str | None,
     peer_name: str | None,
     address: str | None,
+    post_quantum: bool | None,
     runs: int,
     as_json: bool,
 ) -> None:
@@ -63,7 +70,7 @@ def policy(
         request = None
     else:
         job = files.read_toml(job_file) | ({} if peer_name is None else {"peer": peer_name})
-        request = _request(file, job, proposed_by, _moment(at), _checked(address), runs)
+        request = _request(file, job, proposed_by, _moment(at), _checked(address), runs, post_quantum)
     combine = file.combine(request.table) if request is not None else "deny-overrides"
     if as_json:
         console.print_json(_document(file.policy, request, notes, combine))
@@ -90,6 +97,7 @@ def _request(
     at: datetime,
     address: str | None,
     runs: int,
+    post_quantum: bool | None,
 ) -> Request:
     """The request that the node would make of such a job."""
     from parties.node import gate, peers, proposal
@@ -100,7 +108,7 @@ def _request(
     means = Offers.of(file).means(0, name)
     made = proposal.propose(job.model_copy(update={"table": name or None}), means)
     peer = peers.acquainted(file, job.peer)
-    around = gate.Surroundings(runs_today=runs, waiting=0, at=at, address=address)
+    around = gate.Surroundings(runs_today=runs, waiting=0, at=at, address=address, post_quantum=post_quantum)
     return gate.request(made, 0, proposed_by, file, peer, around)
 
 

@@ -15,7 +15,7 @@ from smc.errors import InputError
 @click.command("open", epilog="Example:  smc publish open from-a.json from-b.json --key analyst.key --out table.csv")
 @click.argument("sealed_files", metavar="FILE...", type=FILE, nargs=-1, required=True)
 @click.option("--key", type=FILE, required=True, help="Your own key, for your eyes only (mode 0600).")
-@click.option("--out", type=FILE, required=True, help="The table, CSV.")
+@click.option("--out", type=FILE, required=True, help="The table, CSV, for your eyes only (mode 0600).")
 @json_option
 def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, as_json: bool) -> None:
     """Read a table that smc publish joint-table --to has sealed to your certificate.
@@ -39,7 +39,7 @@ def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, as_json: 
         [HIDDEN if over else spelled(int(x) * units.factor, units.digits) for x, over in zip(line, hidden, strict=True)]
         for line, hidden in zip(opened.values, mask, strict=True)
     ]
-    files.write_text(out, as_csv(first.by, first.columns, first.rows, texts))
+    files.write_text(out, as_csv(first.by, first.columns, first.rows, texts), private=True)
     about = first.model_dump(include={"job", "by", "across", "sum", "threshold", "against", "zeros"})
     about |= {"cells": mask.size, "hidden": int(mask.sum())}
     if as_json:

@@ -30,7 +30,7 @@ from parties.jobs.tabular_settings import check_names
 from parties.settings import required
 from parties.tables.schema import Schema
 from parties.text import listed, quoted
-from smc.errors import InputError
+from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:
     from smc.counting import Program
@@ -218,14 +218,14 @@ class JointTable(BySchema):
         told(Step(0, self.layout.problem.cells, start, "finding small cells"))
         states = cell_states(engine, self.layout.problem, data[0])
         if states[-1] != ENOUGH:
-            raise InputError(f"there are fewer than {self.settings.threshold:,} rows: nothing can be published")
+            raise JointRefusalError(f"there are fewer than {self.settings.threshold:,} rows: nothing can be published")
         found = None
         if engine.party == 0:
             shown = self.settings.zeros == "shown"
             found = hide_by_pattern(states.reshape(self.layout.shape), self.settings.threshold, shown).reshape(-1)
         hidden = chosen(engine, states, found)
         if hidden.all():
-            raise InputError("every cell would be hidden: nothing can be published; take coarser columns")
+            raise JointRefusalError("every cell would be hidden: nothing can be published; take coarser columns")
         return self._leave(engine, data[1], hidden)
 
     def _leave(self, engine: Engine, own: Numbers, hidden: NDArray[np.bool_]) -> State:

@@ -44,6 +44,7 @@ class Connection:
             status,
             lambda: task.program(Means(self.party)),
             task.integers,
+            task.digest,
         )
 
     def run(
@@ -53,11 +54,13 @@ class Connection:
         status: StatusLine,
         counted: Callable[[], Program],
         integers: bool,
+        digest: Callable[[Result], bytes] = lambda _: b"",
     ) -> tuple[Result, Report]:
         """Reach the peer, agree on the job, run the program on its engine; the result and the cost report.
 
         The specification names the profile, or the engine "auto"; then the link is measured, and the quickest profile
-        for what `counted` gives is taken. Raises `LinkError`, `JobMismatchError`.
+        for what `counted` gives is taken. Raises `LinkError`, `JobMismatchError`; `ProtocolError` if the parties have
+        results of different digests.
         """
         from parties.link.opening import open_link
         from parties.link.options import LinkOptions
@@ -79,6 +82,7 @@ class Connection:
             wait=self._link.wait,
             timeout=self._link.timeout,
             window=self._link.window,
+            classical=self._link.classical,
             shape=self._link.emulate,
             measure=auto,
             on_listening=lambda address: status.say(f"listening on {address}"),
@@ -99,6 +103,7 @@ class Connection:
             session = link.session()
             result = program(engine_of(session, profile))
             report = {"profile": str(profile), **session.meter.report()}
+            link.finish(digest(result))
         return result, report
 
 

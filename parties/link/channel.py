@@ -67,23 +67,24 @@ class GrpcChannel(Channel):
         except DecodeError:
             raise ProtocolError("the peer's hello is unreadable") from None
 
-    def goodbye(self, first: bool, timeout: float) -> None:
-        """End a good session: afterwards each party knows that the other has received everything.
+    def goodbye(self, first: bool, timeout: float, word: bytes = b"") -> bytes:
+        """End a good session: afterwards each party knows that the other has received everything, and its last word.
 
         The one that is not `first` answers only when it has read all that came before, and the first one waits
         for that, so neither process exits with bytes on the way.
         """
         self._step, self._limit = "goodbye", timeout
         if first:
-            self._say(GOODBYE)
+            self._say(GOODBYE, word)
         frame = self._next_frame()
         if frame.kind != GOODBYE:
             raise ProtocolError(f"the peer is at step '{frame.step}' while this party has finished")
         if not first:
-            self._say(GOODBYE)
+            self._say(GOODBYE, word)
         self._last_word.acquire(blocking=False)
         self._stream.outbox.close()
         self._stream.ended.wait(timeout)
+        return frame.payload
 
     def abort(self, reason: str) -> None:
         """Cut the stream, telling the peer why if this party has not had its last word yet."""

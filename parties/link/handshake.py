@@ -16,7 +16,7 @@ from parties.link.exchange_pb2 import Hello
 from parties.text import quoted
 from smc.errors import InputError, JobMismatchError, ProtocolError
 
-WIRE_VERSION = 3
+WIRE_VERSION = 4
 NONCE_BYTES = 16
 MAX_JOB_BYTES = 256 * 1024
 SHOWN_DIFFERENCES = 8

@@ -18,7 +18,7 @@ from parties.identity import Identity
 from parties.link import bounds, tls
 from parties.link.address import Address
 from parties.link.outbox import Outbox
-from parties.link.transport import LABEL, SERVICE, Stream, grpc, options
+from parties.link.transport import GROUP, LABEL, SERVICE, Stream, grpc, options
 from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES
 
@@ -34,7 +34,8 @@ class Port:
     """An open port. Each stream of a pinned peer is admitted, or refused with `RefusedError`, by its label.
 
     `admit` of a peer and the function it returns are called in gRPC's threads and must not block. At most `streams`
-    streams of a peer are open at a time. `services` add further gRPC services to the server.
+    streams of a peer are open at a time. `services` add further gRPC services to the server. A key exchange that is not
+    post-quantum is refused unless it may be `classical`.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class Port:
         streams: int = 4,
         services: Sequence[Callable[[grpc.Server], None]] = (),
         window: int = WINDOW_BYTES,
+        classical: bool = False,
     ) -> None:
         self._peers = peers
+        self._classical = classical
         self._most = streams
         self._open = Counter[x509.Certificate]()
         self._counting = threading.Lock()
@@ -84,10 +87,12 @@ class Port:
         admit = self._peers.get(presented)
         if admit is None:  # TLS has checked this already; a pin is worth a second look
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not a pinned one")
+        label, address, group = _label(context), _host(context.peer()), tls.group(facts)
+        context.send_initial_metadata(((GROUP, group),))  # tells the dialling end that it has arrived, and how
         if tls.is_too_old(facts):
             context.abort(grpc.StatusCode.PERMISSION_DENIED, f"this connection is older than {tls.VERSION}")
-        label, address, protection = _label(context), _host(context.peer()), tls.negotiated(facts)
-        context.send_initial_metadata(())  # tells the dialling end that it has arrived
+        if why := tls.objection(group, self._classical):
+            context.abort(grpc.StatusCode.PERMISSION_DENIED, why)
         if not self._enter(presented, context):
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._most} streams are open already")
         try:
@@ -95,7 +100,7 @@ class Port:
         except RefusedError as refusal:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(refusal))
         # From here on nothing can fail.
-        stream = Stream(incoming, outbox, context.cancel, address=address, tls=protection)
+        stream = Stream(incoming, outbox, context.cancel, address=address, tls=tls.version(facts), group=group)
         if not context.add_callback(stream.end):
             stream.end()
         take(stream)
@@ -128,12 +133,13 @@ class Listener:
         keepalive: float,
         outbox: Outbox,
         window: int = WINDOW_BYTES,
+        classical: bool = False,
     ) -> None:
         self._outbox = outbox
         self._lock = threading.Lock()
         self._taken = False
         self._accepted: queue.Queue[Stream] = queue.Queue()
-        self._port = Port(address, identity, {peer: self._admit}, keepalive, window=window)
+        self._port = Port(address, identity, {peer: self._admit}, keepalive, window=window, classical=classical)
         self.address = self._port.address
 
     def accept(self, wait: float) -> Stream | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from parties.identity import common_name, short_fingerprint
+from parties.link import tls
 from parties.link.address import Address, parse_address
 from parties.link.channel import HELLO_STEP, GrpcChannel
 from parties.link.emulation import Line
@@ -20,7 +22,7 @@ from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.preflight import await_peer
 from parties.link.transport import Stream, dial
-from smc.errors import InputError, JobMismatchError, LinkError
+from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError
 from smc.link_shape import LinkShape
 
 if TYPE_CHECKING:
@@ -33,8 +35,8 @@ ANSWER_SECONDS = 1.0  # for the answer to a call, even if loading took all the t
 class Link:
     """A ready link: the peer is the pinned one and wants the same job.
 
-    `measured` is the link's speed if that was asked for: the same numbers on both sides. `tls` says what protects it,
-    as far as this end knows.
+    `measured` is the link's speed if that was asked for: the same numbers on both sides. `tls` is the version that
+    protects it, as far as this end knows, and `group` that of its key exchange.
     """
 
     def __init__(
@@ -45,9 +47,10 @@ class Link:
         goodbye: float,
         measured: LinkShape | None,
         tls: str = "",
+        group: str = "",
     ) -> None:
         self.party = party
-        self.tls = tls
+        self.tls, self.group = tls, group
         self.channel = channel
         self.identifier = identifier
         self.measured = measured
@@ -61,11 +64,17 @@ class Link:
         """The session over this link: always the same one, since an identifier may serve only once."""
         return self._session
 
-    def finish(self) -> None:
-        """Exchange goodbyes, once: then both parties have everything. `LinkError` if the peer says none in time."""
+    def finish(self, digest: bytes = b"") -> None:
+        """Exchange goodbyes, once: then both parties have everything. `LinkError` if the peer says none in time.
+
+        With `digest`, of what both must have come to, `ProtocolError` at both if they have not: whoever sent something
+        else than the protocol says cannot have the other go away with a result that it does not have itself.
+        """
         if not self._finished:
             self._finished = True
-            self.channel.goodbye(first=self.party == 0, timeout=self._goodbye)
+            theirs = self.channel.goodbye(first=self.party == 0, timeout=self._goodbye, word=digest)
+            if theirs != digest:
+                raise ProtocolError("the two parties have come to different results: nothing of it can be relied on")
 
 
 @contextmanager
@@ -87,13 +96,20 @@ def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
 
 @contextmanager
 def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Link]:
-    """The link over a stream that is there and has our hello on its way; finished on the way out, or aborted."""
+    """The link over a stream that is there and has our hello on its way; finished on the way out, or aborted.
+
+    A `JointRefusalError` is an end on which both parties agree, or it is a `ProtocolError`.
+    """
     channel = GrpcChannel(stream, common_name(options.peer), options.timeout, written=1)
     try:
         identifier = _shake_hands(channel, hello, options.goodbye)
         measured = measure(channel, hello.party) if options.measure else None
-        link = Link(hello.party, channel, identifier, options.goodbye, measured, stream.tls)
-        yield link
+        link = Link(hello.party, channel, identifier, options.goodbye, measured, stream.tls, stream.group)
+        try:
+            yield link
+        except JointRefusalError as refusal:
+            link.finish(hashlib.sha256(str(refusal).encode()).digest())
+            raise
         link.finish()
     except BaseException as error:
         channel.abort(_public_reason(error))
@@ -111,7 +127,9 @@ def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
         return
     address = parse_address(options.listen or "", lowest_port=0)
     outbox = outbox_for(options, hello)
-    listener = Listener(address, options.identity, options.peer, options.keepalive, outbox, options.window)
+    listener = Listener(
+        address, options.identity, options.peer, options.keepalive, outbox, options.window, options.classical
+    )
     try:
         if options.on_listening is not None:
             options.on_listening(str(listener.address))
@@ -153,11 +171,21 @@ def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[S
         if options.meanwhile is not None:
             options.meanwhile()
         if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
+            _accept_group(stream, options)
             yield stream
             return
     await_peer(address, options.identity, options.peer, options.wait, deadline)
     with call() as stream:
+        if stream.reached(max(ANSWER_SECONDS, deadline - time.monotonic())):
+            _accept_group(stream, options)
         yield stream
+
+
+def _accept_group(stream: Stream, options: LinkOptions) -> None:
+    """`LinkError` if the stream's key exchange will not do; a call that ends at once has a reason of its own."""
+    why = tls.objection(stream.group, options.classical)
+    if why and (stream.group or not stream.ended.wait(ANSWER_SECONDS)):
+        raise LinkError(f"{common_name(options.peer)}: {why}")
 
 
 def outbox_for(options: LinkOptions, hello: Hello) -> Outbox:

@@ -24,6 +24,7 @@ class LinkOptions:
     `wait`: seconds until the peer must have come; `timeout`: seconds of silence in the middle of a session
     that are an error; `keepalive`: half the seconds until a frozen or vanished peer is noticed, even while it
     may be silent; `goodbye`: seconds to wait for the peer's goodbye; `buffer`: bytes that may wait to be sent.
+    `classical`: whether the connection's key exchange may be other than post-quantum.
     `window`: bytes that may be under way to this party, which bounds how many come in a round trip.
     `shape` makes what this party sends as slow as such a link; for a slow link both parties give it. `measure`:
     find out how fast the link is before the session starts; both parties must want it, or neither.
@@ -44,6 +45,7 @@ class LinkOptions:
     goodbye: float = GOODBYE_SECONDS
     buffer: int = BUFFER_BYTES
     window: int = WINDOW_BYTES
+    classical: bool = False
     shape: LinkShape | None = None
     measure: bool = False
     label: str = ""

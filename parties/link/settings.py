@@ -51,6 +51,7 @@ class LinkSettings(Settings):
 
     `window` is how many MiB may be under way to this party: on a long and fast link so many that they are at least the
     rate times the round trip; but not more than the link carries in a few seconds, or a dead peer is noticed late.
+    `classical` permits a key exchange that a quantum computer could break one day, for what was recorded till then.
     """
 
     identity: LocalPath | None = None
@@ -61,6 +62,7 @@ class LinkSettings(Settings):
     wait: Seconds = WAIT_SECONDS
     timeout: Seconds = TIMEOUT_SECONDS
     window: Annotated[int, Field(strict=True, ge=1, le=64)] = WINDOW_BYTES // MIB
+    classical: Annotated[bool, Field(strict=True)] = False
     emulate: Annotated[str, AfterValidator(link_shape)] | None = None
     exclusive = ("listen", "connect")
 
@@ -83,6 +85,7 @@ class Way:
     wait: float
     timeout: float
     window: int
+    classical: bool
     emulate: LinkShape | None
 
 
@@ -102,5 +105,6 @@ def require_link(settings: LinkSettings) -> Way:
         wait=settings.wait,
         timeout=settings.timeout,
         window=settings.window * MIB,
+        classical=settings.classical,
         emulate=None if settings.emulate is None else LinkShape.parse(settings.emulate),
     )

@@ -33,6 +33,7 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 SERVICE = DESCRIPTOR.services_by_name["Party"].full_name
 METHOD = f"/{SERVICE}/Exchange"
 LABEL = "smc-stream"  # the key of the metadata that tells a node what a stream is for
+GROUP = "smc-key-exchange"  # of the metadata that tells the dialling end the group of the key exchange
 CONNECT_SECONDS = 5.0  # for one attempt to connect
 
 
@@ -46,7 +47,8 @@ class Stream:
     ended: threading.Event = field(default_factory=threading.Event)
     cause: str = "the connection ended"
     address: str | None = None  # the dialling end's IP address, for the listening end
-    tls: str = ""  # version and key exchange, as far as this end knows them
+    tls: str = ""  # version, as far as this end knows it
+    group: str = ""  # of the key exchange; at the dialling end once it is `reached`
 
     def take(self) -> bytes | None:
         """The next serialised frame; None once the stream is over. Blocks: `cancel` from elsewhere ends it."""
@@ -66,9 +68,11 @@ class Stream:
         timer.daemon = True
         timer.start()
         try:
-            call.initial_metadata()  # the listening end sends it at once, and it comes too if the call has failed
+            # The listening end sends it at once, and it comes too if the call has failed.
+            told = {key: str(value) for key, value in call.initial_metadata() or ()}
         finally:
             timer.cancel()
+        self.group = one_line(told.get(GROUP), limit=40)
         return call.is_active() or call.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
     def end(self) -> None:

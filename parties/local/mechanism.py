@@ -65,6 +65,10 @@ class Mechanism(ABC):
     def count(self, tally: NDArray[np.int64]) -> int:
         """How many reports a tally is of."""
 
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """Whether any reports have this tally, whose numbers are none below 0."""
+        return True
+
     @abstractmethod
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Shares of categories or candidates, or the mean, from added-up tallies."""

@@ -76,6 +76,10 @@ class OneBitMean(Mechanism):
         """How many reports a tally is of."""
         return int(tally[1])
 
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """See `Mechanism.possible`."""
+        return bool(tally[0] <= tally[1])
+
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """The mean."""
         del candidates
@@ -141,6 +145,11 @@ class BitHistogram(Mechanism):
     def count(self, tally: NDArray[np.int64]) -> int:
         """How many reports a tally is of."""
         return int(tally[self.buckets :].sum() // self.told)
+
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """See `Mechanism.possible`: of each report every bucket is told once at most."""
+        ones, asked = tally[: self.buckets], tally[self.buckets :]
+        return bool((ones <= asked).all() and asked.sum() % self.told == 0 and (asked <= self.count(tally)).all())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """The share of each bucket."""

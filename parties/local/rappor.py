@@ -109,6 +109,11 @@ class Rappor(Mechanism):
         """How many reports a tally is of."""
         return int(tally.reshape(self.cohorts, -1)[:, -1].sum())
 
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """See `Mechanism.possible`: no bit is set more often than there are reports."""
+        table = tally.reshape(self.cohorts, -1)
+        return bool((table <= table[:, -1:]).all())
+
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """The shares of those candidates that the reports prove to be there."""
         shares, deviations = self.shares(tally)

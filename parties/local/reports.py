@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -23,6 +24,7 @@ from smc.errors import InputError
 
 HEADER = b"smc local reports 1 "
 LINES = 1 << 16  # of a file at a time
+MOST_REPORTS = 1 << 28  # of a tally: what says more was not counted from files
 
 _VALUE = np.full(256, 16, dtype=np.uint8)  # of a hexadecimal digit
 for _digit in range(16):
@@ -60,6 +62,17 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
     except OSError:
         files.read_bytes(path)  # says what is wrong
         raise
+
+
+def each_once(paths: Sequence[Path]) -> Sequence[Path]:
+    """The files. `InputError` if one is given twice, be it by two names: its reports would count twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        with suppress(OSError):  # what is wrong with it is said when it is read
+            found = path.stat()
+            if (before := seen.setdefault((found.st_dev, found.st_ino), path)) is not path:
+                raise InputError(f"{path}: is given twice{'' if before == path else f', as {before} too'}")
+    return paths
 
 
 def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray[np.int64]:
@@ -112,4 +125,9 @@ def _tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int6
     whole: Sequence[object] = numbers if isinstance(numbers, list) else ()
     if len(whole) != len(empty) or not all(type(n) is int and 0 <= n < 1 << 53 for n in whole):
         raise InputError(f"{path}: is no tally of this plan")
-    return np.array(whole, dtype=np.int64)
+    found = np.array(whole, dtype=np.int64)
+    if not mechanism.possible(found):
+        raise InputError(f"{path}: is a tally that no reports have: it is damaged, or made by another plan")
+    if mechanism.count(found) > MOST_REPORTS:
+        raise InputError(f"{path}: is a tally of more than {MOST_REPORTS:,} reports")
+    return found

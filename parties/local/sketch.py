@@ -78,6 +78,11 @@ class CountMeanSketch(Mechanism):
         """How many reports a tally is of."""
         return int(tally.reshape(self.rows, -1)[:, -1].sum())
 
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """See `Mechanism.possible`: no bit is set more often than there are reports."""
+        table = tally.reshape(self.rows, -1)
+        return bool((table <= table[:, -1:]).all())
+
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """The share of each candidate."""
         table = tally.reshape(self.rows, self.bits + 1)

@@ -68,6 +68,10 @@ class UnaryEncoding(Mechanism):
         """How many reports a tally is of."""
         return int(tally[-1])
 
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """See `Mechanism.possible`: no bit is set more often than there are reports."""
+        return bool((tally[:-1] <= tally[-1]).all())
+
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """The share of each category."""
         del candidates

@@ -41,7 +41,8 @@ class Control:
     What is said is named by a key, and `read` only when it is sent: so nothing is overtaken by what was true before.
 
     `changed` is told when the link comes up, with the dialling peer's address, or breaks; `troubled` why there is none,
-    when that changes. `trouble` says it at any time, and `tls` what protects the present link or protected the last.
+    when that changes. `trouble` says it at any time, and `tls` and `group` what protects the present link or protected
+    the last.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Control:
         self._down.set()
         waiting = "it has not dialled since this node was started, or with another certificate than is named here"
         self.trouble = "not connected yet" if options.connect is not None else waiting
-        self.tls = ""
+        self.tls, self.group = "", ""
 
     @property
     def connected(self) -> bool:
@@ -147,7 +148,7 @@ class Control:
         try:
             for key in self._greet():
                 outgoing.put(key)
-            self.trouble, self.tls = "", link.tls
+            self.trouble, self.tls, self.group = "", link.tls, link.group
             self._changed(True, address)
             with link.session().phase("statements"):
                 while True:

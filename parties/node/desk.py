@@ -12,6 +12,7 @@ from typing import Any
 from parties.budget import shown
 from parties.identity import Identity, fingerprint
 from parties.jobs.means import Means
+from parties.link import tls
 from parties.node import published, validity, views
 from parties.node.control import Control
 from parties.node.ledger import Ledger
@@ -57,9 +58,11 @@ class Desk:
         tables: dict[str, list[str]],
         listens: Callable[[], str],
         predict: str,
+        warnings: Callable[[], list[str]] = list,
     ) -> None:
         self._identity, self._ledger, self._contacts = identity, ledger, contacts
         self._tables, self._listens, self._predict = tables, listens, predict
+        self._warnings = warnings
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
     def node(self) -> NodeView:
@@ -72,6 +75,7 @@ class Desk:
             version=__version__,
             tables=list(self._tables),
             columns=self._tables,
+            warnings=self._warnings(),
         )
 
     def _peer(self, contact: Contact) -> PeerView:
@@ -84,6 +88,8 @@ class Desk:
             connected=control.connected,
             trouble="" if control.connected else control.trouble,
             tls=control.tls if control.connected else "",
+            group=control.group if control.connected else "",
+            post_quantum=control.group in tls.POST_QUANTUM if control.connected else None,
             warning=validity.warning(who),
         )
 

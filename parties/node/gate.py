@@ -28,6 +28,7 @@ class Surroundings:
     at: datetime
     address: str | None
     budget: str = ""  # why the table's privacy budget does not allow the job; empty if it does
+    post_quantum: bool | None = None  # whether the key exchange with the peer's node is, if that is known
 
 
 @dataclass(frozen=True)
@@ -115,4 +116,5 @@ def request(
         exact=job.task.exact,
         attributes=peer.said.attributes,
         rights=None if table is None else table.rights,
+        post_quantum=around.post_quantum,
     )

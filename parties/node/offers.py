@@ -54,6 +54,22 @@ class Offers:
         offer = self.tables.get(table)
         return offer.settings.version if offer is not None else ""
 
+    def stale(self) -> dict[str, str]:
+        """What is to be said, by table, where the schema file is not what it was when it was read."""
+        found = {}
+        for name, offer in self.tables.items():
+            try:
+                if schemas.load(offer.settings.schema_file) == offer.schema:
+                    continue
+                what = "has changed"
+            except InputError:
+                what = "cannot be read any more"
+            found[name] = (
+                f"the schema of the table {quoted(name)} {what} since the node began: jobs go on by what it said then; "
+                "start the node again"
+            )
+        return found
+
     def tries(self, table: str) -> int:
         """How many sessions of a job on this table may begin, each without getting further than those before."""
         offer = self.tables.get(table)

@@ -138,6 +138,7 @@ def _reached(file: NodeFile, link: LinkSettings, name: str, said: PeerSettings) 
         connect=way.connect,
         timeout=way.timeout,
         window=way.window,
+        classical=way.classical,
         shape=way.emulate,
     )
     return Who(identity, certificate, 0 if way.listen is not None else 1, said, name), options

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from parties.budget.account import BudgetError
 from parties.jobs.means import Means
+from parties.link import tls
 from parties.node import commitment, outcome
 from parties.node.accounts import Accounts
 from parties.node.commitment import Commitments
@@ -44,6 +45,7 @@ class Runs(Register):
         self._gate, self._offers, self._inputs = gate, offers, inputs
         self.accounts = Accounts(offers, self, peers)
         self.addresses: dict[str, str | None] = {}
+        self.groups: dict[str, str] = {}  # of the key exchange with each peer
 
     def begin(self, identifier: str, peer: str) -> Record | None:
         """A session of this job with this peer is about to start; until `over` no other can.
@@ -283,4 +285,12 @@ class Runs(Register):
         ]
         today = sum(datetime.fromisoformat(moment).astimezone().date() == at.date() for moment in same)
         waiting = sum(other.peer == record.peer and self.state(other) == "waiting" for other in self.all())
-        return Surroundings(today, waiting, at, self.addresses.get(record.peer), self.accounts.too_much(record))
+        group = self.groups.get(record.peer)
+        return Surroundings(
+            today,
+            waiting,
+            at,
+            self.addresses.get(record.peer),
+            self.accounts.too_much(record),
+            post_quantum=None if group is None else group in tls.POST_QUANTUM,
+        )

@@ -30,7 +30,7 @@ from parties.node.offers import Offers
 from parties.node.peers import Peers, Who, reached
 from parties.node.register import ClosedError
 from parties.node.settings import NodeFile
-from parties.node.validity import Watch
+from parties.node.validity import Watch, warning
 from parties.operator.interface import ENDED, Operator
 from parties.records import marker
 from parties.records.database import FILE_NAME
@@ -39,6 +39,7 @@ from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
 
+SCHEMA_SECONDS = 10.0  # between looks at whether the tables' schemas are what they were
 STREAMS = 40  # threads of the port for each peer: the control link, sessions, health checks
 
 
@@ -86,8 +87,19 @@ class Node:
             {name: list(offer.schema.attributes) for name, offer in offers.tables.items()},
             lambda: "" if self._listens is None else str(self._listens),
             self._predict,
+            lambda: list(offers.stale().values()),
         )
-        self._certificates = Watch(self._peers, lambda peer, why: self._events.log("certificate", peer=peer, why=why))
+        self._watches = (
+            Watch(
+                lambda: {who.peer_name: warning(who) for who in self._peers},
+                lambda peer, why: self._events.log("certificate", peer=peer, why=why),
+            ),
+            Watch(
+                offers.stale,
+                lambda table, why: self._events.log("schema changed", table=table, why=why),
+                SCHEMA_SECONDS,
+            ),
+        )
         self._health = Health()
         self._port: Port | None = None
         self._began = self._stopping = False
@@ -132,6 +144,7 @@ class Node:
                     streams=STREAMS,
                     services=[self._health.add_to],
                     window=self._file.link.window * MIB,
+                    classical=self._file.link.classical,
                 )
             self._listens = self._port.address
         node = self._file.node
@@ -155,7 +168,8 @@ class Node:
         for contact in self._contacts.values():
             contact.control.start()
             contact.sessions.start()
-        self._certificates.start()
+        for watch in self._watches:
+            watch.start()
         look = partial(try_tables, self._file.policy, self._offers, self._events)
         threading.Thread(target=look, name="smc-tables", daemon=True).start()
         connects = ", ".join(one.connect for one in self._contacts.values() if one.connect is not None)
@@ -185,7 +199,8 @@ class Node:
                 self._events.log("records cannot be written", why=str(error))
             except sqlite3.Error as error:  # it must not keep the node from stopping
                 self._events.log("records cannot be written", why=str(error))
-        self._certificates.stop()
+        for watch in self._watches:
+            watch.stop()
         self._front.stop()
         self._health.stop()
         if self._port is not None:
@@ -234,9 +249,9 @@ class Node:
         name = contact.who.peer_name
         if connected:
             there = address or (None if contact.connect is None else _resolved(parse_address(contact.connect)))
-            self._ledger.addresses[name] = there
+            self._ledger.addresses[name], self._ledger.groups[name] = there, contact.control.group
             whom = {"peer": name, "fingerprint": fingerprint(contact.who.peer)}
-            self._ledger.note("connected", **whom, address=there, tls=contact.control.tls)
+            self._ledger.note("connected", **whom, address=there, tls=contact.control.tls, group=contact.control.group)
         else:
             self._ledger.note("disconnected", peer=name, why=contact.control.trouble)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from cryptography import x509
@@ -37,15 +37,20 @@ def warning(who: Who) -> str:
 
 
 class Watch:
-    """Tells what there is to be said of certificates: when it changes, and once a day as long as it holds."""
+    """Tells what there is to be said, of whom and what: when it changes, and once a day as long as it holds."""
 
-    def __init__(self, all_: Iterable[Who], tell: Callable[[str, str], None]) -> None:
-        self._all, self._tell = list(all_), tell
+    def __init__(
+        self,
+        look: Callable[[], Mapping[str, str]],
+        tell: Callable[[str, str], None],
+        seconds: float = LOOK_SECONDS,
+    ) -> None:
+        self._look, self._tell, self._seconds = look, tell, seconds
         self._over = threading.Event()
 
     def start(self) -> None:
         """Look now, and from now on."""
-        threading.Thread(target=self._watch, name="smc-certificates", daemon=True).start()
+        threading.Thread(target=self._watch, name="smc-watch", daemon=True).start()
 
     def stop(self) -> None:
         """Look no more."""
@@ -55,12 +60,12 @@ class Watch:
         said: dict[str, tuple[str, float]] = {}
         while not self._over.is_set():
             now = datetime.now(UTC).timestamp()
-            for who in self._all:
-                text, (before, at) = warning(who), said.get(who.peer_name, ("", 0.0))
+            for name, text in self._look().items():
+                before, at = said.get(name, ("", 0.0))
                 if text and (text != before or now - at >= AGAIN_SECONDS):
-                    self._tell(who.peer_name, text)
-                    said[who.peer_name] = text, now
-            self._over.wait(LOOK_SECONDS)
+                    self._tell(name, text)
+                    said[name] = text, now
+            self._over.wait(self._seconds)
 
 
 def _both(who: Who) -> list[tuple[x509.Certificate, str, str]]:

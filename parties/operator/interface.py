@@ -159,7 +159,9 @@ class PeerView(View):
     address: str
     connected: bool  # to the peer's node, now
     trouble: str = ""  # why there is no connection
-    tls: str = ""  # what protects it: version, and key exchange as far as this end knows
+    tls: str = ""  # what protects it: version as far as this end knows
+    group: str = ""  # of its key exchange
+    post_quantum: bool | None = None  # whether that is
     warning: str = ""  # what is to be done about the certificates
 
 
@@ -173,6 +175,7 @@ class NodeView(View):
     version: str
     tables: list[str]
     columns: dict[str, list[str]] = Field(default_factory=dict)  # of each of our tables, as its public schema has them
+    warnings: list[str] = Field(default_factory=list)  # what is to be done about the node's files
 
     @property
     def peer(self) -> str:

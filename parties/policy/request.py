@@ -40,6 +40,7 @@ class Request:
     exact: bool = False  # whether a joint number is opened without noise
     attributes: Mapping[str, bool | str] = field(default_factory=dict)
     rights: RightsSettings | None = None
+    post_quantum: bool | None = None  # whether the key exchange with the peer's node is
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
@@ -64,6 +65,7 @@ def request_for(
     exact: bool = False,
     attributes: Mapping[str, bool | str] | None = None,
     rights: RightsSettings | None = None,
+    post_quantum: bool | None = None,
 ) -> Request:
     """The request from what the node has at hand: the job's parameters as they are, the address as text.
 
@@ -88,6 +90,7 @@ def request_for(
         exact=exact,
         attributes=attributes or {},
         rights=rights,
+        post_quantum=post_quantum,
     )
 
 

@@ -78,6 +78,7 @@ class Conditions(Settings):
     weekdays: Weekdays = ()
     zone: Zone | None = None
     network: Networks = ()  # of the peer's address
+    post_quantum: Flag | None = None  # the key exchange with the peer's node
 
     @model_validator(mode="after")
     def _zone_of_something(self) -> Conditions:
@@ -191,6 +192,9 @@ def conditions(rule: Rule) -> Iterator[Condition]:
             _attribute("address"),
             lambda address: any(address in network for network in networks),
         )
+    if (safe := rule.post_quantum) is not None:
+        said = f"the key exchange is {'' if safe else 'not '}post-quantum"
+        yield Condition(said, _attribute("post_quantum"), lambda found: found == safe)
 
 
 def _one_of(attribute: str, allowed: Collection[str]) -> Iterator[Condition]:

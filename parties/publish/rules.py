@@ -128,6 +128,8 @@ def _ranges(column: str, widths: Sequence[float], value: str) -> list[str]:
     x = number(value)
     if x is None:
         raise InputError(f"column {quoted(column)}: ranges need numbers, and {quoted(value)} is none")
+    if abs(x) / widths[0] >= 1 << 53:  # such ranges have no ends that a number could tell apart
+        raise InputError(f"column {quoted(column)}: {quoted(value)} is too large for ranges of {widths[0]:g}")
     first = math.floor(x / widths[0])  # in widths of the lowest level, so that levels cannot disagree
     edges = [(math.floor(first / round(width / widths[0])) * width, width) for width in widths]
     return [f"[{low:.12g}, {low + width:.12g}[" for low, width in edges]

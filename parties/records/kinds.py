@@ -86,7 +86,8 @@ class Connected(Fields):
     peer: Text
     fingerprint: Fingerprint
     address: Text | None = None
-    tls: Text = ""  # version and key exchange, as far as our end knows them
+    tls: Text = ""  # version, as far as our end knows it
+    group: Text = ""  # of the key exchange
 
 
 class Disconnected(Fields):

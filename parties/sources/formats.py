@@ -6,7 +6,7 @@ import glob
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from parties.files import refuse_archive, refuse_device
+from parties.files import refuse_archive, require_regular
 from smc.errors import InputError
 
 Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]
@@ -18,7 +18,7 @@ def format_of(path: Path, table: str | None) -> Format:
         return "pattern"
     if path.is_dir():
         return "folder"
-    refuse_device(path)
+    require_regular(path)
     start = _beginning(path)
     refuse_archive(path, start)
     if start[8:] == b"DUCK":

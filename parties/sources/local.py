@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from parties.files import require_regular
 from parties.sources.databases import Scratch
 from parties.sources.delimited import read_csv
 from parties.sources.formats import format_of
@@ -66,6 +67,8 @@ def _is_finished(file: Path) -> bool:
 def _parquet(engine: Scratch, path: Path, found: Sequence[Path]) -> ir.Table:
     if not found:
         raise InputError(f"{path}: there is no Parquet file")
+    for file in found:
+        require_regular(file)
     names = [glob.escape(str(file)) for file in found]
     return engine.backend.read_parquet(names, hive_types_autocast=False)
 

@@ -21,7 +21,7 @@ from protocols.inputs import both_inputs
 from protocols.publish.problem import Problem
 from smc.circuit import Builder, Form, Netlist, any_of
 from smc.engines import Engine
-from smc.errors import InputError
+from smc.errors import InputError, JointRefusalError
 from smc.primitives.bits import BitMatrix
 
 
@@ -77,7 +77,7 @@ def admission_netlist(columns: tuple[int, ...], width: int, k: int, form: Form =
 
 
 def admit(engine: Engine, problem: Problem, own: OwnRows, names: Sequence[str] = ()) -> None:
-    """`InputError` that says why, if the rows of both may not be published. `names` are those of the columns."""
+    """`JointRefusalError` that says why, if the rows of both may not be published. `names` are those of the columns."""
     width = problem.count_width
     with engine.session.phase("admission"):
         if problem.against == "public" and problem.models.any:
@@ -92,8 +92,9 @@ def admit(engine: Engine, problem: Problem, own: OwnRows, names: Sequence[str] =
     provenance = [i for i, bit in enumerate(apart) if bit[0, 0]]
     if provenance:
         which = names[provenance[0]] if names else f"number {provenance[0] + 1}"
-        raise InputError(f"column {which} tells whose each row is: the parties have no value of it in common")
+        raise JointRefusalError(f"column {which} tells whose each row is: the parties have no value of it in common")
     if not whole[0, 0]:
         who = "both parties together have" if problem.against == "public" else "both parties, or one of them, have"
         lacking = ", or their rows as a whole do not keep l" if problem.models.any else ""
-        raise InputError(f"{who} fewer than k = {problem.k:,} rows{lacking}: nothing can be published under this rule")
+        few = f"{who} fewer than k = {problem.k:,} rows{lacking}"
+        raise JointRefusalError(f"{few}: nothing can be published under this rule")

@@ -19,14 +19,20 @@ STREAM_BLOCKS = np.uint64(16)  # of a PRG stream in a row of a tile
 ZERO, ONE, FOUR = np.uint64(0), np.uint64(1), np.uint64(4)
 
 
-def double(parents, children, schedule):  # type: ignore[no-untyped-def]
-    """A level of a GGM tree: children[2 i + b] = AES of b under the key parents[i]; `schedule` u64[22] is scratch."""
-    left, right = make(ZERO, ZERO), make(ONE, ZERO)
-    for i in range(parents.shape[0]):
-        expand_key(load(parents, 2 * i), schedule)
-        a, b = encrypt(schedule, (left, right))
-        store(children, 4 * i, a)
-        store(children, 4 * i + 2, b)
+def double(parents, children, salts, schedule):  # type: ignore[no-untyped-def]
+    """A level of GGM trees, u64[trees, nodes, 2]: children b of a node are AES of salt ^ b under the node's key.
+
+    `salts` u64[trees, 2] has one block a tree for this level; `schedule` u64[22] is scratch.
+    """
+    trees, nodes, _ = parents.shape
+    for tree in range(trees):
+        left = load(salts, 2 * tree)
+        right = left ^ make(ONE, ZERO)
+        for i in range(tree * nodes, (tree + 1) * nodes):
+            expand_key(load(parents, 2 * i), schedule)
+            a, b = encrypt(schedule, (left, right))
+            store(children, 4 * i, a)
+            store(children, 4 * i + 2, b)
 
 
 def expand_all(keys, schedules):  # type: ignore[no-untyped-def]
@@ -39,15 +45,16 @@ def expand_all(keys, schedules):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _small_field(leaves, first, counter, depth, tile, row):  # type: ignore[no-untyped-def]
+def _small_field(leaves, first, counter, salt, depth, tile, row):  # type: ignore[no-untyped-def]
     """tile[row + j] = xor of the streams whose leaf value has bit j; returns the xor of all streams.
 
     `leaves` u64[2^depth, 22] holds round keys in the order of the Gray code; those before `first` count as zero. The
     prefix sums of the streams give every row, since bit j of neighbouring values differs in some places only: row j is
-    the xor of the prefix sums up to those places. That is two xors a leaf, whatever the depth.
+    the xor of the prefix sums up to those places. That is two xors a leaf, whatever the depth. Block i of a stream is
+    AES of `salt` ^ i, four times the salt of the tree.
     """
-    c0, c1 = counters4(counter), counters4(counter + np.uint64(4))
-    c2, c3 = counters4(counter + np.uint64(8)), counters4(counter + np.uint64(12))
+    c0, c1 = counters4(counter) ^ salt, counters4(counter + np.uint64(4)) ^ salt
+    c2, c3 = counters4(counter + np.uint64(8)) ^ salt, counters4(counter + np.uint64(12)) ^ salt
     zero = make4(ZERO, ZERO)
     s0, s1, s2, s3 = zero, zero, zero, zero
     for t in range(leaves.shape[0]):
@@ -70,17 +77,18 @@ def _small_field(leaves, first, counter, depth, tile, row):  # type: ignore[no-u
     return s0, s1, s2, s3
 
 
-def extend_receiver(schedules, counter, choices, tile, corrections, out):  # type: ignore[no-untyped-def]
+def extend_receiver(schedules, salts, counter, choices, tile, corrections, out):  # type: ignore[no-untyped-def]
     """The receiver's part for choices u64[words], 32 words a tile: its message and its blocks u64[64 words, 2].
 
-    `schedules` u64[blocks, 2^k, 22] holds all leaves; corrections u64[blocks, words] = u xor choices. The streams are
-    read from block `counter` on, 16 blocks a tile.
+    `schedules` u64[blocks, 2^k, 22] holds all leaves, `salts` u64[blocks, 2] those of the streams; corrections
+    u64[blocks, words] = u xor choices. The streams are read from block `counter` on, 16 blocks a tile.
     """
     blocks, words = schedules.shape[0], choices.shape[0]
     depth = ROWS // blocks
     for start in range(0, words, WORDS):
         for i in range(blocks):
-            u0, u1, u2, u3 = _small_field(schedules[i], 0, counter, depth, tile, i * depth)
+            salt = make4(salts[i, 0], salts[i, 1])
+            u0, u1, u2, u3 = _small_field(schedules[i], 0, counter, salt, depth, tile, i * depth)
             at = i * words + start
             store(corrections, at, u0 ^ load4(choices, start))
             store(corrections, at + 8, u1 ^ load4(choices, start + 8))
@@ -90,7 +98,7 @@ def extend_receiver(schedules, counter, choices, tile, corrections, out):  # typ
         counter += STREAM_BLOCKS
 
 
-def extend_sender(schedules, counter, delta, corrections, tile, out):  # type: ignore[no-untyped-def]
+def extend_sender(schedules, salts, counter, delta, corrections, tile, out):  # type: ignore[no-untyped-def]
     """The sender's part: its zero messages u64[64 words, 2], from the receiver's message.
 
     Leaf 0 of each tree is the one it lacks: values are relative to delta, u64[128], all ones where its bit is 1.
@@ -99,7 +107,7 @@ def extend_sender(schedules, counter, delta, corrections, tile, out):  # type: i
     depth = ROWS // blocks
     for start in range(0, words, WORDS):
         for i in range(blocks):
-            _small_field(schedules[i], 1, counter, depth, tile, i * depth)
+            _small_field(schedules[i], 1, counter, make4(salts[i, 0], salts[i, 1]), depth, tile, i * depth)
             for row in range(i * depth, (i + 1) * depth):
                 mask = make4(delta[row], delta[row])
                 for j in range(0, WORDS, 8):

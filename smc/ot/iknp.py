@@ -3,7 +3,8 @@
 Protocol: Ishai, Kilian, Nissim, Petrank, "Extending Oblivious Transfers Efficiently" (CRYPTO 2003), semi-honest,
 with the column trick of Asharov, Lindell, Schneider, Zohner (CCS 2013).
 
-    base     the extension *sender* chooses delta (128 bits) and gets seed_i[delta_i]; the receiver holds both seeds
+    base     the extension *sender* chooses delta (128 bits) and gets seed_i[delta_i]; the receiver holds both seeds,
+             and the streams of column i start at a public block of session and column
     receiver t_i = PRG(seed_i[0]); sends u_i = t_i xor PRG(seed_i[1]) xor choices       (column i of 128)
     sender   q_i = PRG(seed_i[delta_i]) xor delta_i u_i, so that row j: q_j = t_j xor choice_j delta
 
@@ -48,6 +49,11 @@ def _columns(streams: list[Prg], size: int) -> NDArray[np.uint8]:
     return np.stack([stream.bytes(size) for stream in streams])
 
 
+def _streams(session: Session, name: str, seeds: Blocks) -> list[Prg]:
+    """A stream a column, uint64[KAPPA, 2] seeds: what one guess is tested against is one column of one session."""
+    return [Prg(seed.tobytes(), session.derive(name, "column", i)) for i, seed in enumerate(seeds)]
+
+
 def _rows(columns: NDArray[np.uint8], count: int) -> Blocks:
     """Transpose packed columns uint8[KAPPA, ceil(count / 8)] to uint64[count, 2]."""
     words = -(-count // (64 * TILE_WORDS)) * TILE_WORDS
@@ -79,7 +85,7 @@ class IknpSender(CorrelatedSender):
         self.ready = True
 
     def _seed(self, seeds: Blocks) -> None:
-        self._streams = [Prg(seed.tobytes()) for seed in seeds]
+        self._streams = _streams(self.session, self.name, seeds)
 
     def correlated(self, count: int) -> Blocks:
         """See `Sender.correlated`."""
@@ -117,7 +123,7 @@ class IknpReceiver(CorrelatedReceiver):
         self.ready = True
 
     def _seed(self, seeds: Blocks) -> None:
-        self._zero, self._one = ([Prg(seed.tobytes()) for seed in side] for side in seeds)
+        self._zero, self._one = (_streams(self.session, self.name, side) for side in seeds)
 
     def correlated(self, choice: Choices) -> Blocks:
         """See `Receiver.correlated`."""

@@ -4,7 +4,8 @@ Protocol: Roy, "SoftSpokenOT: Quieter OT Extension from Small-Field Silent VOLE 
 semi-honest: subspace VOLE over F_{2^k} with the repetition code, without consistency checks.
 
     base     delta is cut into 128 / k values d_i of k bits; for each, by k base OTs and a GGM tree (`ggm_tree`), the
-             receiver holds 2^k PRG streams r_x and the extension *sender* all of them but r_{d_i}
+             receiver holds 2^k PRG streams r_x and the extension *sender* all of them but r_{d_i}; block n of a
+             stream is AES of salt xor n under the leaf, the salt a public block of session and tree
     receiver u_i = xor_x r_x;  bit j of v_i = xor of the r_x with bit j of x set;  sends c_i = u_i xor choices
     sender   bit j of w_i = xor of the r_x with bit j of x xor d_i set  = (v_i)_j xor (d_i)_j u_i: r_{d_i} drops out
              (q_i)_j = (w_i)_j xor (d_i)_j c_i = (v_i)_j xor (d_i)_j choices
@@ -29,7 +30,7 @@ from smc import kernels
 from smc.hashing import Blocks
 from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.elliptic import EllipticReceiver, EllipticSender
-from smc.ot.ggm_tree import full_trees, punctured_trees
+from smc.ot.ggm_tree import full_trees, punctured_trees, tree_salts
 from smc.ot.interface import Choices
 from smc.session import Session
 
@@ -41,15 +42,19 @@ DEFAULT = 4
 
 
 class _Streams:
-    """The PRG streams of one party: AES-128 in counter mode under every leaf, read forward only."""
+    """The PRG streams of one party: AES-128 in counter mode under every leaf, read forward only.
 
-    def __init__(self, leaves: Blocks) -> None:
+    `salts` uint64[trees, 2] are where the counters of a tree's streams start (by xor).
+    """
+
+    def __init__(self, leaves: Blocks, salts: Blocks) -> None:
         blocks, count, _ = leaves.shape
         gray = np.arange(count) ^ np.arange(count) >> 1  # the order in which the kernels add leaves up
         keys = np.ascontiguousarray(leaves[:, gray])
         schedules = np.empty((blocks * count, 22), dtype=np.uint64)
         kernels.ot_expand(keys.reshape(-1, 2), schedules)
         self.schedules = schedules.reshape(blocks, count, 22)
+        self.salts = salts
         self.tile = np.empty((KAPPA, TILE // 64), dtype=np.uint64)
         self._counter = 0
 
@@ -101,7 +106,8 @@ class SoftSpokenSender(CorrelatedSender):
         self.ready = True
 
     def _seed(self, points: Choices, keys: Blocks, offers: Blocks) -> None:
-        self._streams = _Streams(punctured_trees(keys, points, offers))
+        own = tree_salts(self.session, self.name, *points.shape)
+        self._streams = _Streams(punctured_trees(keys, points, offers, own), own[0])
 
     def correlated(self, count: int) -> Blocks:
         """See `Sender.correlated`."""
@@ -121,6 +127,7 @@ class SoftSpokenSender(CorrelatedSender):
             corrections[:, : received.shape[1]] = received
         kernels.ot_extend_sender(
             streams.schedules,
+            streams.salts,
             streams.advance(len(out)),
             self._delta_masks,
             corrections.view(np.uint64),
@@ -153,8 +160,9 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         self.ready = True
 
     def _seed(self, keys: Blocks, offers: Blocks) -> None:
-        leaves, offers[:] = full_trees(keys.reshape(2, -1, self._k, 2))
-        self._streams = _Streams(leaves)
+        own = tree_salts(self.session, self.name, KAPPA // self._k, self._k)
+        leaves, offers[:] = full_trees(keys.reshape(2, -1, self._k, 2), own)
+        self._streams = _Streams(leaves, own[0])
 
     def correlated(self, choice: Choices) -> Blocks:
         """See `Receiver.correlated`."""
@@ -175,6 +183,7 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         packed[: (len(choice) + 7) // 8] = np.packbits(choice, bitorder="little")
         kernels.ot_extend_receiver(
             streams.schedules,
+            streams.salts,
             streams.advance(len(out)),
             packed.view(np.uint64),
             streams.tile,

@@ -1,7 +1,8 @@
 """A keyed pseudo-random generator: AES-128 in counter mode (OpenSSL), a stream that only moves forward.
 
 Assumption: AES-128 is a pseudo-random permutation. A stream of n blocks is distinguishable from random
-with advantage about n^2 / 2^129, far below 2^-40 for anything this engine draws from one key.
+with advantage about n^2 / 2^129, far below 2^-40 for anything this engine draws from one key. Streams whose output the
+peer sees start their counters at different blocks, or one AES would test a guess against all their seeds at once.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ KEY_BYTES = 16
 
 
 class Prg:
-    """A forward-only random stream from a 16-byte seed."""
+    """A forward-only random stream from a 16-byte seed; `start` is the counter's first block."""
 
-    def __init__(self, seed: bytes) -> None:
+    def __init__(self, seed: bytes, start: bytes = bytes(16)) -> None:
         if len(seed) != KEY_BYTES:
             raise ValueError(f"a PRG seed has {KEY_BYTES} bytes, got {len(seed)}")
-        self._stream = Cipher(algorithms.AES(seed), modes.CTR(bytes(16))).encryptor()
+        self._stream = Cipher(algorithms.AES(seed), modes.CTR(start)).encryptor()
 
     @classmethod
     def from_system(cls) -> Prg:
-        """A generator seeded by the operating system."""
-        return cls(os.urandom(KEY_BYTES))
+        """A generator seeded by the operating system, which draws where its counter starts as well."""
+        return cls(os.urandom(KEY_BYTES), os.urandom(16))
 
     def bytes(self, count: int) -> NDArray[np.uint8]:
         """The next `count` bytes of the stream, uint8[count]."""

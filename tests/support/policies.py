@@ -27,6 +27,7 @@ BASE: dict[str, Any] = {
     "purpose": "research",
     "at": datetime(2026, 1, 30, 14, 30, tzinfo=CET),  # a Friday
     "address": ip_address("192.0.2.7"),
+    "post_quantum": True,
 }
 
 

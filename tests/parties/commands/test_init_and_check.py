@@ -18,6 +18,7 @@ from parties.link.listening import Port, RefusedError
 from parties.node import settings
 from parties.node.peers import reached
 from parties.tables.schema import Schema
+from tests.support.classical import middle
 
 ANNA = ("init", "--name", "anna", "--peer-name", "bert", "--out", "anna")
 
@@ -183,7 +184,7 @@ def test_a_party_that_has_everything(identities: dict[str, Identity], capsys: py
         port.close()
     assert code == 0, found
     assert found["table days"][1].startswith("2 rows fit the schema")
-    assert found["peer"][1] == f"bob answers at {port.address} and trusts us"
+    assert found["peer"][1] == f"bob answers at {port.address} and trusts us; key exchange X25519MLKEM768"
     assert found["identity"][1].startswith("alice, ")
     code, found = checked(capsys)  # it has gone
     assert code == 2
@@ -256,3 +257,22 @@ def test_a_plain_line_each(identities: dict[str, Identity], capsys: pytest.Captu
     lines = capsys.readouterr().out.splitlines()
     assert [line[:3].strip() for line in lines] == ["ok", "ok", "ok", "NO", "ok", "ok", "ok", "ok", "ok"]
     assert "there is no such file" in lines[3]
+
+
+def test_a_key_exchange_that_is_not_post_quantum_is_told(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]
+) -> None:
+    alice, bob = identities["alice"], identities["bob"]
+    Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play").save(Path("schema.toml"))
+    port = Port(parse_address("127.0.0.1:0", 0), bob, {alice.certificate: lambda _: pytest.fail("in")}, 10.0, streams=2)
+    try:
+        with middle(bob, alice, str(port.address)) as there:
+            party_file(alice, bob, f'connect = "{there}"')
+            code, found = checked(capsys)
+            assert code == 2
+            assert not found["peer"][0]
+            assert (
+                "trusts us, but the key exchange prime256v1 of this connection is not post-quantum" in found["peer"][1]
+            )
+    finally:
+        port.close()

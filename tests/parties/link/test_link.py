@@ -8,14 +8,15 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 
 from parties.identity import short_fingerprint
 from parties.link.frames import CHUNK_BYTES
-from parties.link.opening import open_link
-from smc.errors import InputError, JobMismatchError, LinkError
+from parties.link.opening import Link, open_link
+from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError
 from tests.support.places import ENVIRONMENT
 from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE, eventually
@@ -167,12 +168,12 @@ def test_different_jobs_end_both_sides_with_both_values(parties):
 
 def test_different_wire_versions_end_both_sides(parties, monkeypatch):
     listening, address = parties.listen(nothing)
-    monkeypatch.setattr("parties.link.handshake.WIRE_VERSION", 4)
+    monkeypatch.setattr("parties.link.handshake.WIRE_VERSION", 5)
     dialling = parties.connect(address, nothing)
     ours, theirs = listening.outcome(), dialling.outcome()
     assert type(ours) is type(theirs) is JobMismatchError
-    assert "wire version: ours 3, peer's 4" in str(ours)
-    assert "wire version: ours 4, peer's 3" in str(theirs)
+    assert "wire version: ours 4, peer's 5" in str(ours)
+    assert "wire version: ours 5, peer's 4" in str(theirs)
 
 
 def test_listener_with_another_certificate_is_refused(parties, enough):
@@ -329,3 +330,29 @@ def test_options_are_checked(parties):
         parties.options("alice", "bob", listen="a:1", timeout=0)
     with pytest.raises(InputError, match="certificate is our own"):
         parties.options("alice", "alice", listen="a:1")
+
+
+def test_what_both_have_come_to_is_compared_at_the_end(parties) -> None:
+    def ending(word: bytes) -> Any:
+        return lambda link: link.finish(word) or word
+
+    assert parties.run(ending(b"a"), ending(b"a")) == (b"a", b"a")
+    for left, right in ((b"a", b"b"), (b"a", b""), (b"", b"a")):
+        for error in parties.run(ending(left), ending(right)):
+            assert isinstance(error, ProtocolError)
+            assert "have come to different results" in str(error)
+
+
+def test_a_joint_refusal_is_one_of_both_or_the_peers_fault(parties) -> None:
+    def refusing(text: str) -> Any:
+        def program(link: Link) -> None:
+            raise JointRefusalError(text)
+
+        return program
+
+    both = parties.run(refusing("too few"), refusing("too few"))
+    assert [(type(error), str(error)) for error in both] == [(JointRefusalError, "too few")] * 2
+    for ours, theirs in (("too few", "too many"), ("too few", None)):
+        other = refusing(theirs) if theirs is not None else lambda link: link.finish(b"a result")
+        for error in parties.run(refusing(ours), other):
+            assert isinstance(error, ProtocolError)

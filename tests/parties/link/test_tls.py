@@ -124,19 +124,13 @@ def test_a_listener_that_speaks_nothing_newer_is_not_spoken_to(identities) -> No
     assert heard == []
 
 
-def test_both_ends_know_the_version_and_the_listening_one_the_key_exchange(parties) -> None:
-    ours, theirs = parties.run(lambda link: link.tls, lambda link: link.tls)
-    assert ours.startswith("TLS 1.3, ")
-    assert theirs == ("TLS 1.3" if tls.NOTHING_OLDER else "")
-
-
 def test_what_grpc_tells_of_a_connection() -> None:
     new = {"ssl_tls_version": [b"TLSv1.3"], "ssl_negotiated_key_exchange_group": [b"X25519"]}
-    assert (tls.is_too_old(new), tls.negotiated(new)) == (False, "TLS 1.3, X25519")
-    assert (tls.is_too_old({}), tls.negotiated({})) == (False, "")
+    assert (tls.is_too_old(new), tls.version(new), tls.group(new)) == (False, "TLS 1.3", "X25519")
+    assert (tls.is_too_old({}), tls.version({}), tls.group({})) == (False, "", "")
     for name in (b"TLSv1.2", b"TLSv1.1", b"something"):
         assert tls.is_too_old({"ssl_tls_version": [name]})
-        assert tls.negotiated({"ssl_tls_version": [name]}) == ""
+        assert tls.version({"ssl_tls_version": [name]}) == ""
 
 
 @pytest.mark.parametrize("first", ["grpc", "parties.link.transport"])

@@ -45,10 +45,11 @@ def test_a_certificate_that_ends_is_told_of_before_and_after(tmp_path: Path, mon
 
 
 def test_the_same_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validity, "LOOK_SECONDS", 0.001)
     both = who(tmp_path, 20, 200)
     told: list[str] = []
-    watch = validity.Watch([both], lambda peer, why: told.append(f"{peer}: {why}"))
+    watch = validity.Watch(
+        lambda: {both.peer_name: validity.warning(both)}, lambda peer, why: told.append(f"{peer}: {why}"), 0.001
+    )
     watch.start()
     eventually(lambda: bool(told))
     at(monkeypatch, 21)

@@ -111,6 +111,10 @@ CONDITIONS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     (HOME, address("2001:db8:5::1"), True),
     (HOME, address("2001:db9::1"), False),
     ({"network": "0.0.0.0/0"}, address("::1"), False),
+    ({"post_quantum": True}, {}, True),
+    ({"post_quantum": True}, {"post_quantum": False}, False),
+    ({"post_quantum": False}, {"post_quantum": False}, True),
+    ({"post_quantum": False}, {}, False),
     # all together
     ({"role": "hospital", "table": "patients", "purpose": "research", **DEPTH_4, **ROWS_20, **DAY, **HOME}, {}, True),
     ({"role": "hospital", "table": "patients", "purpose": "audit", **DEPTH_4, **ROWS_20, **DAY, **HOME}, {}, False),
@@ -227,15 +231,16 @@ def test_rules_in_words() -> None:
         weekdays=["sat", "sun"],
         zone="Europe/Rome",
         network=["192.0.2.0/24", "2001:db8::/32"],
+        post_quantum=False,
     )
     assert full.words() == (
         f"deny if the peer is 'clinic-b' or '{PRINT[:59]}…; its role is 'bank' or 'shop'; proposed by us; "
         "table is 'patients'; all columns are among 'age', 'sex'; a column is 'zip'; protocol is 'id3'; "
         "max_depth at least 2 and below 7; max_rows above 2147483648; purpose is 'ads'; "
         "the time is 22:00-06:00 (Europe/Rome); the day is sat or sun (Europe/Rome); "
-        "the peer's address is in 192.0.2.0/24 or 2001:db8::/32"
+        "the peer's address is in 192.0.2.0/24 or 2001:db8::/32; the key exchange is not post-quantum"
     ).replace("…;", "…';")
-    assert len(list(conditions(full))) == 13
+    assert len(list(conditions(full))) == 14
     assert rule("permit").words() == "permit always"
 
 
@@ -259,6 +264,7 @@ PIECES: dict[str, Any] = {
     "time": st.sampled_from(["08:00-18:00", "22:00-06:00"]),
     "weekdays": st.sampled_from(["fri", "sat"]),
     "network": st.sampled_from(["192.0.2.0/24", "10.0.0.0/8"]),
+    "post_quantum": st.booleans(),
     "max_depth": bounds(1, 6),
     "min_rows": bounds(10, 30),
     "runs_today": bounds(1, 4),
@@ -288,6 +294,7 @@ REQUESTS = st.builds(
     purpose=st.sampled_from([None, "research"]),
     at=st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31), timezones=ZONES),
     address=st.sampled_from([None, ip_address("192.0.2.1"), ip_address("::1")]),
+    post_quantum=st.sampled_from([None, True, False]),
 )
 
 

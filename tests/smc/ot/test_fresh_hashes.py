@@ -90,10 +90,59 @@ def test_offers_of_a_tree_are_masked_by_both_keys_of_the_level() -> None:
     keys = Prg(bytes(16)).words(2, 3, 4, 2)
     masks = Prg(bytes([1]) * 16).words(2, 3, 4, 2)
     masks[:, :, 0] = 0  # the first level's keys are nodes
-    leaves, offers = full_trees(keys)
-    leaves2, offers2 = full_trees(keys ^ masks)
+    salts = Prg(bytes([2]) * 16).words(4, 3, 2)
+    leaves, offers = full_trees(keys, salts)
+    leaves2, offers2 = full_trees(keys ^ masks, salts)
     assert np.array_equal(leaves, leaves2)
     assert np.array_equal(offers ^ offers2, np.moveaxis(masks, 0, 2)[:, 1:])
+
+
+@pytest.mark.parametrize("kind", ["iknp", "softspoken2", "softspoken4", "softspoken8"])
+def test_no_two_unknown_seeds_of_any_sessions_encrypt_the_same_block(
+    monkeypatch: pytest.MonkeyPatch, kind: Kind
+) -> None:
+    """Or one AES would test a guess against both, and against all that were ever collected."""
+    here = threading.local()  # a party's thread: what it encrypts first at each column, level and stream
+
+    def note(blocks: np.ndarray) -> None:
+        if hasattr(here, "first"):
+            here.first += [int.from_bytes(block.tobytes(), "little") for block in blocks.reshape(-1, 2)]
+
+    def watch(name: str, place: int) -> None:
+        original = getattr(kernels, name)
+
+        def watched(*arguments: Any) -> None:
+            note(arguments[place])
+            original(*arguments)
+
+        monkeypatch.setattr(kernels, name, watched)
+
+    def started(self: Prg, seed: bytes, first: bytes = bytes(16)) -> None:
+        note(np.frombuffer(first, dtype=np.uint64))
+        start(self, seed, first)
+
+    start = Prg.__init__
+    watch("ot_double", 2)
+    watch("ot_extend_receiver", 1)
+    watch("ot_extend_sender", 1)
+    monkeypatch.setattr(Prg, "__init__", started)
+
+    def program(session: Session) -> list[int]:
+        here.first = []
+        transfers = Transfers(session, kind)
+        if session.party == 0:
+            transfers.sender.random(8, 2)
+        else:
+            transfers.receiver.random(np.zeros(8, dtype=np.uint8), 2)
+        return here.first
+
+    seen = []
+    for _ in range(3):
+        sender, receiver = run_local(program)
+        assert set(sender) == set(receiver)
+        assert len(sender) == len(set(sender)) >= 128
+        seen += [place >> 40 for place in sender]  # fewer than 2^40 blocks follow one another
+    assert len(seen) == len(set(seen))
 
 
 # Base OT.

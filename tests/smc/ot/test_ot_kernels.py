@@ -19,10 +19,11 @@ def random_words(*shape: int, seed: int = 0) -> np.ndarray:
     return Prg(bytes([seed]) * 16).words(*shape)
 
 
-def aes(key: bytes, first: int, count: int) -> bytes:
-    """AES of `count` little-endian counters."""
+def aes(key: bytes, salt: bytes, first: int, count: int) -> bytes:
+    """AES of a salt xor each of `count` little-endian counters."""
     encryptor = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
-    return encryptor.update(b"".join((first + i).to_bytes(16, "little") for i in range(count)))
+    number = int.from_bytes(salt, "little")
+    return encryptor.update(b"".join((number ^ first + i).to_bytes(16, "little") for i in range(count)))
 
 
 @pytest.mark.parametrize("words", [0, 32, 64, 320])
@@ -48,21 +49,23 @@ def test_hashing_of_both_blocks(count: int) -> None:
 def test_punctured_trees(depth: int) -> None:
     trees = 6
     keys = random_words(2, trees, depth, 2)
-    leaves, offers = full_trees(keys)
+    salts = random_words(depth, trees, 2, seed=3)
+    leaves, offers = full_trees(keys, salts)
     assert leaves.shape == (trees, 1 << depth, 2)
     assert offers.shape == (trees, depth - 1, 2, 2)
     assert len(np.unique(leaves.reshape(-1, 2), axis=0)) == trees << depth
 
-    for value in {0, 1, (1 << depth) - 1}:  # each leaf by its path from the root
-        node = keys[value >> (depth - 1), 2, 0].tobytes()
-        for level in range(1, depth):
-            node = aes(node, value >> (depth - 1 - level) & 1, 1)
-        assert leaves[2, value].tobytes() == node
+    for tree in range(trees):
+        for value in {0, 1, (1 << depth) - 1}:  # each leaf by its path from the root
+            node = keys[value >> (depth - 1), tree, 0].tobytes()
+            for level in range(1, depth):
+                node = aes(node, salts[level, tree].tobytes(), value >> (depth - 1 - level) & 1, 1)
+            assert leaves[tree, value].tobytes() == node
 
     points = Prg(bytes(16)).bits(trees, depth)
     points[0], points[1] = 0, 1
     chosen = np.where(points[..., None] == 1, keys[0], keys[1])
-    found = punctured_trees(chosen, points, offers)
+    found = punctured_trees(chosen, points, offers, salts)
     for tree in range(trees):
         value = int("".join(map(str, points[tree])), 2)
         order = np.arange(1 << depth) ^ value
@@ -75,7 +78,13 @@ def test_small_field_extension(k: int) -> None:
     """Both kernels against u = sum of r_x and v = sum of x r_x, from streams made by OpenSSL."""
     blocks, words, counter = 128 // k, 64, 48
     leaves = random_words(blocks, 1 << k, 2, seed=k)
-    streams = np.array([[np.frombuffer(aes(r.tobytes(), counter, words // 2), np.uint64) for r in b] for b in leaves])
+    salts = random_words(blocks, 2, seed=3)
+    streams = np.array(
+        [
+            [np.frombuffer(aes(r.tobytes(), salt.tobytes(), counter, words // 2), np.uint64) for r in b]
+            for b, salt in zip(leaves, salts, strict=True)
+        ]
+    )
     u = np.bitwise_xor.reduce(streams, axis=1)
     values = np.arange(1 << k)
     v = np.stack([np.bitwise_xor.reduce(streams[:, values >> j & 1 == 1], axis=1) for j in range(k)], axis=1)
@@ -83,7 +92,7 @@ def test_small_field_extension(k: int) -> None:
 
     corrections = np.empty((blocks, words), dtype=np.uint64)
     out, expected = np.empty((2, 64 * words, 2), dtype=np.uint64)
-    kernels.ot_extend_receiver(_Streams(leaves).schedules, counter, choices, TILE, corrections, out)
+    kernels.ot_extend_receiver(_Streams(leaves, salts).schedules, salts, counter, choices, TILE, corrections, out)
     assert np.array_equal(corrections, u ^ choices)
     kernels.ot_transpose(v.reshape(128, words), TILE, expected)
     assert np.array_equal(out, expected)
@@ -94,6 +103,6 @@ def test_small_field_extension(k: int) -> None:
     lacking = np.stack([leaves[i, values ^ points[i]] for i in range(blocks)])
     lacking[:, 0] = 77  # must not matter
     masks = np.uint64(0) - bits.astype(np.uint64)
-    kernels.ot_extend_sender(_Streams(lacking).schedules, counter, masks, corrections, TILE, out)
+    kernels.ot_extend_sender(_Streams(lacking, salts).schedules, salts, counter, masks, corrections, TILE, out)
     chosen = np.unpackbits(choices.view(np.uint8), bitorder="little")
     assert np.array_equal(out, np.where(chosen[:, None] == 1, expected ^ delta, expected))

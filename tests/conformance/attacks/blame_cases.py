@@ -1,0 +1,102 @@
+"""A small job of every kind, on engines of each sort."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from parties.identity import create
+from tests.support.blame import Case
+from tests.support.circuits import ADDER
+from tests.support.specified import SCHEMA
+
+COLUMNS = list(SCHEMA.attributes)
+
+
+def rows(first: int, count: int) -> str:
+    """Rows that have every value, and classes that go with the others, more or less."""
+    lines = [",".join(COLUMNS)]
+    for i in range(first, first + count):
+        values = [SCHEMA.attributes[name] for name in COLUMNS]
+        wind, hours, rain = (values[c][i * (c + 3) // (c + 1) % len(values[c])] for c in range(3))
+        play = values[3][(wind == "weak") ^ (i % 7 == 0)]
+        lines.append(f"{wind},{hours},{rain},{play}")
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def office() -> str:
+    """The certificate to which a table is sealed."""
+    with TemporaryDirectory() as place:
+        return create("office", [], Path(place)).certificate_path.read_text()
+
+
+ROWS = (rows(0, 60), rows(31, 83))
+TABLE: dict[str, dict[str, Any]] = {
+    "id3": {},
+    "id3 with rules": {"k": 5, "l": 2, "against": "peer"},
+    "id3 against the public": {"k": 5, "t": 0.4, "against": "public"},
+    "id3 with noise": {"epsilon": 2.0, "max_depth": 2},
+    "millionaires": {"of": "rows"},
+    "majority": {},
+    "release-count": {"epsilon": 1.0, "where": "wind = weak; rain = much"},
+    "release-count exact": {"exact": True, "where": "wind = weak"},
+    "release-histogram": {"epsilon": 1.0, "by": "rain"},
+    "release-table": {"epsilon": 1.0, "by": ("wind", "rain")},
+    "release-sum": {"epsilon": 1.0, "of": "hours"},
+    "release-mean": {"epsilon": 1.0, "of": "hours", "by": ("rain",)},
+    "release-median": {"epsilon": 1.0, "of": "hours"},
+    "release-median exact": {"exact": True, "of": "hours"},
+    "release-top": {"epsilon": 1.0, "of": "hours", "first": 2},
+    "release-top exact": {"exact": True, "of": "hours", "first": 2},
+    "release-naive-bayes": {"epsilon": 1.0, "target": "play", "columns": ("wind", "hours"), "delta": 1e-9},
+    "cluster": {"epsilon": 1.0, "columns": ("hours",), "bounds": ("0:5",), "k": 2},
+    "cluster in-process": {
+        "epsilon": 1.0,
+        "columns": ("hours",),
+        "bounds": ("0:5",),
+        "k": 2,
+        "method": "in-process",
+        "iterations": 2,
+    },
+    "regress-joint output": {"method": "output", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}
+    | {"numeric": ("hours",), "least_rows": 50, "lambda": 0.01},
+    "regress-joint gradient": {"method": "gradient", "epsilon": 1.0, "delta": 1e-9, "columns": ("wind", "hours")}
+    | {"numeric": ("hours",), "least_rows": 50, "lambda": 0.01, "steps": 3, "rate": 2.5, "clip": 0.5},
+    "release-marginals": {"epsilon": 1.0, "delta": 1e-9, "ways": 2, "columns": ("rain", "play")},
+    "release-triangles": {"epsilon": 1.0, "delta": 1e-9, "columns": ("rain", "play")},
+    "release-triangles exact": {"exact": True, "columns": ("rain", "play")},
+    "synthesise aim": {"select": "aim", "epsilon": 1.0, "delta": 1e-9, "columns": ("rain", "play"), "rows": 20},
+    "synthesise mst": {"select": "mst", "epsilon": 1.0, "delta": 1e-9, "columns": ("rain", "play", "wind"), "rows": 20},
+    "publish-joint": {"recode": ("wind", "rain"), "k": 5, "keep": ("play",)},
+    "publish-joint public": {
+        "recode": ("wind", "rain"),
+        "k": 5,
+        "keep": ("play",),
+        "against": "public",
+        "score": "ncp",
+    },
+    "publish-lattice": {"recode": ("wind", "rain"), "k": 5, "keep": ("play",)}
+    | {"rules": "rain tree no < dry < *, some < wet < *, much < wet < *"},
+    "publish-lattice public": {"recode": ("wind", "rain"), "k": 5, "keep": ("play",), "against": "public"}
+    | {"max_suppressed_rows": 10},
+    "publish-joint-table": {"by": "rain", "across": "play", "threshold": 3, "analyst": office()},
+    "publish-joint-table public": {"by": "rain", "across": "play", "threshold": 3, "against": "public"}
+    | {"zeros": "shown", "epsilon": 0.5},
+    "publish-joint-table noise": {"by": "rain", "epsilon": 0.5},
+    "publish-joint-table sums": {"by": "rain", "sum": "hours", "threshold": 3, "max_rows": 200, "analyst": office()},
+}
+TYPED: dict[str, tuple[dict[str, Any], tuple[dict[str, Any], dict[str, Any]]]] = {
+    "millionaires typed": ({"bits": 8}, ({"value": 7}, {"value": 9})),
+    "equality": ({"bits": 8}, ({"value": 7}, {"value": 7})),
+    "majority typed": ({"classes": ("p", "q", "r"), "bits": 8}, ({"counts": "1,2,3"}, {"counts": "3,2,1"})),
+    "circuit": ({"circuit": "adder"}, ({"input": "0x7"}, {"input": "0x9"})),
+}
+CASES: dict[str, Case] = {}
+for _name, _fields in TABLE.items():
+    CASES[_name] = Case({"protocol": _name.split()[0], "table": "days", **_fields}, SCHEMA, ROWS)
+for _name, (_fields, _values) in TYPED.items():
+    _circuits = {"adder": ADDER} if _name == "circuit" else {}
+    CASES[_name] = Case({"protocol": _name.split()[0], **_fields}, SCHEMA, ROWS, _values, _circuits)

@@ -1,0 +1,221 @@
+"""A job between an honest party and one that changes what it sends: how the honest one ends, by its exit code.
+
+Both run as their commands do, over the real link's frames and deadlines, joined in memory. The liar changes messages
+on their way out of its own session: it may lie to its peer alone, or believe its own lie, by changing what it takes in
+in the same way.
+"""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parties.cli import EXIT_CODES
+from parties.identity import Identity
+from parties.jobs import kinds, profiles
+from parties.jobs.kind import Kind
+from parties.jobs.means import Means
+from parties.link.handshake import make_hello
+from parties.link.opening import Link, link_over, outbox_for
+from parties.link.options import LinkOptions
+from parties.link.transport import Stream
+from parties.node.proposal import propose, read_job
+from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
+from smc.channel import Buffer, Channel
+from smc.engines import engine_of
+from smc.errors import SmcError
+from tests.support.waiting import PATIENCE
+
+Lie = Callable[[int, str, bytes], bytes]  # the number of a message, its step, what the protocol says to send
+
+
+class Lying(Channel):
+    """Changes what is sent; if it is `believed`, what comes at the same steps, too, as if both had the wrong shares."""
+
+    def __init__(self, inner: Channel, lie: Lie) -> None:
+        self._inner = inner
+        self._lie = lie
+        self.sent: list[tuple[str, int]] = []
+
+    def send(self, step: str, payload: Buffer) -> None:
+        self.sent.append((step, len(payload)))
+        self._inner.send(step, self._lie(len(self.sent) - 1, step, bytes(payload)))
+
+    def receive(self, step: str, size: int) -> Buffer:
+        return self._inner.receive(step, size)
+
+
+class Believing(Lying):
+    """Opens the same wrong values itself: what it has sent wrongly at a reveal is xored to what comes there."""
+
+    def __init__(self, inner: Channel, lie: Lie) -> None:
+        super().__init__(inner, lie)
+        self._due: list[np.ndarray] = []
+
+    def send(self, step: str, payload: Buffer) -> None:
+        true = bytes(payload)
+        self.sent.append((step, len(true)))
+        said = self._lie(len(self.sent) - 1, step, true)
+        if step == "reveal":
+            self._due.append(np.frombuffer(true, np.uint8) ^ np.frombuffer(said, np.uint8))
+        self._inner.send(step, said)
+
+    def receive(self, step: str, size: int) -> Buffer:
+        payload = self._inner.receive(step, size)
+        if step == "reveal":
+            return bytes(np.frombuffer(payload, np.uint8) ^ self._due.pop(0))
+        return payload
+
+
+@dataclass
+class Ending:
+    """How a party ended: the exit code and line of its command, and what it showed."""
+
+    code: int = 0
+    line: str = ""
+    shown: Any = None
+    sent: list[tuple[str, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A job's fields, each party's rows as CSV, and what each types."""
+
+    fields: Mapping[str, Any]
+    schema: Schema
+    rows: tuple[str, str]
+    typed: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+    circuits: Mapping[str, str] = field(default_factory=dict)
+
+    def task(self, directory: Path) -> tuple[Kind, tuple[Means, Means]]:
+        """The task as both read it, and what each brings."""
+        means = tuple(self._means(directory, party) for party in (0, 1))
+        return propose(read_job(self.fields), means[0]).task, (means[0], means[1])
+
+    def _means(self, directory: Path, party: int) -> Means:
+        place = directory / str(party)
+        place.mkdir(exist_ok=True)
+        self.schema.save(place / "schema.toml")
+        (place / "rows.csv").write_text(self.rows[party])
+        for name, text in self.circuits.items():
+            (place / name).write_text(text)
+        settings = {"source": str(place / "rows.csv"), "schema": str(place / "schema.toml"), "max_rows": 1000}
+        table = TableSettings.model_validate(settings) if "table" in self.fields else None
+        circuits = {name: place / name for name in self.circuits}
+        return Means(party, table, self.schema if table else None, circuits, self.typed[party])
+
+
+def joined(options: Sequence[LinkOptions], hellos: Sequence[Any]) -> list[Stream]:
+    """Both ends of a stream in memory: a thread each way takes what is sent, as gRPC's do."""
+    boxes = [outbox_for(one, hello) for one, hello in zip(options, hellos, strict=True)]
+    ways: list[queue.SimpleQueue[bytes | None]] = [queue.SimpleQueue(), queue.SimpleQueue()]
+    left = [0, 1]
+
+    def cancel() -> None:
+        for stream, way in zip(streams, ways, strict=True):
+            stream.end()
+            way.put(None)
+
+    def carry(party: int) -> None:
+        for frame in boxes[party]:
+            ways[party].put(frame)
+        left.remove(party)
+        ways[party].put(None)
+        if not left:
+            for stream in streams:
+                stream.ended.set()
+
+    streams = [Stream(iter(ways[1 - party].get, None), boxes[party], cancel) for party in (0, 1)]
+    for party in (0, 1):
+        threading.Thread(target=carry, args=(party,), daemon=True).start()
+    return streams
+
+
+def endings(
+    case: Case,
+    directory: Path,
+    identities: Mapping[str, Identity],
+    lie: Lie = lambda number, step, payload: payload,
+    liar: int = 1,
+    believed: bool = False,
+    timeout: float = 10.0,
+) -> tuple[Ending, Ending]:
+    """How parties 0 and 1 end of whom one lies. No party waits longer than `timeout` seconds for a message."""
+    task, means = case.task(directory)
+    alice, bob = identities["alice"], identities["bob"]
+    ways: tuple[dict[str, str], dict[str, str]] = ({"listen": "a:1"}, {"connect": "a:1"})
+    waits: dict[str, Any] = {"timeout": timeout, "goodbye": timeout}
+    options = [
+        LinkOptions(alice, bob.certificate, **ways[0], **waits),
+        LinkOptions(bob, alice.certificate, **ways[1], **waits),
+    ]
+    hellos = [make_hello(party, task.specification()) for party in (0, 1)]
+    streams = joined(options, hellos)
+    ends = (Ending(), Ending())
+
+    def run(party: int) -> None:
+        try:
+            with task.open(means[party]) as ours, link_over(streams[party], options[party], hellos[party]) as link:
+                state = computed(link, ours.data, ends[party], lie if party == liar else None)
+                link.finish(task.digest(state))
+            ends[party].shown = shown(state, party)
+        except SmcError as error:
+            ends[party].code = next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+            ends[party].line = f"{type(error).__name__}: {error}"
+        except BaseException as error:
+            ends[party].code, ends[party].line = 1, f"{type(error).__name__}: {error} ({where(error)})"
+
+    def computed(link: Link, data: Any, end: Ending, lying: Lie | None) -> Any:
+        session = link.session()
+        channel = (Believing if believed else Lying)(session.channel, lying or (lambda number, step, payload: payload))
+        end.sent = channel.sent
+        session.channel = channel if lying is not None or not believed else Lying(session.channel, _truth)
+        profile = profiles.named(task.specification())
+        assert profile is not None
+        return task.run(engine_of(session, profile), data, task.beginning, lambda step: None)
+
+    def shown(state: Any, party: int) -> Any:
+        document = task.document(state)
+        type(task).text(document, party)
+        type(task).picture(document)
+        for one in type(task).files():
+            if not one.needs:
+                one.content(document)
+        assert task.is_done(task.decode(task.encode(state)))
+        return document
+
+    threads = [threading.Thread(target=run, args=(party,), daemon=True) for party in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    for thread, end in zip(threads, ends, strict=True):
+        if thread.is_alive():
+            end.code, end.line = -1, "it hangs"
+    return ends
+
+
+def _truth(number: int, step: str, payload: bytes) -> bytes:
+    return payload
+
+
+def where(error: BaseException) -> str:
+    """The line of ours in which an error arose."""
+    place = error.__traceback__
+    found = ""
+    while place is not None:
+        if "/site-packages/" not in (name := place.tb_frame.f_code.co_filename):
+            found = f"{name}:{place.tb_lineno}"
+        place = place.tb_next
+    return found or str(sys.exc_info()[0])
+
+
+__all__ = ["Case", "Ending", "Lie", "endings", "kinds"]
