@@ -206,7 +206,7 @@ class JointTable(BySchema):
     @contextmanager
     def open(self, means: Means) -> Iterator[Opened]:
         """See `Kind.open`."""
-        with means.counts(self.layout.target, self.columns, self.settings.max_rows) as source:
+        with means.counts(self.layout.target, self.columns) as source:
             own = self.layout.own_numbers(source)
             yield Opened(own, reading.fingerprint(source.fingerprint, own))
 

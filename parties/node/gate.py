@@ -113,6 +113,7 @@ def request(
         at=around.at,
         address=around.address,
         exact=job.task.exact,
+        analyst=job.task.analyst,
         attributes=peer.said.attributes,
         rights=None if table is None else table.rights,
     )
