@@ -46,7 +46,10 @@ def job_view(
         columns=list(task.columns),
         parameters=task.parameters(),
         asked=[] if ended_badly or state == "done" else _asked(task, means),
-        reveals=[*task.reveals(record.peer), *([f"It is exact, without noise: {task.told_exactly}."] if task.exact else [])],
+        reveals=[
+            *task.reveals(record.peer),
+            *([f"It is exact, without noise: {task.told_exactly}."] if task.exact else []),
+        ],
         cost=None if ended_badly else _cost(task, means, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason),
