@@ -1,8 +1,8 @@
 """A peer has a joint table sealed to a key of its own, its "statistics office", and subtracts its own rows.
 
-Before: a plain rule that permits joint tables let it pass, on a table with a budget of epsilon 0.01, of which nothing was
-spent: all three cells were read, [325, 137, 462] less its own, which is all of ours. After: none. A key that our file does
-not name for the table is refused before data; one that it names counts as exact, for which a rule must say so.
+Before: a plain rule that permits joint tables let it pass, on a table with a budget of epsilon 0.01, of which nothing
+was spent: all three cells were read, [325, 137, 462], and less its own they were ours. After: none. A key that our file
+does not name for the table is refused before data; one that it names counts as exact, for which a rule must say so.
 """
 
 from __future__ import annotations
