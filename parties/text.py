@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 
 JOINERS = "\u200c\u200d"
+_FINGERPRINT = re.compile(r"(?:[0-9A-F]{2}:?){31}[0-9A-F]{2}", re.IGNORECASE)
+
+
+def canonical_fingerprint(text: str) -> str | None:
+    """A whole fingerprint as `identity.fingerprint` writes it, however it is spelled; None if the text is none."""
+    return bytes.fromhex(text.replace(":", "")).hex(":").upper() if _FINGERPRINT.fullmatch(text) else None
 
 
 def quoted(text: str, limit: int = 60) -> str:

@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from parties.identity import common_name, load_certificate, short_fingerprint
+from parties.identity import common_name, fingerprint, load_certificate, short_fingerprint
 from smc.errors import InputError
 
 _ARMOUR = re.compile(r"-----(BEGIN|END) CERTIFICATE-----|\s")
@@ -52,7 +52,18 @@ def public_key(found: x509.Certificate) -> EllipticCurvePublicKey:
     return key
 
 
+def of(text: str) -> str:
+    """The fingerprint of the certificate in a text: that which a table's `analysts` and the policy name."""
+    return fingerprint(certificate(text))
+
+
+def in_full(text: str) -> str:
+    """Name and whole fingerprint, for consent: a name alone is what the certificate says of itself."""
+    found = certificate(text)
+    return f"{common_name(found)} ({fingerprint(found)})"
+
+
 def told(text: str) -> str:
-    """Name and fingerprint, for people and the policy."""
+    """Name and fingerprint, for people."""
     found = certificate(text)
     return f"{common_name(found)} ({short_fingerprint(found)})"

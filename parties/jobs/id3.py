@@ -195,7 +195,7 @@ class Id3(Tabular):
     @contextmanager
     def open(self, means: Means) -> Iterator[Opened]:
         """See `Kind.open`."""
-        with means.counts(self.target, self.columns, self.settings.max_rows) as source:
+        with means.counts(self.target, self.columns) as source:
             yield Opened(self.learner.own(source, means.secret), source.fingerprint)
 
     def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:

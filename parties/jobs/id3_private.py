@@ -75,6 +75,8 @@ class Private(Learner, BoundedLoss):
 
     def check(self) -> None:
         """See `Learner.check`."""
+        from protocols.release.dealing import DEALT
+
         if self.settings.min_rows:
             raise InputError("min_rows asks for exact counts of rows: leave it out, or leave out epsilon")
         if self.settings.delta != Id3Settings().delta:
@@ -85,6 +87,8 @@ class Private(Learner, BoundedLoss):
         widest = sorted(problem.domains)[-problem.max_depth :] if problem.max_depth else []
         if not problem.stop and (nodes := problem.trees * prod(widest)) > MOST_NODES:
             raise InputError(f"without stop the trees could have {nodes:,} leaves: choose a smaller max_depth")
+        if problem.trees > 1 and problem.max_rows > DEALT:
+            raise InputError(f"trees: at most {DEALT:,} rows are dealt to several: lower max_rows, or take one tree")
         problem.check()
 
     @property

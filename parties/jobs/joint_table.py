@@ -1,8 +1,9 @@
 """A table of counts or sums over two parties' rows as a kind of job: small cells hidden, the others noisy or sealed.
 
-Neither party ever sees a number without noise. Which cells are small is decided in secret and opened; which others must
-be hidden, too, follows from that (`parties.publish.patterns`). The numbers leave with noise, or as shares that are
-sealed to the key of a third party: then both have one and the same file, which neither can read.
+Neither party ever sees a number without noise. Numbers leave with noise, by which it is decided, too, which cells are
+small: all that is opened is private. Or they leave as shares that are sealed to the key of a third party: then both
+have one and the same file, which neither can read. Which cells are small is then decided in secret by exact numbers and
+opened; which others must be hidden, too, follows from that (`parties.publish.patterns`).
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
 class JointTable(BySchema):
     """Make one table, of counts or sums with totals, of the rows of both parties. Cells of few rows are hidden.
 
-    Other cells are hidden too, so that totals do not tell. With --to the numbers are sealed to a third party's
-    certificate, who reads them with smc publish open; with --epsilon both learn them with noise.
+    With --to the numbers are sealed to a third party's certificate, who reads them with smc publish open; other cells
+    are hidden too, so that totals do not tell. With --epsilon both learn them with noise, and noise decides what is
+    hidden, too.
     """
 
     name = NAME
@@ -93,6 +95,14 @@ class JointTable(BySchema):
             )
         if settings.analyst is not None:
             settings = settings.model_copy(update={"analyst": analyst.canonical_text(settings.analyst)})
+        else:
+            noisy: dict[str, object] = {"against": "public", "zeros": "hidden"}
+            for key, only in noisy.items():
+                if key in settings.model_fields_set and getattr(settings, key) != only:
+                    raise InputError(
+                        f"{key}: with epsilon cells are shown or hidden by the noisy rows of both: leave it out"
+                    )
+            settings = settings.model_copy(update=noisy)
         task = cls(settings, Schema(schema.only(list(given.values())).attributes))
         task.layout.check()
         return task
@@ -114,6 +124,8 @@ class JointTable(BySchema):
         """See `Kind.question`."""
         what = "rows" if self.settings.summed is None else f"the sum of {self.settings.summed}"
         few = f"cells of fewer than {self.settings.threshold:,} rows hidden"
+        if self.layout.noise is not None:
+            few += f", with noise (epsilon {self.settings.epsilon:g})"
         return f"a table of {what} by {listed(self.layout.axes)}, {few}"
 
     def parameters(self) -> dict[str, Any]:
@@ -124,20 +136,23 @@ class JointTable(BySchema):
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""
         s = self.settings
+        if s.analyst is None:
+            return [
+                f"We and {peer} both learn, with noise that neither knows, the number of every cell and total of which "
+                f"the rows, with noise, are {s.threshold:,} or more; of the others only that they are fewer.",
+                f"One row changes the chance of any result, hidden cells too, by a factor of at most e^{s.epsilon:g}.",
+                *nothing_else_of_rows(peer, s.max_rows),
+            ]
         each = "we or the peer have" if s.against == "peer" else "we and the peer together have"
         few = f"fewer than {s.threshold:,} rows" if s.zeros == "hidden" else f"1 to {s.threshold - 1:,} rows"
         empty = "" if s.zeros == "hidden" else ", and which are empty"
-        found = [f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that."]
-        if s.analyst is not None:
-            found.append(
-                f"Neither of us learns a number. Only who has the key of {analyst.told(s.analyst)} can read the other "
-                "cells, as they are."
-            )
-        else:
-            found.append(
-                f"We and {peer} both learn the numbers of the other cells, with noise that neither knows: one row "
-                f"changes the chance of any numbers by a factor of at most e^{s.epsilon:g}."
-            )
+        found = [
+            f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that, and no "
+            "budget counts it.",
+            "Neither of us learns a number from that alone. The other cells are for who has the key of "
+            f"{analyst.in_full(s.analyst)}, as they are.",
+            f"Whoever holds that key and one party's rows has the other's numbers: {peer} has ours if it gets the key.",
+        ]
         if s.against == "public":
             found.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
         return [*found, *nothing_else_of_rows(peer, s.max_rows)]
@@ -145,37 +160,65 @@ class JointTable(BySchema):
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`."""
         shown = 0 if state is None else state["hidden"].count("0")
+        if self.layout.noise is not None:
+            cells = 0 if state is None else self.layout.problem.cells
+            return {"whether a number with noise is small": cells, "number with noise": shown}
         return {
             "whether a cell is small": 0 if state is None else self.layout.problem.cells,
             "whether a cell is empty": 0
             if state is None or self.settings.zeros == "hidden"
             else self.layout.problem.cells,
-            "masked number" if self.layout.noise is None else "number with noise": shown,
+            "masked number": shown,
         }
 
     @property
     def spends(self) -> tuple[Spending, ...]:
         """See `Kind.spends`."""
-        return () if self.layout.noise is None else (self.layout.noise.spending,)
+        return tuple(one.spending for one in (self.layout.noise, self.layout.rows_noise) if one is not None)
+
+    @property
+    def exact(self) -> bool:
+        """See `Kind.exact`: numbers are sealed as they are, and which cells are small is opened as it is."""
+        return self.layout.noise is None
+
+    @property
+    def told_exactly(self) -> str:
+        """See `Kind.told_exactly`."""
+        return "whoever holds the analyst's key and one party's rows has the other's numbers"
+
+    @property
+    def analyst(self) -> str:
+        """See `Kind.analyst`."""
+        return "" if self.settings.analyst is None else analyst.of(self.settings.analyst)
 
     def lacking(self) -> str:
         """What party 0 lacks to find the cells to hide, a sentence; nothing if it has it."""
-        if installed("scipy"):
+        if self.layout.noise is not None or installed("scipy"):
             return ""
         return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
 
     def misfit(self, means: Means) -> str | None:
-        """See `Kind.misfit`."""
+        """See `Kind.misfit`: our table names who may read it."""
+        table, _ = means.required()
+        if self.analyst and self.analyst not in table.analysts:
+            return f"the table here is sealed to nobody with the fingerprint {self.analyst}: its owner must name it"
         return super().misfit(means) or (self.lacking() if means.party == 0 else "") or None
 
     # What it costs.
 
     def program(self, means: Means) -> Program:
         """See `Kind.program`: no cell is hidden."""
-        return self._program(0)
+        if self.layout.noise is None:
+            return self._program(0)
+        own = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
+        return lambda engine: self._noisy(engine, own)
 
     def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
-        """See `Kind.counted`: exactly, for a number of hidden cells."""
+        """See `Kind.counted`: exactly, for a number of hidden cells; with noise it does not matter which they are."""
+        if self.layout.noise is not None:
+            if extra.hidden:
+                raise InputError("--hidden: with epsilon a hidden cell costs what others do: leave it out")
+            return self.program(means), ""
         if extra.hidden >= self.layout.problem.cells:
             raise InputError(
                 f"--hidden: the table has {self.layout.problem.cells} cells, totals too; some must be left"
@@ -199,6 +242,8 @@ class JointTable(BySchema):
     @property
     def assumed(self) -> str:
         """See `Kind.assumed`."""
+        if self.layout.noise is not None:
+            return ""
         return "a table of which no cell is hidden; others cost less"
 
     # How it is run.
@@ -206,12 +251,15 @@ class JointTable(BySchema):
     @contextmanager
     def open(self, means: Means) -> Iterator[Opened]:
         """See `Kind.open`."""
-        with means.counts(self.layout.target, self.columns, self.settings.max_rows) as source:
+        with means.counts(self.layout.target, self.columns) as source:
             own = self.layout.own_numbers(source)
             yield Opened(own, reading.fingerprint(source.fingerprint, own))
 
     def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
         """See `Kind.run`; `data` are this party's numbers."""
+        if self.layout.noise is not None:
+            told(Step(0, self.layout.problem.cells, start, "adding noise"))
+            return self._noisy(engine, data)
         from parties.publish.patterns import hide_by_pattern
         from protocols.publish.small_cells import ENOUGH, cell_states, chosen
 
@@ -228,14 +276,21 @@ class JointTable(BySchema):
             raise JointRefusalError("every cell would be hidden: nothing can be published; take coarser columns")
         return self._leave(engine, data[1], hidden)
 
-    def _leave(self, engine: Engine, own: Numbers, hidden: NDArray[np.bool_]) -> State:
-        """The numbers of the cells that are not hidden, with noise or sealed, and which those are."""
-        state: dict[str, Any] = {"hidden": "".join(map(str, hidden.astype(int)))}
-        if self.layout.noise is not None:
-            from protocols.release.numbers import noisy_sums
+    def _noisy(self, engine: Engine, own: Numbers) -> State:
+        """Which cells are hidden, and the numbers of the others, all by noise."""
+        from protocols.publish.small_cells import noisy_cells
 
-            law = self.layout.noise.law(self.layout.problem.cells)
-            return {**state, "numbers": noisy_sums(engine, own[~hidden], self.layout.width, law).tolist()}
+        layout = self.layout
+        assert layout.noise is not None
+        behind = layout.rows_noise
+        rows = None if behind is None else (layout.problem.width, behind.law(layout.samples))
+        law = layout.noise.law(layout.samples)
+        hidden, numbers = noisy_cells(engine, own, layout.width, law, self.settings.threshold, rows)
+        return {"hidden": "".join(map(str, hidden.astype(int))), "numbers": numbers.tolist()}
+
+    def _leave(self, engine: Engine, own: Numbers, hidden: NDArray[np.bool_]) -> State:
+        """The numbers of the cells that are not hidden, sealed, and which those are."""
+        state: dict[str, Any] = {"hidden": "".join(map(str, hidden.astype(int)))}
         from parties.publish import sealed, sealing
         from protocols.publish.small_cells import masked_sums
 

@@ -49,7 +49,7 @@ class Layout(BoundedLoss):
             raise InputError(f"sum: {quoted(str(self.settings.summed))} has negative values: the rules need 0 and more")
         from protocols.release.numbers import MOST_BITS, sum_width
 
-        width = self.width + 1 if self.noise is None else sum_width(self.width, self.noise.law(self.problem.cells))
+        width = self.width + 1 if self.noise is None else sum_width(self.width, self.noise.law(self.samples))
         if width > MOST_BITS:
             raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
 
@@ -96,12 +96,25 @@ class Layout(BoundedLoss):
 
     @cached_property
     def noise(self) -> Noise | None:
-        """The noise on each number. A row is in a cell and in its totals; replaced, it leaves one for another."""
-        if self.settings.epsilon is None:
-            return None
+        """The noise on each number. Of sums, half of epsilon is for the rows behind them."""
+        return None if self.settings.epsilon is None else self._laplace(max(1, *self.whole))
+
+    @cached_property
+    def rows_noise(self) -> Noise | None:
+        """The noise on the rows behind each sum, which decide whether it is shown; None if rows are what is told."""
+        return None if self.noise is None or self.numbers is None else self._laplace(1)
+
+    def _laplace(self, greatest: int) -> Noise:
+        """A row is in a cell and in its totals, in each by so much at most; replaced, it leaves one for another."""
         cells = 2 * len(self.axes)
         change = 2 * (cells - 1) if self.replaced else cells
-        return laplace(self.epsilon, change * max(1, *self.whole), self.settings.adjacency)
+        epsilon = self.epsilon if self.numbers is None else self.epsilon / 2
+        return laplace(epsilon, change * greatest, self.settings.adjacency)
+
+    @property
+    def samples(self) -> int:
+        """How many samples of noise a table takes."""
+        return self.problem.cells * (1 if self.numbers is None else 2)
 
     @property
     def asked(self) -> reading.Question:

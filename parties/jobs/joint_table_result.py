@@ -60,8 +60,9 @@ def text(document: Document) -> str:
     if "cells" in document:
         cells = [[HIDDEN if one is None else amount(one["value"]) for one in line] for line in document["cells"]]
         reach = max((one["high"] - one["noisy"] for line in document["cells"] for one in line if one), default=0)
+        few = f"{HIDDEN}: fewer than {document['threshold']:,} rows, with noise"
         ending = [
-            f"{HIDDEN}: hidden. 95 %: each number ± {amount(reach)}; {document['law']} noise of scale "
+            f"{few}. 95 %: each number ± {amount(reach)}; {document['law']} noise of scale "
             f"{document['scale']:.4g}, epsilon {document['epsilon']:g} ({document['adjacency']}); totals are no sums"
         ]
     else:

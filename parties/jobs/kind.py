@@ -23,7 +23,7 @@ from parties.canonical import canonical
 from parties.jobs.kept import Document, File, json_text
 from parties.jobs.means import Means, Opened
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
-from parties.jobs.spending import Spending
+from parties.jobs.spending import EXACT, Spending
 from parties.settings import Settings, merge, required
 from smc.errors import InputError
 
@@ -154,6 +154,16 @@ class Kind(ABC):
     def exact(self) -> bool:
         """Whether it opens a joint number without noise: each party then learns the other's, by subtraction."""
         return False
+
+    @property
+    def told_exactly(self) -> str:
+        """Who learns what by that: the end of a sentence."""
+        return EXACT
+
+    @property
+    def analyst(self) -> str:
+        """The fingerprint of the certificate that numbers are sealed to; empty if they are to nobody's."""
+        return ""
 
     # Whether it can be had here.
 

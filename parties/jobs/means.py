@@ -43,10 +43,12 @@ class Means:
         return self.table, self.schema
 
     @contextmanager
-    def counts(self, target: str, columns: Sequence[str], max_rows: int) -> Iterator[Source]:
+    def counts(self, target: str, columns: Sequence[str]) -> Iterator[Source]:
         """The table as a source of counts, by these columns in this order, the target among them.
 
-        Its rows are checked: `InputError` if they are not fit, `AwayError` if the table cannot be opened now.
+        Its rows are checked: `InputError` if they are not fit, `AwayError` if the table cannot be opened now. By the
+        table's own public bounds, which a job's are compared with before (`Kind.misfit`): if rows were held against a
+        job's, whoever proposes jobs could find out by halves how many there are.
         """
         from parties.sources.opening import open_table
 
@@ -54,7 +56,7 @@ class Means:
         ours = schema.attributes
         ordered = Schema({name: ours[name] for name in [*columns, *ours]})
         try:
-            source = open_table(table.model_copy(update={"max_rows": max_rows}), ordered, target, columns)
+            source = open_table(table, ordered, target, columns)
         except InputError as error:
             raise AwayError(without_cells(error)) from None
         try:
@@ -68,8 +70,7 @@ class Means:
         """How often each value of a column occurs in the table, int64[values] in the schema's order; see `counts`."""
         from protocols.tree import Open
 
-        table, _ = self.required()
-        with self.counts(column, [column], table.max_rows) as source:
+        with self.counts(column, [column]) as source:
             (found,) = source.level(Open(), attributes=False).classes
             yield Opened(found, source.fingerprint)
 

@@ -90,7 +90,7 @@ class BySchema(Tabular):
     @contextmanager
     def open(self, means: Means) -> Iterator[Opened]:
         """See `Kind.open`."""
-        with means.counts(self.target, self.columns, self.settings.max_rows) as source:
+        with means.counts(self.target, self.columns) as source:
             yield Opened(self.own_rows(source), source.fingerprint)
 
     @classmethod

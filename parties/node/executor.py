@@ -27,6 +27,7 @@ from parties.node.commitment import Commitments, exchange
 from parties.node.openings import Leaving, Stored, Written, WrittenFirst
 from parties.node.proposal import Proposal
 from parties.node.readiness import PeerAwayError
+from parties.tables.unfit import without_cells
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
@@ -223,11 +224,22 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
 def opened(order: Order) -> Iterator[tuple[Opened, str]]:
     """Our data, checked, and their keyed fingerprint.
 
-    `InputError` if they are not fit, or not those of sessions before any more; `AwayError` if they are away.
+    `AwayError` if a table's rows are away, or not fit: the peer must not see which it is. `InputError` if they are not
+    those of sessions before any more, or if the job does not fit our public bounds any more.
     """
-    secret = commitment.key(order.identity, order.job, "choices")
-    with order.job.task.open(replace(order.means, secret=secret)) as ours:
-        found = _fingerprint(order, ours)
+    task, secret = order.job.task, commitment.key(order.identity, order.job, "choices")
+    if misfit := task.misfit(order.means):
+        raise InputError(misfit)
+    with ExitStack() as stack:
+        try:
+            ours = stack.enter_context(task.open(replace(order.means, secret=secret)))
+            found = _fingerprint(order, ours)
+        except AwayError:
+            raise
+        except InputError as error:
+            if not task.reads_table:
+                raise
+            raise AwayError(without_cells(error)) from None
         if order.fingerprint and order.fingerprint != found:
             raise InputError("the table's rows have changed since the job began: it cannot go on; propose it anew")
         yield ours, found

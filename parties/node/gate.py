@@ -114,6 +114,7 @@ def request(
         at=around.at,
         address=around.address,
         exact=job.task.exact,
+        analyst=job.task.analyst,
         attributes=peer.said.attributes,
         rights=None if table is None else table.rights,
         post_quantum=around.post_quantum,

@@ -14,7 +14,7 @@ from typing import Any
 from parties import records
 from parties.identity import fingerprint
 from parties.jobs.kind import State
-from parties.jobs.spending import EXACT, Spending
+from parties.jobs.spending import Spending
 from parties.node import outcome, whole
 from parties.node.commitment import Commitments
 from parties.node.peers import Peers, Who
@@ -81,7 +81,7 @@ class Journal:
             "columns": list(job.task.columns),
             "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
             "digest": job.digest,
-            **({"exact": EXACT} if job.task.exact else {}),
+            **({"exact": job.task.told_exactly} if job.task.exact else {}),
         }
 
     def heard(self, record: Record, before: Statement | None) -> None:

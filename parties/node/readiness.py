@@ -1,7 +1,8 @@
 """Both parties' tables are opened and counted before a session computes anything; who takes long says so meanwhile.
 
 A party that is ready, or whose table is away, says so once. Until then it gives a sign of life now and then, so that
-a slow start is not taken for a lost peer. Why a table is away is never said: only that it is.
+a slow start is not taken for a lost peer. Why a table is away is never said: only that it is. It is so too if its rows
+do not fit the schema or the table's public bounds: that one row more decides is for its owner alone to see.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from parties.jobs.kind import Kind, Means
-from parties.jobs.spending import EXACT
 from parties.node import admission, checkpoint, commitment, readiness, statement
 from parties.node.prediction import predicted
 from parties.node.statement import Statement
@@ -47,7 +46,10 @@ def job_view(
         columns=list(task.columns),
         parameters=task.parameters(),
         asked=[] if ended_badly or state == "done" else _asked(task, means),
-        reveals=[*task.reveals(record.peer), *([f"It is exact, without noise: {EXACT}."] if task.exact else [])],
+        reveals=[
+            *task.reveals(record.peer),
+            *([f"It is exact, without noise: {task.told_exactly}."] if task.exact else []),
+        ],
         cost=None if ended_badly else _cost(task, means, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason),

@@ -38,6 +38,7 @@ class Request:
     at: datetime
     address: IPv4Address | IPv6Address | None
     exact: bool = False  # whether a joint number is opened without noise
+    analyst: str = ""  # the fingerprint that numbers are sealed to, if to any
     attributes: Mapping[str, bool | str] = field(default_factory=dict)
     rights: RightsSettings | None = None
     post_quantum: bool | None = None  # whether the key exchange with the peer's node is
@@ -63,6 +64,7 @@ def request_for(
     at: datetime,
     address: str | None,
     exact: bool = False,
+    analyst: str = "",
     attributes: Mapping[str, bool | str] | None = None,
     rights: RightsSettings | None = None,
     post_quantum: bool | None = None,
@@ -88,6 +90,7 @@ def request_for(
         at=at,
         address=_ip(address),
         exact=exact,
+        analyst=analyst,
         attributes=attributes or {},
         rights=rights,
         post_quantum=post_quantum,

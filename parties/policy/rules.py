@@ -36,6 +36,7 @@ from parties.policy.values import (
     Attributes,
     Bounds,
     Columns,
+    Fingerprints,
     Flag,
     Name,
     Names,
@@ -72,6 +73,7 @@ class Conditions(Settings):
     protocol: Protocols = ()
     runs_today: Bounds = Field(default_factory=Bounds.model_construct)
     exact: Flag | None = None
+    analyst: Fingerprints = ()  # to whom numbers are sealed
     purpose: Names = ()
     rights: Rights = Field(default_factory=Rights.model_construct)  # of the table
     time: Window | None = None
@@ -176,6 +178,8 @@ def conditions(rule: Rule) -> Iterator[Condition]:
     if (exact := rule.exact) is not None:
         said = "a joint number is opened without noise" if exact else "no joint number is opened without noise"
         yield Condition(said, _attribute("exact"), lambda opened: opened == exact)
+    if analysts := rule.analyst:
+        yield Condition(f"numbers are sealed to {_or(analysts)}", _attribute("analyst"), lambda one: one in analysts)
     yield from _one_of("purpose", rule.purpose)
     yield from _about_rights(rule.rights)
     where = "" if rule.zone is None else f" ({rule.zone})"

@@ -13,14 +13,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from parties.jobs import kinds
 from parties.settings import Settings
 from parties.sources.rights import Access, Basis, Erasure, Objection
-from parties.text import did_you_mean, printable, quoted
+from parties.sources.settings import Fingerprint
+from parties.text import canonical_fingerprint, did_you_mean, printable, quoted
 
 Weekday: TypeAlias = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 WEEKDAYS: tuple[Weekday, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MAX_NAME = 80  # characters
 
 _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24:00)")
-_FINGERPRINT = re.compile(r"(?:[0-9A-F]{2}:?){31}[0-9A-F]{2}", re.IGNORECASE)
 
 
 def _several(value: object) -> object:
@@ -40,9 +40,7 @@ def _flag_or_several(value: object) -> object:
 
 def _canonical_peer(value: str) -> str:
     """A fingerprint as `identity.fingerprint` writes it; a name as it is."""
-    if not _FINGERPRINT.fullmatch(value):
-        return value
-    return bytes.fromhex(value.replace(":", "")).hex(":").upper()
+    return canonical_fingerprint(value) or value
 
 
 def _network(value: str) -> str:
@@ -88,6 +86,7 @@ Name: TypeAlias = Annotated[str, AfterValidator(_rule_name)]
 Window: TypeAlias = Annotated[str, AfterValidator(_window)]
 Zone: TypeAlias = Annotated[str, AfterValidator(_zone)]
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_several)]
+Fingerprints: TypeAlias = Annotated[tuple[Fingerprint, ...], BeforeValidator(_several)]
 Networks: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_several)]
 Peers: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_canonical_peer)], ...], BeforeValidator(_several)]
 Protocols: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_kind)], ...], BeforeValidator(_several)]

@@ -30,12 +30,12 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
     if counted_here(settings):
         from parties.sources.plain import PlainSource
 
-        return PlainSource(settings, wanted, settings.max_rows)
+        return PlainSource(settings, wanted, settings.max_rows, settings.least_rows)
     rows = open_rows(settings)
     from parties.sources.queried import QueriedSource
 
     try:
-        return QueriedSource(rows.engine, rows.query, rows.types, wanted, settings.max_rows)
+        return QueriedSource(rows.engine, rows.query, rows.types, wanted, settings.max_rows, settings.least_rows)
     except BaseException:
         rows.engine.close()
         raise

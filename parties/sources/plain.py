@@ -35,9 +35,9 @@ SPELLINGS = 1 << 16  # of a column that are remembered: columns with ranges may 
 class PlainSource(Source):
     """The rows of a CSV file. See `opening.open_table`."""
 
-    def __init__(self, settings: PlaceSettings, rules: Sequence[ColumnRule], max_rows: int) -> None:
+    def __init__(self, settings: PlaceSettings, rules: Sequence[ColumnRule], max_rows: int, least_rows: int) -> None:
         """`InputError` if the header is no good, or lacks a column."""
-        super().__init__(settings.label, rules, max_rows)
+        super().__init__(settings.label, rules, max_rows, least_rows)
         self._path = Path(settings.source)
         self._names, self._header = read_header(self._path)
         for rule in rules:

@@ -32,12 +32,13 @@ class QueriedSource(Source):
         types: Mapping[str, dt.DataType],
         rules: Sequence[ColumnRule],
         max_rows: int,
+        least_rows: int = 0,
     ) -> None:
         """`table` has columns of the given types; the last of the rules is the target's.
 
         `InputError` if a column is not there, or of a type that holds no categories.
         """
-        super().__init__(engine.place, rules, max_rows)
+        super().__init__(engine.place, rules, max_rows, least_rows)
         self._engine = engine
         self._table = table
         self._cells = [self._cell(rule, types) for rule in rules]

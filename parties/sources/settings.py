@@ -3,7 +3,9 @@
     [tables.patients]
     source = "visits.parquet"        # a file, a folder or pattern of Parquet files, or a URL
     schema = "schema.toml"           # the public schema that the table is mapped to
-    max_rows = 65535                 # public: no party has more rows than that
+    max_rows = 65535                 # public: the table has no more rows than that
+    least_rows = 1000                # public: nor fewer than that; left out: 0
+    analysts = ["3F:B2:..."]         # whole fingerprints: to whom alone a table of its numbers may be sealed
     tries = 5                        # of a job's sessions that get no further than those before; then it fails
     version = "2026-11"              # public: as long as it says the same, so do the rows; left out: they may change
 
@@ -50,7 +52,7 @@ from pydantic import (
 from parties.settings import LocalPath, Settings
 from parties.sources.rights import RightsSettings
 from parties.tables.delimited import MISSING
-from parties.text import quoted
+from parties.text import canonical_fingerprint, quoted
 
 MOST_TRIES = 5  # sessions of a job that get no further: what each opens, other rows could have led to
 Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
@@ -86,7 +88,14 @@ def _increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
     return edges
 
 
+def _fingerprint(value: str) -> str:
+    if (found := canonical_fingerprint(value)) is None:
+        raise ValueError(f"{quoted(value)} is no whole fingerprint: smc identity show writes it")
+    return found
+
+
 Name: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
+Fingerprint: TypeAlias = Annotated[str, AfterValidator(_fingerprint)]  # of a certificate
 Category: TypeAlias = Annotated[Name, BeforeValidator(_category)]
 # Whole numbers beyond 2^53 would be rounded where they are compared with fractions.
 Edge: TypeAlias = Annotated[
@@ -155,18 +164,27 @@ class PlaceSettings(Settings):
 class TableSettings(PlaceSettings):
     """A table of this party that jobs may be about. `combine` says whose word counts if its owners' rules differ.
 
-    As long as `version` says the same, so do the rows, for all that anybody is told: a job that was answered comes
-    again with the same result. Without it, rows may change at any time, and every answer is a new one.
+    Whether a job fits is decided by these public bounds alone, never by the rows. As long as `version` says the same, so
+    do the rows, for all that anybody is told: a job that was answered comes again with the same result. Without it, rows
+    may change at any time, and every answer is a new one.
     """
 
     schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
+    least_rows: Annotated[int, Field(strict=True, ge=0)] = 0
+    analysts: tuple[Fingerprint, ...] = ()
     tries: Annotated[int, Field(strict=True, ge=1, le=1000)] = MOST_TRIES
     version: Annotated[str, StringConstraints(max_length=100)] = ""
     columns: dict[str, ColumnSettings] = Field(default_factory=dict)
     budget: BudgetSettings | None = None
     rights: RightsSettings | None = None
     combine: Combine = "deny-overrides"
+
+    @model_validator(mode="after")
+    def _bounds_leave_room(self) -> TableSettings:
+        if self.least_rows > self.max_rows:
+            raise ValueError(f"least_rows: no more than max_rows, which is {self.max_rows}")
+        return self
 
     @model_validator(mode="after")
     def _delta_is_small(self) -> TableSettings:

@@ -24,17 +24,18 @@ class Source(ABC):
     not fit.
     """
 
-    def __init__(self, place: str, rules: Sequence[ColumnRule], max_rows: int) -> None:
+    def __init__(self, place: str, rules: Sequence[ColumnRule], max_rows: int, least_rows: int = 0) -> None:
         """`place` is for messages; the last of the rules is the target's."""
         self._place = place
         self._rules = rules
         self._max_rows = max_rows
+        self._least_rows = least_rows
         self._domains = [len(rule.categories) for rule in rules[:-1]]
         self._classes = len(rules[-1].categories)
 
     @abstractmethod
     def check(self) -> int:
-        """The number of rows. `InputError` if there are more than agreed, or if a value is not in the schema.
+        """The number of rows. `InputError` if it is outside its bounds, or if a value is not in the schema.
 
         The message names the column and a value: it is for this party's operator only.
         """
@@ -76,6 +77,9 @@ class Source(ABC):
         if total > self._max_rows:
             more = f"more than {self._max_rows}, the agreed bound (max_rows)"
             raise UnfitError(f"{self._place}: {total} rows, {more}", kept=f"{self._place}: the rows are {more}")
+        if total < self._least_rows:
+            fewer = f"fewer than {self._least_rows}, the public bound (least_rows)"
+            raise UnfitError(f"{self._place}: {total} rows, {fewer}", kept=f"{self._place}: the rows are {fewer}")
 
     def _unfit(self, rule: ColumnRule, text: str | None, complaint: str) -> UnfitError:
         """That a text of the rule's column, None for no value, is not in the schema."""

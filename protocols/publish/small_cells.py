@@ -12,9 +12,16 @@ party its own uniform bits r0 or r1, to both the sums XOR r0 XOR r1. These are s
 three parts: who has all learns the sums; each party lacks the other's part, and sees uniform bits. Each part is drawn
 by `Session.contributions`, so that a run that is repeated makes the same ones. Leakage: width, batch.
 
+`noisy_cells`. Ideal functionality. Inputs: each party's own rows and its own numbers in every cell. Output to both: of
+each cell whether the rows of both, with a sample of a public law, are fewer than the threshold; if they are not, the
+sum of both numbers with a sample of a law, and else 0. Where the numbers are the rows themselves one sample does for
+both. Leakage: nothing else. All of it follows from noisy numbers, so it is private as these are
+(`protocols.release.numbers`): no bit without noise is opened, and neither size nor order of messages depends on a row.
+
 Security is that of the engine. Cost: a cell's state, of counts of w bits, takes 2 w ANDs or less against the public
 (3 w + 1 with zeros shown) and w input bits of each party, against the peer 1 AND and 1 bit (2 and 2 with zeros shown);
-a sum takes w ANDs, 2 w + 1 input bits of each party and w + 1 bits opened.
+a sum takes w ANDs, 2 w + 1 input bits of each party and w + 1 bits opened. A noisy cell costs a noisy sum, a comparison
+and an AND a bit, and where it is not the rows that are told another noisy sum.
 """
 
 from __future__ import annotations
@@ -28,10 +35,13 @@ from numpy.typing import NDArray
 
 from protocols.inputs import both_inputs, checked
 from protocols.opened import index_below
+from protocols.release.laws import Law
+from protocols.release.numbers import from_zero_by, noisy_sum
 from protocols.rules import Against
 from smc.circuit import Builder, Form, Netlist, any_of
 from smc.engines import Bits, Engine
 from smc.errors import InputError, ProtocolError
+from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 ENOUGH, FEW, NONE = range(3)  # states of a cell
@@ -155,6 +165,43 @@ def masked_sums(engine: Engine, own: NDArray[Any], width: int) -> tuple[BitMatri
         masks = engine.both(mine)
         (opened,) = engine.reveal(_masked(sums, *masks))
     return opened, mine
+
+
+@lru_cache(maxsize=32)
+def noisy_cell_netlist(
+    width: int, law: Law, threshold: int, rows: tuple[int, Law] | None, form: Form = "size"
+) -> Netlist:
+    """Both parties' numbers of `width` bits and the law's uniform bits in; with `rows`, the same of the rows behind.
+    Outputs: whether there are too few rows; the noisy sum, as `noisy_sum_netlist` has it, or zeros.
+    """
+    builder = Builder(form)
+    number = noisy_sum(builder, width, law)
+    of, counted = (law, number) if rows is None else (rows[1], noisy_sum(builder, *rows))
+    enough = counted >= max(0, threshold + from_zero_by(of))
+    builder.output([~enough])
+    builder.output([wire & enough for wire in number.wires])
+    return builder.build()
+
+
+def noisy_cells(
+    engine: Engine, own: NDArray[Any], width: int, law: Law, threshold: int, rows: tuple[int, Law] | None
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """The cells of too few rows, bool[cells], and the noisy numbers of the others, int64[others].
+
+    `own` int[2, cells] are this party's rows and numbers; `rows` is the width and law of the rows, None if the numbers
+    are the rows. `InputError` if a number does not fit its width, `ProtocolError` if a hidden cell has a number.
+    """
+    with engine.session.phase("noisy cells"):
+        netlist = noisy_cell_netlist(width, law, threshold, rows, engine.form)
+        inputs: list[Bits] = []
+        for numbers, (bits, of) in zip(own[::-1], [(width, law), *([] if rows is None else [rows])], strict=False):
+            inputs += both_inputs(engine, checked(numbers, bits, "the number"), bits)
+            inputs.append(engine.random(of.bits, own.shape[1]))
+        few, opened = engine.reveal(*engine.run(netlist, *inputs))
+    hidden: NDArray[np.bool_] = few[0].astype(np.bool_)
+    if opened[:, hidden].any():
+        raise ProtocolError("a hidden cell was opened: the peer's messages are wrong")
+    return hidden, bitpack.to_words(opened).astype(np.int64)[~hidden] - from_zero_by(law)
 
 
 def _masked(sums: Bits, left: Bits, right: Bits) -> Bits:

@@ -38,10 +38,15 @@ MOST_BITS = 63  # of an opened sum
 def noisy_sum_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
     """Two integers of `width` bits and the law's uniform bits in; their sum with the noise, less `law.least`, out."""
     builder = Builder(form)
+    builder.output(noisy_sum(builder, width, law))
+    return builder.build()
+
+
+def noisy_sum(builder: Builder, width: int, law: Law) -> Integer:
+    """The same as part of a netlist, whose next inputs these are."""
     left, right = builder.input(width), builder.input(width)
     noise = from_zero(law.draw(builder.input(law.bits)).resize(law.width))
-    builder.output(total([left, right, noise], sum_width(width, law)))
-    return builder.build()
+    return total([left, right, noise], sum_width(width, law))
 
 
 def from_zero(noise: Integer) -> Integer:
@@ -49,6 +54,11 @@ def from_zero(noise: Integer) -> Integer:
     if not noise.signed:
         return noise
     return Integer(noise.graph, [*noise.wires[:-1], ~noise.wires[-1]])
+
+
+def from_zero_by(law: Law) -> int:
+    """By how much `from_zero` shifts the law's samples."""
+    return 1 << (law.width - 1) if law.least < 0 else 0
 
 
 def sum_width(width: int, law: Law) -> int:
@@ -69,7 +79,7 @@ def noisy_sums(
         raise InputError(f"sums of {width} bits with this noise take {opened_width} bits, not 1 to {MOST_BITS}")
     offset = 1 << (width - 1) if signed else 0
     (opened,) = engine.reveal(_sums(engine, _from_zero(own, width, offset), width, law))
-    back = 2 * offset + (1 << (law.width - 1) if law.least < 0 else 0)
+    back = 2 * offset + from_zero_by(law)
     return bitpack.to_words(opened).astype(np.int64) - back
 
 
@@ -99,7 +109,7 @@ def noisy(engine: Engine, secrets: Bits, law: Law) -> Bits:
 def opened_with_noise(engine: Engine, secrets: Bits, law: Law) -> NDArray[np.int64]:
     """Secret integers from 0 up, opened with noise, int64[batch]."""
     (opened,) = engine.reveal(noisy(engine, secrets, law))
-    return bitpack.to_words(opened).astype(np.int64) - (1 << (law.width - 1) if law.least < 0 else 0)
+    return bitpack.to_words(opened).astype(np.int64) - from_zero_by(law)
 
 
 def _from_zero(own: NDArray[np.integer], width: int, offset: int) -> NDArray[np.uint64]:

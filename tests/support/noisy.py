@@ -60,6 +60,5 @@ class Noisy(Coins):
     @contextmanager
     def open(self, means: Means) -> Iterator[Opened]:
         """See `Kind.open`."""
-        table, _ = means.required()
-        with means.counts(self.settings.column, [self.settings.column], table.max_rows) as source:
+        with means.counts(self.settings.column, [self.settings.column]) as source:
             yield Opened(True, source.fingerprint)

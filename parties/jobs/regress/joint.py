@@ -70,6 +70,14 @@ class RegressJoint(BySchema):
         return task
 
     @classmethod
+    def proposed(cls, settings: Any, means: Means) -> RegressJoint:
+        """See `Kind.proposed`: both bounds of the table, unless the job has others."""
+        table, _ = means.required()
+        if "least_rows" not in settings.model_fields_set and settings.method == "output" and table.least_rows:
+            settings = settings.model_copy(update={"least_rows": table.least_rows})
+        return super().proposed(settings, means)
+
+    @classmethod
     def alone(cls, settings: KindSettings, party: int) -> tuple[RegressJoint, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
@@ -140,6 +148,13 @@ class RegressJoint(BySchema):
         """See `Kind.opened`."""
         return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
 
+    def misfit(self, means: Means) -> str | None:
+        """See `Kind.misfit`: what a row changes is bounded by the fewest rows that there can be, not that there are."""
+        table, _ = means.required()
+        if (self.settings.least_rows or 0) > table.least_rows:
+            return f"least_rows of the job must be at most {table.least_rows}, the public bound of the table here"
+        return super().misfit(means)
+
     @property
     def spends(self) -> tuple[Spending, ...]:
         """See `Kind.spends`."""
@@ -162,7 +177,7 @@ class RegressJoint(BySchema):
         """This party's rows. `InputError` if there are fewer than was agreed on."""
         rows = rows_of(source, self.schema, self.target, self.features)
         least = self.settings.least_rows or 0
-        if rows.total < least:
+        if rows.total < least:  # of a file: a table's are at least its own bound, and that is not below the job's
             agreed = f"{least}, the agreed bound (least_rows)"
             raise UnfitError(
                 f"there are {rows.total} rows, fewer than {agreed}", kept=f"the rows are fewer than {agreed}"
@@ -172,7 +187,7 @@ class RegressJoint(BySchema):
     @contextmanager
     def open(self, means: Means) -> Iterator[Opened]:
         """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
-        with means.counts(self.target, self.columns, self.settings.max_rows) as source:
+        with means.counts(self.target, self.columns) as source:
             rows = self.own_rows(source)
             known = np.concatenate([rows.codes.reshape(-1), rows.signs.astype(np.int64), rows.counts])
             yield Opened(self.method.own(rows), reading.fingerprint(source.fingerprint, known))

@@ -14,7 +14,7 @@ from parties.jobs.regress.method import Floats, Method, Opened, Told
 from parties.jobs.release.noise import Noise
 from parties.regression.features import ONE
 from parties.regression.losses import radius
-from parties.regression.minimiser import TOLERANCE, minimise
+from parties.regression.minimiser import TOLERANCE, check_features, minimise
 from parties.regression.rows import Rows
 from smc.errors import InputError
 
@@ -70,6 +70,7 @@ class Output(Method):
         """See `Method.check`."""
         from protocols.release.numbers import MOST_BITS, sum_width
 
+        check_features(self.features.number)
         width = sum_width(self.width, self.noise[0].law(self.numbers))
         if width > MOST_BITS:
             raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower least_rows")

@@ -14,6 +14,7 @@ from parties.jobs.spending import Adjacency, exact
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
 from parties.regression.features import Features
 from parties.regression.losses import Loss, LossName, loss
+from parties.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
 from parties.settings import LocalPath
 from smc.errors import InputError
 
@@ -89,6 +90,11 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
         raise InputError("epsilon: is missing: give the privacy loss, 1 for example")
     if settings.least_rows is not None and settings.least_rows > settings.max_rows:
         raise InputError("least_rows: no more than max_rows")
+    least = {"lambda": (settings.regularisation, LEAST_LAMBDA), "huber": (settings.huber, LEAST_HUBER)}
+    for key, (value, bound) in least.items():
+        if value is not None and value < bound:
+            why = "below it rounding decides whether a minimiser is found, and one row could make a run fail"
+            raise InputError(f"{key}: must be at least {bound:g}, not {value:g}: {why}")
     more: dict[str, object] = {}
     if settings.method == "choice":
         for name in ("delta", "steps", "rate", "clip"):
@@ -115,7 +121,7 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
             raise InputError(f"{name}: is of gradient descent: leave it out")
     if settings.least_rows is None:
         raise InputError("least_rows: is missing: the method output needs a public bound below either's rows")
-    more["regularisation"] = settings.regularisation or min(float(f"{0.2 / ratio:.1g}"), 1.0)
+    more["regularisation"] = settings.regularisation or min(max(float(f"{0.2 / ratio:.1g}"), LEAST_LAMBDA), 1.0)
     return settings.model_copy(update=more)
 
 

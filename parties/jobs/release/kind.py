@@ -153,7 +153,7 @@ class Release(BoundedLoss, BySchema):
     @contextmanager
     def open(self, means: Means) -> Iterator[Opened]:
         """See `Kind.open`: the rows are counted here, once; a session that goes on has the same noise and numbers."""
-        with means.counts(self.target, self.columns, self.settings.max_rows) as source:
+        with means.counts(self.target, self.columns) as source:
             own = self.own_numbers(source)
             yield Opened(own, reading.fingerprint(source.fingerprint, own))
 

@@ -80,8 +80,8 @@ ROWS = "p,q,y\n0,1,n\n0,1,y\n0,0,y\n"
 def means(tmp_path: Path) -> Means:
     OURS.save(tmp_path / "schema.toml")
     (tmp_path / "rows.csv").write_text(ROWS)
-    files = {"source": str(tmp_path / "rows.csv"), "schema": str(tmp_path / "schema.toml")}
-    return Means(1, TableSettings.model_validate(files), OURS)
+    table = {"source": str(tmp_path / "rows.csv"), "schema": str(tmp_path / "schema.toml"), "max_rows": 100}
+    return Means(1, TableSettings.model_validate(table), OURS)
 
 
 def order_of(job: Proposal, means: Means, identity: Identity, known: str = "") -> Order:
@@ -116,10 +116,14 @@ def test_changed_rows_do_not_go_on(means: Means, identities: dict[str, Identity]
         fingerprint(job, "alice", known)
 
 
-def test_more_rows_than_the_job_says_are_an_error(means: Means, identities: dict[str, Identity]) -> None:
+def test_a_job_is_held_against_the_bounds_of_the_table_not_its_rows(
+    means: Means, identities: dict[str, Identity], tmp_path: Path
+) -> None:
+    """Were rows held against the job's, whoever proposes jobs could find their number by halves."""
+    (tmp_path / "rows.csv").unlink()
     job = proposal_of(OURS, party=1, max_rows=2)
     with (
-        pytest.raises(InputError, match="3 rows, more than 2"),
+        pytest.raises(InputError, match="must be at least 100, the public bound of the table"),
         executor.opened(order_of(job, means, identities["alice"])),
     ):
         pass

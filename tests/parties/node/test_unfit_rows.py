@@ -1,4 +1,4 @@
-"""What an unfit row's error quotes is for who sees it at once: nothing of it is written down."""
+"""A table whose rows are not fit is away, as the peer sees it; and of what its error quotes nothing is written down."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from parties.jobs.means import AwayError
 from parties.node.executor import Order, opened
 from parties.sources.settings import TableSettings
 from parties.tables.unfit import UnfitError, without_cells
-from smc.errors import InputError
 from tests.support.ledgers import SCHEMA, Pair, agreed
 from tests.support.proposals import means_of
 
@@ -30,12 +30,14 @@ def test_a_cell_is_in_no_file_of_the_node(pair: Pair, tmp_path: Path, rows: str,
     table = {"source": str(tmp_path / "rows.csv"), "schema": "schema.toml", "max_rows": 100}
     means = type(means_of(SCHEMA))(0, TableSettings.model_validate(table), SCHEMA)
     proposal = alice.ledger.find(job).ours.proposal
-    with pytest.raises(InputError) as caught, opened(Order(proposal, means, None, "", "", alice.who.identity, b"")):
+    with pytest.raises(UnfitError) as caught, proposal.task.open(means):
         pass
-    assert isinstance(caught.value, UnfitError)
     assert quoted in str(caught.value)
-    assert kept in without_cells(caught.value)
-    alice.ledger.failed(job, caught.value, "an error in its own input")
+    with pytest.raises(AwayError) as away, opened(Order(proposal, means, None, "", "", alice.who.identity, b"")):
+        pass
+    assert str(away.value) == without_cells(caught.value)
+    assert kept in str(away.value)
+    alice.ledger.table_away(job, str(away.value))
     assert kept in alice.ledger.find(job).note
     written = b"".join(path.read_bytes() for path in alice.path.parent.iterdir())
     assert kept.encode() in written
