@@ -109,6 +109,7 @@ class Synthesise(Release):
             self.settings.max_rows,
             exact(spent),
             self.replaced,
+            self.epsilon,
         )
 
     @property
@@ -144,10 +145,6 @@ class Synthesise(Release):
     def question(self) -> str:
         """See `Kind.question`."""
         return f"synthetic rows of {listed(self.names)} (epsilon {self.settings.epsilon:g})"
-
-    def promise(self) -> str:
-        """See `Release.promise`."""
-        return f"{super().promise()}, but for events of probability {self.settings.delta:g}"
 
     @property
     def spends(self) -> tuple[Spending, ...]:
@@ -267,7 +264,7 @@ class Synthesise(Release):
     @property
     def noise_fields(self) -> Document:
         """See `Release.noise_fields`."""
-        return {"delta": self.settings.delta, "rho": float(self.work.rho)}
+        return {"rho": float(self.work.rho)}
 
     def found(self, state: State) -> Document:
         """See `Release.found`: what was measured, and the rows as places of values."""

@@ -170,7 +170,7 @@ def choice(
             round(scale * (expected_noise(sigma, many) - many / 2)) for scale, many in zip(scales, cells, strict=True)
         ]
         scores = selection.weighted(engine, distances, scales, less)
-        return selection.choose(engine, scores, epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
+        return selection.choose(engine, work, scores, epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
 
 
 def count_at_most(engine: CountingEngine, plan: Plan) -> None:

@@ -56,7 +56,7 @@ def _tree(
         while len(set(parts)) > 1:
             free = [i for i, pair in enumerate(pairs) if len({parts[column] for column in work.sets[pair]}) == 2]
             some = scores.take(np.array(free))
-            place = free[selection.choose(engine, some, epsilon, 2 * work.change, len(pairs) * len(work.domains))]
+            place = free[selection.choose(engine, work, some, epsilon, 2 * work.change, len(pairs) * len(work.domains))]
             chosen.append(pairs[place])
             one, other = (parts[column] for column in work.sets[pairs[place]])
             parts = [one if part == other else part for part in parts]
@@ -85,6 +85,7 @@ def count(engine: CountingEngine, work: Workload) -> None:
     share = work.rho / 3 / (columns - 1)
     scores = _scores(engine, work, tables, estimates)
     for _ in range(columns - 1):
-        selection.choose(engine, scores, work.choice_epsilon(share), 2 * work.change, scores.batch * columns)
+        epsilon, samples = work.choice_epsilon(share), scores.batch * columns
+        selection.choose(engine, work, scores, epsilon, 2 * work.change, samples)
     largest = sorted(_pairs(work), key=lambda pair: work.sizes[pair])[1 - columns :]
     selection.measure(engine, work, tables, largest, work.sigma(share), Fraction(0))

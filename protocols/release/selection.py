@@ -30,7 +30,7 @@ from protocols.release.choice import noisy_choice_of
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
-from protocols.release.laws import SECURITY
+from protocols.release.laws import security_for
 from protocols.release.numbers import opened_with_noise
 from smc.circuit import Builder, Netlist, multiply
 from smc.engines import Bits, Engine
@@ -47,7 +47,8 @@ Estimates = list[Counts]  # rounded down; half a row more is what enters a dista
 class Workload:
     """What is public: `domains` are the columns' numbers of values, `sets` the columns of each marginal, in order.
 
-    All single columns are among the sets, first. `rho` is what a run may spend.
+    All single columns are among the sets, first. `rho` is what a run may spend, and `epsilon` what that is taken for at
+    some delta: the samples of all measurements, and those of all choices, add at most 2^-38 each to that delta.
     """
 
     domains: tuple[int, ...]
@@ -55,6 +56,7 @@ class Workload:
     max_rows: int
     rho: Fraction
     replaced: bool = False
+    epsilon: Fraction = Fraction(1)
 
     @property
     def singles(self) -> tuple[int, ...]:
@@ -119,7 +121,7 @@ def measure(
 ) -> State:
     """Open some marginals with noise."""
     sizes = [work.sizes[table] for table in chosen]
-    law = discrete_gaussian(sigma**2, _security(sum(work.sizes)))
+    law = discrete_gaussian(sigma**2, security_for(work.epsilon, sum(work.sizes)))
     with engine.session.phase("measurement"):
         counts = opened_with_noise(engine, tables.secrets(chosen), law)
     parts = np.split(counts, np.cumsum(sizes)[:-1])
@@ -156,9 +158,9 @@ def tell(
     return own.astype(dtype)
 
 
-def choose(engine: Engine, scores: Bits, epsilon: Fraction, change: int, samples: int) -> int:
+def choose(engine: Engine, work: Workload, scores: Bits, epsilon: Fraction, change: int, samples: int) -> int:
     """The place of the greatest score with noise; one row changes no score by more than `change`."""
-    law = OneSidedGeometric(2 * change / epsilon, _security(samples))
+    law = OneSidedGeometric(2 * change / epsilon, security_for(work.epsilon, samples))
     return noisy_choice_of(engine, scores, law)
 
 
@@ -177,11 +179,6 @@ def _score_netlist(width: int, weight: int, addend: int) -> Netlist:
     distance, factor, raised = builder.input(width), builder.input(weight), builder.input(addend)
     builder.output(multiply(distance, factor, width + weight).wide_add(raised))
     return builder.build()
-
-
-def _security(samples: int) -> int:
-    """Of a law, so that so many samples are together within 2^-SECURITY of the ideal ones."""
-    return SECURITY + max(0, samples - 1).bit_length()
 
 
 def _rounded(square: Fraction, up: bool) -> Fraction:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.release.laplace import DiscreteLaplace
-from protocols.release.laws import Law
+from protocols.release.laws import Law, security_for
 from protocols.release.quality import sums
 from protocols.release.tails import tail
 from smc.circuit import Builder, Form, Netlist, select
@@ -57,7 +57,7 @@ def noisy_triangles(
     """The private bound of LS, and the triangles with noise; own edges are uint8[pairs], see `pairs`."""
     most_common, thrice = _counted(engine, own, vertices)
     with engine.session.phase("noise"):
-        bound = bounded(_opened(engine, most_common, DiscreteLaplace(2 / epsilon), 1), vertices, epsilon, delta)
+        bound = bounded(_opened(engine, most_common, bound_law(epsilon), 1), vertices, epsilon, delta)
         return bound, _thirds(_opened(engine, thrice, answer_law(bound, epsilon, replaced), 3))
 
 
@@ -65,7 +65,7 @@ def foreseen(engine: Engine, vertices: int, epsilon: Fraction, replaced: bool = 
     """`noisy_triangles` for counting, with the greatest bound: the noise of a smaller one takes a few gates less."""
     most_common, thrice = _counted(engine, np.zeros(len(pairs(vertices)[0]), dtype=np.uint8), vertices)
     with engine.session.phase("noise"):
-        _opened(engine, most_common, DiscreteLaplace(2 / epsilon), 1)
+        _opened(engine, most_common, bound_law(epsilon), 1)
         _opened(engine, thrice, answer_law(vertices - 2, epsilon, replaced), 3)
 
 
@@ -81,9 +81,14 @@ def bounded(noisy: int, vertices: int, epsilon: Fraction, delta: Fraction) -> in
     return min(max(noisy + tail(2 / epsilon, delta) - 1, 1), vertices - 2)
 
 
+def bound_law(epsilon: Fraction) -> DiscreteLaplace:
+    """The noise on LS: half of epsilon, and one of two samples."""
+    return DiscreteLaplace(2 / epsilon, security_for(epsilon / 2, 2))
+
+
 def answer_law(bound: int, epsilon: Fraction, replaced: bool = False) -> DiscreteLaplace:
     """The noise on the triangles."""
-    return DiscreteLaplace(2 * bound * (2 if replaced else 1) / epsilon)
+    return DiscreteLaplace(2 * bound * (2 if replaced else 1) / epsilon, security_for(epsilon / 2, 2))
 
 
 def _thirds(thrice: int) -> int:

@@ -114,10 +114,6 @@ class Triangles(Release):
         about = "private bound, discrete Laplace"
         return (Spending(about, float(self.epsilon), delta=float(self.delta), adjacency=self.settings.adjacency),)
 
-    def promise(self) -> str:
-        """See `Release.promise`."""
-        return f"{super().promise()}, but for a chance of {self.settings.delta:g}"
-
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`."""
         return {"exact number" if self.exact else "number with noise": 0 if state is None else len(state)}
@@ -184,11 +180,12 @@ class Triangles(Release):
         from protocols.release.triangles import answer_law
 
         bound, noisy = state
-        noise = Noise("discrete Laplace", answer_law(bound, self.epsilon, self.replaced).scale, self.spends[0])
+        noise = Noise(
+            "discrete Laplace", answer_law(bound, self.epsilon, self.replaced).scale, self.epsilon, self.spends[0]
+        )
         found = number(noisy, noise.reach(), Fraction(0), Fraction(comb(size, 3)))
         return {
             **about,
-            "delta": self.settings.delta,
             "sensitivity": bound,
             **noise.fields(),
             "numbers": [{"of": "graph", **found}],
