@@ -21,7 +21,7 @@ from parties.jobs import analyst
 from parties.jobs.joint_table_layout import NAME, Layout, Numbers
 from parties.jobs.joint_table_result import noisy_cells, sealed_head, text
 from parties.jobs.joint_table_settings import JointTableExtra, JointTableSettings
-from parties.jobs.kind import Document, KindSettings, Means, Opened, Spending, State, Step, Told
+from parties.jobs.kind import Counted, Document, Estimate, KindSettings, Means, Opened, Spending, State, Step, Told
 from parties.jobs.release import reading
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.spending import KEPT_BY_NODES
@@ -174,14 +174,15 @@ class JointTable(BySchema):
         """See `Kind.program`: no cell is hidden."""
         return self._program(0)
 
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+    def counted(self, extra: Any, means: Means) -> Counted:
         """See `Kind.counted`: exactly, for a number of hidden cells."""
         if extra.hidden >= self.layout.problem.cells:
             raise InputError(
                 f"--hidden: the table has {self.layout.problem.cells} cells, totals too; some must be left"
             )
-        words = f"a table with {extra.hidden} hidden cells" if extra.hidden else self.assumed
-        return self._program(extra.hidden), f"for {words}"
+        if not extra.hidden:
+            return super().counted(extra, means)
+        return Counted(self._program(extra.hidden), "exact", f"a table with {extra.hidden} hidden cells")
 
     def _program(self, hidden: int) -> Program:
         from protocols.publish.small_cells import cell_states, chosen
@@ -197,9 +198,14 @@ class JointTable(BySchema):
         return program
 
     @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: fewer cells leave if some are hidden."""
+        return "at most"
+
+    @property
     def assumed(self) -> str:
         """See `Kind.assumed`."""
-        return "a table of which no cell is hidden; others cost less"
+        return "a table of which no cell is hidden"
 
     # How it is run.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from parties.jobs import synthesise_result as result
 from parties.jobs import synthesise_rows as rows
-from parties.jobs.kind import Document, File, Spending, State, Step, Told
+from parties.jobs.kind import Document, Estimate, File, Spending, State, Step, Told
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import gauss
@@ -174,20 +174,28 @@ class Synthesise(Release):
         """See `Kind.program`: of a run with all rounds that there can be."""
         from protocols.release import aim, mst
 
-        if self.settings.select == "mst":
-            return lambda engine: mst.count(engine, self.work)
-        return lambda engine: aim.count_at_most(engine, self.plan)
+        def program(engine: Any) -> None:
+            if self.settings.select == "mst":
+                mst.count(engine, self.work)
+            else:
+                aim.count_at_most(engine, self.plan)
+            rows.count_at_most(engine, self.settings, self.names)
+
+        return program
+
+    @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: what is opened decides how many rounds there are."""
+        return "at most"
 
     @property
     def assumed(self) -> str:
         """See `Kind.assumed`."""
         if self.settings.select == "mst":
-            return "the largest pairs; smaller ones cost less"
-        return f"{self.plan.rounds - len(self.names)} rounds, the most there can be; a model that learns needs fewer"
-
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
-        """See `Kind.counted`: a bound, for what is opened decides how many rounds there are."""
-        return self.program(means), f"at most, for {self.assumed}"
+            found = "the largest pairs"
+        else:
+            found = f"{self.plan.rounds - len(self.names)} rounds, the most there can be"
+        return f"{found}, and {rows.most(self.settings):,} rows"
 
     # How it is run.
 

@@ -154,8 +154,9 @@ def tell(
         return engine.session.receive(what, dtype, shape)
     assert own is not None
     assert own.shape == shape
-    engine.session.send(what, own.astype(dtype))
-    return own.astype(dtype)
+    found = own.astype(dtype, copy=False)
+    engine.session.send(what, found)
+    return found
 
 
 def choose(engine: Engine, work: Workload, scores: Bits, epsilon: Fraction, change: int, samples: int) -> int:

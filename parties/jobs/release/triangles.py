@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parties.jobs.kind import Document, Means, Spending, State
+from parties.jobs.kind import Document, Estimate, Means, Spending, State
 from parties.jobs.release.count import GaussianSettings, check_delta
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import Noise
@@ -136,9 +136,14 @@ class Triangles(Release):
         return self.own_count <= COUNTABLE_PAIRS
 
     @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: a law of a smaller scale may have a few gates more."""
+        return "exact" if self.exact else "typical"
+
+    @property
     def assumed(self) -> str:
         """See `Kind.assumed`."""
-        return "" if self.exact else "the greatest bound there can be; the noise of a smaller one costs a little less"
+        return "" if self.exact else "the greatest bound there can be; the noise of another costs a little less or more"
 
     def program(self, means: Means) -> Program:
         """See `Kind.program`."""
