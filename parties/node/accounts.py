@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from parties.budget import shown
 from parties.budget.account import Account, Charge
+from parties.budget.moments import Clock
 from parties.node.offers import Offers
 from parties.node.proposal import Proposal
 from parties.node.register import Register
@@ -40,7 +41,7 @@ class Accounts:
     """Those of a node's tables, as its jobs have used them."""
 
     def __init__(self, offers: Offers, jobs: Register) -> None:
-        self._offers, self._jobs = offers, jobs
+        self._offers, self._jobs, self._clock = offers, jobs, Clock()
 
     def tables(self) -> list[str]:
         """The tables that have an account: all that are offered, and others that were charged."""
@@ -110,7 +111,7 @@ class Accounts:
         return tuple(Earlier(one.ours.proposal, one.tree, one.fingerprint) for one in islice(found, MOST_EARLIER))
 
     def _account(self, table: str, charges: Iterable[Charge] = (), group: int = 1) -> Account:
-        at, offer = datetime.now(UTC), self._offers.tables.get(table)
+        at, offer = self._clock.now(), self._offers.tables.get(table)
         if offer is None:
             return Account(table, None, charges, at, group=group)
         return Account(table, offer.settings.budget, charges, at, offer.settings.max_rows, group)
