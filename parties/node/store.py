@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS jobs (
 
 
 class Charged(BaseModel):
-    """What a job has spent of our table, with whom, and from when it counts (ISO 8601, UTC), as its audit entry says."""
+    """What a job has spent of our table, with whom, and from when it counts (ISO 8601, UTC), as its entry says."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
