@@ -1,9 +1,13 @@
 """The account of one table: what jobs have spent of its budget by now, what is left, and whether one more job fits.
 
-Two bounds are kept, and a job fits if it keeps one of them: the sum of pure losses is at most epsilon; or all losses as
-rho come, at the delta that is left, to at most epsilon. To choose between the two by what was seen is sound. A run
-that keeps to pure losses differs by at most e^epsilon in the probability of each outcome; the others are outcomes of a
-mechanism that stops where the second bound ends; and delta is needed for these alone.
+Two bounds are kept, and a job fits if it keeps one of them: the sum of pure losses is at most epsilon; or the losses at
+a Renyi order that the budget fixes (`parties.budget.composition`) come, at the delta that is left, to at most epsilon.
+To choose between the two by what was seen is sound. A run that keeps to pure losses differs by at most e^epsilon in the
+probability of each outcome; the others are outcomes of a mechanism that stops where the second bound ends; and delta is
+needed for these alone.
+
+What is shown as spent is the least epsilon that is known of what was spent: so what is left may be less than the
+difference to the budget.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 
-from parties.budget.composition import Loss, composed, epsilon_at, rho_within
+from parties.budget.composition import Loss, composed, epsilon_of, order_of, room_at
 from parties.jobs.settings import MAX_ROWS
 from parties.jobs.spending import Spending, exact
 from parties.sources.settings import BudgetSettings
@@ -98,12 +102,11 @@ class Account:
         return self.epsilon(self.loss)
 
     def epsilon(self, loss: Loss) -> float:
-        """The sum of pure losses, or epsilon by rho at the fixed delta where that is less or all there is."""
-        bounds = [float(loss.epsilon)] if loss.is_pure else []
+        """The sum of pure losses; or at the fixed delta the least of all ways to add, if some are not, or too much."""
         is_over = self.budget is not None and self.budget.delta > 0 and loss.epsilon > exact(self.budget.epsilon)
-        if not bounds or is_over:
-            bounds.append(epsilon_at(loss.concentrated, exact(self.delta) - loss.delta))
-        return min(bounds)
+        if loss.is_pure and not is_over:
+            return float(loss.epsilon)
+        return epsilon_of(loss, exact(self.delta) - loss.delta)
 
     @property
     def left(self) -> float | None:
@@ -121,20 +124,19 @@ class Account:
             return Numbers("delta", float(self.loss.delta), float(asked.delta), float(left))
         if asked.is_pure:
             return Numbers("epsilon", self.spent, self.epsilon(asked), self._left(asked, budget))
-        most = exact(rho_within(budget.epsilon, allowed - self.loss.delta - asked.delta))
-        left = max(most - self.loss.concentrated, Fraction(0))
-        return Numbers("rho", float(self.loss.concentrated), float(asked.concentrated), float(left))
+        order, left = self._renyi(self.loss, budget, asked.delta)
+        spent, asks = (float(one.at_order(order) / order) for one in (self.loss, asked))
+        return Numbers("rho", spent, asks, float(max(left, Fraction(0)) / order))
 
     def fits(self, uses: Sequence[Spending]) -> bool:
         """Whether a job with these uses keeps one of the two bounds."""
         budget, after = self.budget, self.loss + self.loss_of(uses)
         if budget is None:
             return True
-        rest = exact(budget.delta) - after.delta
-        if rest < 0:
+        if after.delta > exact(budget.delta):
             return False
         bound = exact(budget.epsilon) * (1 + SLACK)
-        return (after.is_pure and after.epsilon <= bound) or epsilon_at(after.concentrated, rest) <= bound
+        return (after.is_pure and after.epsilon <= bound) or self._renyi(after, budget)[1] >= 0
 
     def refusal(self, uses: Sequence[Spending]) -> str | None:
         """Why a job with these uses does not fit, with the three numbers; None if it does."""
@@ -149,5 +151,12 @@ class Account:
 
     def _left(self, asked: Loss, budget: BudgetSettings) -> float:
         pure = float(max(exact(budget.epsilon) - self.loss.epsilon, Fraction(0))) if self.loss.is_pure else 0.0
-        most = rho_within(budget.epsilon, exact(budget.delta) - self.loss.delta - asked.delta)
-        return max(pure, math.sqrt(2 * max(0.0, most - float(self.loss.concentrated))))
+        order, left = self._renyi(self.loss, budget, asked.delta)
+        return max(pure, float(left), math.sqrt(2 * max(0.0, float(left / order))))
+
+    def _renyi(self, loss: Loss, budget: BudgetSettings, delta: Fraction = Fraction(0)) -> tuple[Fraction, Fraction]:
+        """The order that the budget fixes, and what a loss and so much more delta leave there; below 0: over."""
+        if not budget.delta:
+            return Fraction(1), Fraction(-1)
+        order = order_of(budget.epsilon, exact(budget.delta))
+        return order, room_at(order, budget.epsilon, exact(budget.delta) - loss.delta - delta) - loss.at_order(order)

@@ -8,6 +8,22 @@ Sequential composition adds epsilon (or rho) and delta: the bounds hold for uses
 by what was seen before, too (Rogers, Roth, Ullman, Vadhan 2016; Whitehouse, Ramdas, Rogers, Wu 2023). A use with pure
 loss epsilon is epsilon^2 / 2 in rho (Bun, Steinke 2016); for many small uses epsilon by rho is much less than the sum.
 
+**Mixed uses.** Let some pure uses be taken as rho, with all that has its loss in rho, and the rest R be added: then
+
+    epsilon = converted(rho + sum of e^2 / 2, delta) + sum over R of e.
+
+Proof: the conversion bounds E[max(0, 1 - e^(converted - L))] by delta, L the privacy loss of the former alone, and
+whatever is asked in between, the latter add at most their sum to L. The least of all 2^n splits takes the smallest
+epsilons as rho, up to some one: `epsilon_of` tries these. Proof: each order a > 1 bounds the conversion by a rho + c(a)
+and the conversion is the least of these (Canonne, Kamath, Steinke 2020), a concave and growing function of rho. So the
+least is at a corner of the hull of all (sum of e^2 / 2, sum of e) of subsets, and among those at one with the most e
+for its e^2 / 2: the corners there take the e with the least e^2 / 2 for an e, which is e / 2.
+
+**What may still be asked** (`order_of`) is another matter: losses may be chosen by what was seen, and the best order
+with them. So the order is fixed by the budget alone. At order a, a use with rho has a Renyi loss of a rho, a pure one
+of at most min(a e^2 / 2, e); e^((a - 1) (L - the sum so far)) is a supermartingale, so who stops before the sum is
+above epsilon - c(a) keeps (epsilon, delta) (Feldman, Zrnic 2021). The order is the best one for rho alone.
+
 A group of b rows pays b epsilon, b^2 rho, and delta (1 + e^epsilon + ... + e^((b - 1) epsilon)). The delta of a use
 with loss rho is its distance from a mechanism with exactly that loss: b deltas are more than enough. One row replaced
 is a group of two rows added and removed.
@@ -22,21 +38,31 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from parties.jobs.spending import Adjacency, Spending, exact
+
+_ORDERS = 1 + np.geomspace(1e-4, 1e7, 4096)  # of Renyi losses, that are tried
 
 
 @dataclass(frozen=True)
 class Loss:
-    """The exact sums of some uses: of pure ones `epsilon` and `squares`, epsilon^2 / 2; of the others `rho`.
+    """The exact sums of some uses: of the pure ones how many have which epsilon, ascending; of the others `rho`."""
 
-    `sharp` is the sum of epsilon (e^epsilon - 1), which advanced composition needs besides.
-    """
-
-    epsilon: Fraction = Fraction(0)
+    pure: tuple[tuple[Fraction, int], ...] = ()
     rho: Fraction = Fraction(0)
-    squares: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
-    sharp: float = 0.0
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The sum of pure losses."""
+        return sum((times * one for one, times in self.pure), Fraction(0))
+
+    @property
+    def squares(self) -> Fraction:
+        """Pure losses as rho: the sum of epsilon^2 / 2."""
+        return sum((times * one**2 for one, times in self.pure), Fraction(0)) / 2
 
     @property
     def is_pure(self) -> bool:
@@ -48,19 +74,21 @@ class Loss:
         """All of it as rho."""
         return self.rho + self.squares
 
+    def at_order(self, order: Fraction) -> Fraction:
+        """The Renyi loss of all of it at an order, as the sum of what each use has at most."""
+        most = (times * min(order * one**2 / 2, one) for one, times in self.pure)
+        return order * self.rho + sum(most, Fraction(0))
+
     def __add__(self, other: Loss) -> Loss:
-        return Loss(
-            self.epsilon + other.epsilon,
-            self.rho + other.rho,
-            self.squares + other.squares,
-            self.delta + other.delta,
-            self.sharp + other.sharp,
-        )
+        pure = dict(self.pure)
+        for one, times in other.pure:
+            pure[one] = pure.get(one, 0) + times
+        kept = tuple(sorted((one, times) for one, times in pure.items() if one and times))
+        return Loss(kept, self.rho + other.rho, self.delta + other.delta)
 
     def __rmul__(self, times: int) -> Loss:
-        return Loss(
-            times * self.epsilon, times * self.rho, times * self.squares, times * self.delta, times * self.sharp
-        )
+        pure = tuple((one, times * many) for one, many in self.pure)
+        return Loss(pure, times * self.rho, times * self.delta)
 
 
 def composed(uses: Iterable[Spending], adjacency: Adjacency = "add-remove", group: int = 1) -> Loss:
@@ -76,12 +104,43 @@ def composed(uses: Iterable[Spending], adjacency: Adjacency = "add-remove", grou
         rows = group * (2 if (adjacency, use.adjacency) == ("replace", "add-remove") else 1)
         epsilon, rho, delta = (exact(value) for value in (use.epsilon, use.rho, use.delta))
         grown = delta * (rows if rho else _grown(float(epsilon), rows))
-        pure = rows * epsilon
-        each = Loss(pure, rows**2 * rho, pure**2 / 2, grown, _sharp(float(pure)))
-        total += Loss(
-            times * each.epsilon, times * each.rho, times * each.squares, times * each.delta, times * each.sharp
-        )
+        total += times * Loss(((rows * epsilon, 1),), rows**2 * rho, grown)
     return total
+
+
+def epsilon_of(loss: Loss, delta: Fraction) -> float:
+    """The least epsilon that uses keep but for `delta`, some pure ones taken as rho and the others added."""
+    if delta <= 0:
+        return math.inf if loss.rho else float(loss.epsilon)
+    splits = [(loss.rho, loss.epsilon)]
+    for one, times in loss.pure:
+        rho, rest = splits[-1]
+        splits.append((rho + times * one**2 / 2, rest - times * one))
+    orders, least = _ORDERS, _least(_ORDERS, delta)
+    near = [(float(np.min(orders * float(rho) + least)) if rho else 0.0) + float(rest) for rho, rest in splits]
+    rho, rest = splits[int(np.argmin(near))]  # found by doubles, converted by OpenDP
+    return epsilon_at(rho, delta) + float(rest)
+
+
+@lru_cache(maxsize=256)
+def order_of(epsilon: float, delta: Fraction) -> Fraction:
+    """The order at which the most rho is within (epsilon, delta > 0)."""
+    found = (epsilon - _least(_ORDERS, delta)) / _ORDERS
+    return Fraction(round(float(_ORDERS[np.argmax(found)]), 6))
+
+
+def room_at(order: Fraction, epsilon: float, delta: Fraction) -> Fraction:
+    """How much Renyi loss at an order is within (epsilon, delta); nothing for delta 0."""
+    if delta <= 0:
+        return Fraction(0)
+    found = epsilon - float(_least(np.array([float(order)]), delta)[0])
+    return max(Fraction(0), exact(found) - Fraction(1, 1 << 40))  # 2^-40 for the rounding of doubles
+
+
+def _least(orders: NDArray[np.float64], delta: Fraction) -> NDArray[np.float64]:
+    """The epsilon of no loss at all, by each order: c(a) = ln(1 - 1 / a) + (ln(1 / delta) - ln a) / (a - 1)."""
+    found: NDArray[np.float64] = np.log1p(-1 / orders) + (-math.log(delta) - np.log(orders)) / (orders - 1)
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -117,7 +176,8 @@ def advanced(loss: Loss, delta: Fraction) -> float | None:
     """
     if not loss.is_pure or delta <= 0:
         return None
-    return math.sqrt(2 * math.log(1 / delta) * 2 * loss.squares) + loss.sharp
+    sharp = math.fsum(times * _sharp(float(one)) for one, times in loss.pure)
+    return math.sqrt(2 * math.log(1 / delta) * 2 * loss.squares) + sharp
 
 
 def _grown(epsilon: float, rows: int) -> Fraction:

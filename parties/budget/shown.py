@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
 from parties.budget.account import WINDOWS, Account, Charge, Numbers
-from parties.budget.composition import Loss, advanced, epsilon_at
+from parties.budget.composition import Loss, advanced, epsilon_of
 from parties.jobs.spending import Spending, exact
 from parties.operator.budget import PeerSpent, Price, Simulation, Spent, TableBudget, Totals
 
@@ -106,7 +106,7 @@ def _totals(account: Account, loss: Loss) -> Totals:
         epsilon=float(loss.epsilon) if loss.is_pure else None,
         delta=float(loss.delta),
         rho=float(loss.concentrated),
-        at_delta=_finite(epsilon_at(loss.concentrated, delta - loss.delta)),
+        at_delta=_finite(epsilon_of(loss, delta - loss.delta)),
         advanced=_finite(advanced(loss, delta - loss.delta)),
     )
 

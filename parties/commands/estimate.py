@@ -11,11 +11,12 @@ from parties import console
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import json_option, program_arguments
 from parties.jobs import kinds, profiles
+from parties.jobs.kind import Counted
 from parties.jobs.means import Means
 from parties.jobs.programs import arguments_of, load_program
 from parties.jobs.settings import Parameter, parameters
 from parties.settings import merge
-from smc.counting import Forecast, Program, forecast
+from smc.counting import Forecast, forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape
 
@@ -45,8 +46,8 @@ class _Estimates(click.Group):
 def group() -> None:
     """What a job will cost on every engine: AND gates, bytes each way, messages, rounds, and seconds on a link.
 
-    Nothing runs and no peer is needed. Bytes, messages and rounds (party 0's, party 1's) are exactly what the run will
-    measure; seconds are a prediction.
+    Nothing runs and no peer is needed. Gates, bytes, messages and rounds (party 0's, party 1's) are "exact" what the
+    run will measure, or "at most", or "typical", as it says above the table; seconds are a prediction.
     """
 
 
@@ -60,9 +61,13 @@ def group() -> None:
 @_LINK
 @json_option
 def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: str, as_json: bool) -> None:
-    """Estimate `smc run` of any program written against the engine. What it opens counts as zeros."""
+    """Estimate `smc run` of any program written against the engine. What it opens counts as zeros.
+
+    That is exact unless what is opened decides what follows.
+    """
     found, own = load_program(program), arguments_of(arguments)
-    _show(lambda engine: found(engine, *own), profiles.profiles(integers), link, as_json)
+    counted = Counted(lambda engine: found(engine, *own), "typical", "a run that opens zeros")
+    _show(counted, profiles.profiles(integers), link, as_json)
 
 
 def _estimate_of(name: str) -> click.Command:
@@ -78,10 +83,9 @@ def _estimate_of(name: str) -> click.Command:
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
         with missing_by_flag(own):
             task = kind.planned(settings)
-        program, title = task.counted(beside, Means())
-        _show(program, profiles.profiles(kind.integers), link, as_json, title)
+        _show(task.counted(beside, Means()), profiles.profiles(kind.integers), link, as_json)
 
-    help_ = f"Estimate `smc {name}`: {kinds.line(name)} What depends on the data is said above the table."
+    help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
     return click.command(name, help=help_, epilog=example)(options_of([*own, *extra])(estimate))
 
@@ -95,21 +99,19 @@ def _names(found: Sequence[Parameter]) -> set[str]:
     return {one.variable for one in found}
 
 
-def _show(program: Program, profiles: Sequence[Profile], link: str, as_json: bool, title: str = "") -> None:
+def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: bool) -> None:
     shape = LinkShape.parse(link)
     rows: list[dict[str, Any]] = []
     with console.progress("counting") as progress:
         for profile in profiles:
             progress.doing(f"counting: {profile}")
-            rows.append(_fields(forecast(program, profile), shape))
+            rows.append(_fields(forecast(counted.program, profile), shape))
     rows.sort(key=lambda row: row["seconds"])
     if as_json:
-        console.print_json({"link": str(shape), "estimates": rows})
+        console.print_json({"link": str(shape), "estimate": counted.estimate, "of": counted.of, "estimates": rows})
         return
     numbers = ("AND gates", "party 0 sends", "party 1 sends", "messages", "rounds", "seconds")
-    table = console.columns(
-        ("engine", "OT", "garbling", "circuits"), numbers, f"on {shape}{', ' + title if title else ''}"
-    )
+    table = console.columns(("engine", "OT", "garbling", "circuits"), numbers, f"on {shape}; {counted}")
     for row in rows:
         table.add_row(
             row["engine"],

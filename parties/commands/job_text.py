@@ -109,7 +109,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
             "cost",
             [
                 f"{volume}, {duration(job.cost.seconds)} on {job.cost.link}",
-                f"for {job.cost.assumed}, by {job.cost.profile}" if job.cost.assumed else f"by {job.cost.profile}",
+                f"{job.cost.estimate}{f', for {job.cost.assumed}' if job.cost.assumed else ''}, by {job.cost.profile}",
             ],
         )
     yield "ours", [_verdict(job.ours)]

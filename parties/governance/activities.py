@@ -79,7 +79,7 @@ def _note(job: Job, entry: AuditEntry) -> None:
 def _charge(entry: AuditEntry) -> Charge:
     fields = entry.fields
     uses = tuple(Spending(**use) for use in fields["uses"])
-    return Charge(datetime.fromisoformat(entry.at), fields["table"], fields["peer"], entry.job or "", uses)
+    return Charge(datetime.fromisoformat(fields["counts_from"]), fields["table"], fields["peer"], entry.job or "", uses)
 
 
 def by_purpose(log: Log) -> dict[tuple[str, str, str], list[Job]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from parties.jobs.kind import Extra, Kind, KindSettings, Means, Opened, typed_value
+from parties.jobs.kind import Counted, Extra, Kind, KindSettings, Means, Opened, typed_value
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, private, public
 from parties.settings import Count
@@ -109,9 +109,9 @@ class Amounts(Kind):
         """What both learn, a phrase."""
         raise NotImplementedError
 
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+    def counted(self, extra: Any, means: Means) -> Counted:
         """See `Kind.counted`: so many at once."""
-        return self.batch_program(extra.batch), ""
+        return Counted(self.batch_program(extra.batch), "exact")
 
     def program(self, means: Means) -> Program:
         """See `Kind.program`."""

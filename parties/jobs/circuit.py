@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parties.files import refuse_device
 from parties.jobs.amounts import BatchExtra
-from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
+from parties.jobs.kind import Counted, Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
 from parties.jobs.settings import BooleanSettings, own_file, private, public
 from parties.settings import LocalPath
 from parties.text import instead, quoted
@@ -136,12 +136,12 @@ class Circuit(Kind):
         """See `Kind.program`."""
         return self._program(self.netlist(means), 1)
 
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+    def counted(self, extra: Any, means: Means) -> Counted:
         """See `Kind.counted`: so many at once."""
         netlist = self.netlist(means)
         if not 1 <= len(netlist.input_widths) <= 2:
             raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
-        return self._program(netlist, extra.batch), ""
+        return Counted(self._program(netlist, extra.batch), "exact")
 
     def _program(self, netlist: Netlist, batch: int) -> Program:
         import numpy as np

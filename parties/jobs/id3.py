@@ -11,7 +11,7 @@ from parties.jobs import id3_result, id3_rules
 from parties.jobs.id3_exact import Exact
 from parties.jobs.id3_private import Private
 from parties.jobs.id3_settings import Id3Extra, Id3Settings
-from parties.jobs.kind import Document, File, Means, Opened, Spending, State, Told
+from parties.jobs.kind import Counted, Document, Estimate, File, Means, Opened, Spending, State, Told
 from parties.jobs.learner import TYPICAL_SPLITS, Learner
 from parties.jobs.settings import ENGINE, KindSettings
 from parties.jobs.spending import KEPT_BY_NODES
@@ -163,19 +163,24 @@ class Id3(Tabular):
         """See `Kind.program`: for a typical tree."""
         return self.learner.at_most(TYPICAL_SPLITS)
 
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+    def counted(self, extra: Any, means: Means) -> Counted:
         """See `Kind.counted`: with a tree exactly, else at most."""
         if extra.tree is None:
             if self.learner.bounded:
-                return self.learner.at_most(), "at most, whatever the tree"
-            return self.learner.at_most(TYPICAL_SPLITS), f"for {self.assumed}"
+                return Counted(self.learner.at_most(), "at most", "any tree")
+            return super().counted(extra, means)
         from parties.trees.tree import TreeFile
 
         found = TreeFile.load(extra.tree)
         try:
-            return self.learner.with_result(self.learner.state_of(found)), "for this tree"
+            return Counted(self.learner.with_result(self.learner.state_of(found)), "exact", "this tree")
         except InputError as error:
             raise InputError(f"{extra.tree}: {error}") from None
+
+    @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: nobody knows the tree."""
+        return "typical"
 
     @property
     def assumed(self) -> str:

@@ -22,7 +22,7 @@ from parties.jobs import analyst
 from parties.jobs.joint_table_layout import NAME, Layout, Numbers
 from parties.jobs.joint_table_result import noisy_cells, sealed_head, text
 from parties.jobs.joint_table_settings import JointTableExtra, JointTableSettings
-from parties.jobs.kind import Document, KindSettings, Means, Opened, Spending, State, Step, Told
+from parties.jobs.kind import Counted, Document, Estimate, KindSettings, Means, Opened, Spending, State, Step, Told
 from parties.jobs.release import reading
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.spending import KEPT_BY_NODES
@@ -213,18 +213,19 @@ class JointTable(BySchema):
         own = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
         return lambda engine: self._noisy(engine, own)
 
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+    def counted(self, extra: Any, means: Means) -> Counted:
         """See `Kind.counted`: exactly, for a number of hidden cells; with noise it does not matter which they are."""
         if self.layout.noise is not None:
             if extra.hidden:
                 raise InputError("--hidden: with epsilon a hidden cell costs what others do: leave it out")
-            return self.program(means), ""
+            return super().counted(extra, means)
         if extra.hidden >= self.layout.problem.cells:
             raise InputError(
                 f"--hidden: the table has {self.layout.problem.cells} cells, totals too; some must be left"
             )
-        words = f"a table with {extra.hidden} hidden cells" if extra.hidden else self.assumed
-        return self._program(extra.hidden), f"for {words}"
+        if not extra.hidden:
+            return super().counted(extra, means)
+        return Counted(self._program(extra.hidden), "exact", f"a table with {extra.hidden} hidden cells")
 
     def _program(self, hidden: int) -> Program:
         from protocols.publish.small_cells import cell_states, chosen
@@ -240,11 +241,16 @@ class JointTable(BySchema):
         return program
 
     @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: fewer cells leave if some are hidden."""
+        return "at most"
+
+    @property
     def assumed(self) -> str:
         """See `Kind.assumed`."""
         if self.layout.noise is not None:
             return ""
-        return "a table of which no cell is hidden; others cost less"
+        return "a table of which no cell is hidden"
 
     # How it is run.
 

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
@@ -46,6 +46,23 @@ class Step:
 
 
 Told = Callable[[Step], object]
+Estimate: TypeAlias = Literal["exact", "at most", "typical"]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A conversation for a counting engine, how its costs compare with a run's, and of which run, if not of any.
+
+    "exact": they are those of the run, if it does not break. "at most": no run costs more, in bytes, messages, rounds
+    or gates. "typical": a guess; a run may cost more, or less.
+    """
+
+    program: Program
+    estimate: Estimate
+    of: str = ""
+
+    def __str__(self) -> str:
+        return self.estimate + (f", for {self.of}" if self.of else "")
 
 
 class Extra(Settings):
@@ -190,9 +207,14 @@ class Kind(ABC):
     def program(self, means: Means) -> Program:
         """The conversation for a counting engine: of this task, or of a typical one if it depends on the data."""
 
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
-        """The program that `smc estimate` counts, as `extra` says, and what the counts are for."""
-        return self.program(means), ""
+    def counted(self, extra: Any, means: Means) -> Counted:
+        """What `smc estimate` counts, as `extra` says."""
+        return Counted(self.program(means), self.estimate, self.assumed)
+
+    @property
+    def estimate(self) -> Estimate:
+        """How the counts of `program` compare with a run's, see `Counted`."""
+        return "exact"
 
     @property
     def assumed(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from parties.jobs.amounts import BatchExtra
-from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
+from parties.jobs.kind import Counted, Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, private, public
 from parties.settings import merge
@@ -141,9 +141,9 @@ class Majority(Kind):
             return f"bits of the job must hold {table.max_rows}, the public bound of the table here"
         return schema.misfit(Schema({self.settings.target: self.classes}))
 
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+    def counted(self, extra: Any, means: Means) -> Counted:
         """See `Kind.counted`: so many at once."""
-        return self._program(extra.batch), ""
+        return Counted(self._program(extra.batch), "exact")
 
     def program(self, means: Means) -> Program:
         """See `Kind.program`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parties.jobs import privacy_models as models
-from parties.jobs.kind import Document, Extra, Means
+from parties.jobs.kind import Counted, Document, Estimate, Extra, Means
 from parties.jobs.settings import AnyField, ManyGatesSettings, output, own_file, public
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
@@ -177,11 +177,16 @@ class Recoded(BySchema):
 
     # What it costs.
 
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
+    def counted(self, extra: Any, means: Means) -> Counted:
         """See `Kind.counted`: with a recoding exactly."""
         if extra.recoding is None:
-            return self.program(means), f"for {self.assumed}"
-        return self.with_recoding(extra.recoding), "for this recoding"
+            return super().counted(extra, means)
+        return Counted(self.with_recoding(extra.recoding), "exact", "this recoding")
+
+    @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: nobody knows the recoding."""
+        return "typical"
 
     @abstractmethod
     def with_recoding(self, path: Path) -> Program:

@@ -10,7 +10,7 @@ import numpy as np
 
 from parties.jobs import synthesise_result as result
 from parties.jobs import synthesise_rows as rows
-from parties.jobs.kind import Document, File, Spending, State, Step, Told
+from parties.jobs.kind import Document, Estimate, File, Spending, State, Step, Told
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import gauss
@@ -109,6 +109,7 @@ class Synthesise(Release):
             self.settings.max_rows,
             exact(spent),
             self.replaced,
+            self.epsilon,
         )
 
     @property
@@ -145,10 +146,6 @@ class Synthesise(Release):
         """See `Kind.question`."""
         return f"synthetic rows of {listed(self.names)} (epsilon {self.settings.epsilon:g})"
 
-    def promise(self) -> str:
-        """See `Release.promise`."""
-        return f"{super().promise()}, but for events of probability {self.settings.delta:g}"
-
     @property
     def spends(self) -> tuple[Spending, ...]:
         """See `Kind.spends`: all of rho, whatever the rounds come to."""
@@ -177,20 +174,28 @@ class Synthesise(Release):
         """See `Kind.program`: of a run with all rounds that there can be."""
         from protocols.release import aim, mst
 
-        if self.settings.select == "mst":
-            return lambda engine: mst.count(engine, self.work)
-        return lambda engine: aim.count_at_most(engine, self.plan)
+        def program(engine: Any) -> None:
+            if self.settings.select == "mst":
+                mst.count(engine, self.work)
+            else:
+                aim.count_at_most(engine, self.plan)
+            rows.count_at_most(engine, self.settings, self.names)
+
+        return program
+
+    @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: what is opened decides how many rounds there are."""
+        return "at most"
 
     @property
     def assumed(self) -> str:
         """See `Kind.assumed`."""
         if self.settings.select == "mst":
-            return "the largest pairs; smaller ones cost less"
-        return f"{self.plan.rounds - len(self.names)} rounds, the most there can be; a model that learns needs fewer"
-
-    def counted(self, extra: Any, means: Means) -> tuple[Program, str]:
-        """See `Kind.counted`: a bound, for what is opened decides how many rounds there are."""
-        return self.program(means), f"at most, for {self.assumed}"
+            found = "the largest pairs"
+        else:
+            found = f"{self.plan.rounds - len(self.names)} rounds, the most there can be"
+        return f"{found}, and {rows.most(self.settings):,} rows"
 
     # How it is run.
 
@@ -267,7 +272,7 @@ class Synthesise(Release):
     @property
     def noise_fields(self) -> Document:
         """See `Release.noise_fields`."""
-        return {"delta": self.settings.delta, "rho": float(self.work.rho)}
+        return {"rho": float(self.work.rho)}
 
     def found(self, state: State) -> Document:
         """See `Release.found`: what was measured, and the rows as places of values."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from parties.budget import shown
 from parties.budget.account import Account, Charge
+from parties.budget.moments import Clock
 from parties.node.offers import Offers
 from parties.node.peers import Peers
 from parties.node.proposal import Proposal
@@ -42,7 +43,7 @@ class Accounts:
     """
 
     def __init__(self, offers: Offers, jobs: Register, peers: Peers) -> None:
-        self._offers, self._jobs, self._peers = offers, jobs, peers
+        self._offers, self._jobs, self._peers, self._clock = offers, jobs, peers, Clock()
 
     def tables(self) -> list[str]:
         """The tables that have an account: all that are offered, and others that were charged."""
@@ -124,7 +125,7 @@ class Accounts:
         return next((Earlier(one.ours.proposal, one.tree) for one in found), None)
 
     def _account(self, table: str, charges: Iterable[Charge], group: int = 1, share: float = 1.0) -> Account:
-        at, offer = datetime.now(UTC), self._offers.tables.get(table)
+        at, offer = self._clock.now(), self._offers.tables.get(table)
         if offer is None:
             return Account(table, None, charges, at, group=group)
         budget = offer.settings.budget

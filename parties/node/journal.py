@@ -8,10 +8,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from parties import records
+from parties.budget.moments import stamp
 from parties.identity import fingerprint
 from parties.jobs.kind import State
 from parties.jobs.spending import Spending
@@ -112,9 +114,16 @@ class Journal:
 
     def spent(self, record: Record, who: Who, uses: Sequence[Spending]) -> Charged:
         """The job takes of our table's privacy."""
-        fields = {"table": record.table, **_whom(who), "uses": [asdict(use) for use in uses]}
-        entry = self._log.append("spent", record.id, fields)
-        return Charged(at=entry.at, peer=who.peer_name, uses=tuple(uses))
+        at = self._counts_from(record)
+        fields = {"table": record.table, **_whom(who), "counts_from": at, "uses": [asdict(use) for use in uses]}
+        self._log.append("spent", record.id, fields)
+        return Charged(at=at, peer=who.peer_name, uses=tuple(uses))
+
+    def _counts_from(self, record: Record) -> str:
+        """The moment from which what a job spends counts, if it is charged now."""
+        known = [self._log.latest(), self._peers.identity.certificate.not_valid_before_utc, record.ours.at]
+        told = [record.ours.proposal.proposed_at, None if record.theirs is None else record.theirs.at]
+        return stamp(datetime.now(UTC), known, told).isoformat(timespec="milliseconds")
 
     def opened(self, record: Record, state: State, steps: range) -> None:
         """A session has opened these steps."""

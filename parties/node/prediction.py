@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from parties.canonical import canonical
 from parties.jobs import profiles
-from parties.jobs.kind import Kind, Means
+from parties.jobs.kind import Estimate, Kind, Means
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape
@@ -21,6 +21,7 @@ class Prediction:
     """Of a typical run: bytes both ways, rounds of party 0 and 1, seconds on the link, and the bytes of each step."""
 
     profile: Profile
+    estimate: Estimate
     bytes: int
     rounds: tuple[int, int]
     seconds: float
@@ -60,6 +61,7 @@ def _counted(task: Kind, means: Means, profile: Profile, link: str) -> Predictio
     outermost = [cost for path, cost in counted.meters[0].phases.items() if "/" not in path]
     return Prediction(
         profile,
+        task.estimate if profiles.named(task.specification()) else "typical",  # by another profile, perhaps
         counted.bytes,
         (counted.costs[0].rounds, counted.costs[1].rounds),
         counted.seconds(LinkShape.parse(link)),

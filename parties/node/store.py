@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS openings (
 
 
 class Charged(BaseModel):
-    """What a job has spent of our table, with whom and when: ISO 8601, UTC, as its audit entry has it."""
+    """What a job has spent of our table, with whom, and from when it counts (ISO 8601, UTC), as its entry says."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

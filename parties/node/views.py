@@ -115,6 +115,7 @@ def _cost(task: Kind, means: Means, party: int, link: str) -> PredictedCost | No
         return None
     both = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([admission] if task.spends else [])]
     return PredictedCost(
+        estimate=found.estimate,
         assumed=task.assumed,
         profile=str(found.profile),
         bytes=found.bytes + sum(part.BYTES for part in both),

@@ -83,7 +83,7 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
             yield f"the verdict ({party})"
     if record.ours.end != (logged.end or ("computed" if logged.finished is not None else "")):
         yield "its end"
-    if _charged(record) != [(entry.at, entry.fields["uses"]) for entry in logged.spent]:
+    if _charged(record) != [(entry.fields["counts_from"], entry.fields["uses"]) for entry in logged.spent]:
         yield "what it has spent"
     if logged.finished is not None and logged.finished.get("repeats", "") != record.repeats:
         yield "the job that it repeats"

@@ -10,8 +10,8 @@ from parties.operator.view import View
 class Price(View):
     """What a job spends of our table: once, when its first share of an answer leaves.
 
-    `epsilon` is the sum of pure losses or, if some are given as rho, the conversion of `rho` at the delta `at`, which
-    is 0 for pure losses. `delta` is what it fails by besides. `uses` are its mechanisms, a phrase each.
+    `epsilon` is the sum of pure losses or, if some are given as rho, the least at the delta `at`, which is 0 for pure
+    losses. `delta` is what it fails by besides. `uses` are its mechanisms, a phrase each.
     """
 
     epsilon: float
@@ -41,8 +41,9 @@ class Price(View):
 class Totals(View):
     """What some jobs have spent together.
 
-    `epsilon` is the sum of pure losses, None if some are given as rho; `rho` is all of it; `at_delta` the epsilon of
-    that rho at the table's fixed delta, by OpenDP; `advanced` the same by advanced composition, for comparison.
+    `epsilon` is the sum of pure losses, None if some are given as rho; `rho` is all of it; `at_delta` the least epsilon
+    at the table's fixed delta, all as rho or some pure losses added, converted by OpenDP; `advanced` the same by
+    advanced composition, for comparison.
     """
 
     epsilon: float | None

@@ -32,9 +32,10 @@ class Verdict(View):
 class PredictedCost(View):
     """What the job will cost, counted before it runs; `assumed` says for what, if it depends on the data.
 
-    Bytes are both ways, rounds this party's.
+    `estimate` says how a run compares: "exact", "at most" or "typical". Bytes are both ways, rounds this party's.
     """
 
+    estimate: Literal["exact", "at most", "typical"]
     assumed: str
     profile: str
     bytes: int

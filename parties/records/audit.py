@@ -55,6 +55,10 @@ class AuditLog:
         """The last entry's number and hash, to be signed with a result."""
         return self._end(self._identity.certificate)
 
+    def latest(self) -> str | None:
+        """The latest time of any entry, ISO 8601 in UTC; None of no entries."""
+        return database.latest(self._connection)
+
     def entries(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
         """The last entries (before the given number), the newest first."""
         return [entry(row) for row in database.last_rows(self._connection, last, before)]

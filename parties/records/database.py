@@ -121,6 +121,12 @@ def last_rows(connection: sqlite3.Connection, last: int, before: int | None = No
     return [Row._make(values) for values in connection.execute(query, values)]
 
 
+def latest(connection: sqlite3.Connection) -> str | None:
+    """The latest time of an entry: all are written alike, so as texts they are in order."""
+    found: str | None = connection.execute("SELECT max(at) FROM audit").fetchone()[0]
+    return found
+
+
 def add(connection: sqlite3.Connection, row: Row, signed: SignedHead) -> None:
     """Add the next entry, and put the head after it."""
     connection.execute(f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)

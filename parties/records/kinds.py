@@ -157,6 +157,7 @@ class Spent(Fields):
     table: Text  # ours
     peer: Text
     peer_fingerprint: Fingerprint
+    counts_from: Text  # ISO 8601, UTC: in windows of time; not before anything that is known to have been before
     uses: list[Use]
 
 

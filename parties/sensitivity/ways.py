@@ -44,7 +44,7 @@ gives a number; told is the median of the m numbers by `smooth`. One row is in o
 and the greatest with one-sided geometric noise is told. A replaced number changes a score by 1 at most: (epsilon, 0)
 by `protocols.release.choice`. It needs no sensitivity of the median, no delta and no b: this is the way to take.
 
-All noise is whole numbers from the circuits of the laws, 2^-40 from the ideal ones (`protocols.release.laws`).
+All noise is whole numbers from the circuits of the laws, which add 2^-38 to delta at most (`protocols.release.laws`).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from numpy.typing import NDArray
 from parties.sensitivity.median import Numbers, Table
 from protocols.release.choice import choice_law
 from protocols.release.laplace import DiscreteLaplace
-from protocols.release.laws import Law
+from protocols.release.laws import Law, security_for
 from protocols.release.tails import tail
 
 Draw = Callable[[Law, int], Numbers]  # so many independent samples of a law
@@ -69,7 +69,7 @@ LEAST_SMOOTH = 1 / 16  # the greater of a smooth sensitivity and a constant is a
 
 def by_global(table: Table, epsilon: Fraction, draw: Draw, copies: int = 1) -> Numbers:
     """Answers int64[copies] with noise of the global sensitivity."""
-    return table.median + draw(DiscreteLaplace(table.most / epsilon), copies)
+    return table.median + draw(DiscreteLaplace(table.most / epsilon, security_for(epsilon)), copies)
 
 
 def by_propose(
@@ -77,9 +77,10 @@ def by_propose(
 ) -> tuple[NDArray[np.bool_], Numbers]:
     """Whether the test of `bound` >= 1 passed, bool[copies], and the answers, 0 where it did not."""
     half = epsilon / 2
-    distances = table.distance(bound) + draw(DiscreteLaplace(1 / half), copies)
+    distances = table.distance(bound) + draw(DiscreteLaplace(1 / half, security_for(half, 2)), copies)
     passed = distances >= tail(1 / half, delta)
-    return passed, np.where(passed, table.median + draw(DiscreteLaplace(bound / half), copies), 0)
+    noise = draw(DiscreteLaplace(bound / half, security_for(half, 2)), copies)
+    return passed, np.where(passed, table.median + noise, 0)
 
 
 def by_bound(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int = 1) -> tuple[Numbers, Numbers]:
@@ -92,18 +93,18 @@ def bounded(
 ) -> tuple[Numbers, Numbers]:
     """`by_bound` for any number: its value, its local sensitivity, by what that changes at most, the global one."""
     half = epsilon / 2
-    law = DiscreteLaplace(change / half)
+    law = DiscreteLaplace(change / half, security_for(half, 2))
     bounds = np.clip(local + draw(law, copies) + tail(law.scale, delta) - 1, 1, most)
     answers = np.full(copies, value, dtype=np.int64)
     for bound in np.unique(bounds).tolist():
         these = np.flatnonzero(bounds == bound)
-        answers[these] += draw(DiscreteLaplace(bound / half), len(these))
+        answers[these] += draw(DiscreteLaplace(bound / half, security_for(half, 2)), len(these))
     return bounds, answers
 
 
 def by_smooth(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int = 1) -> Numbers:
     """Answers int64[copies] with noise of the smooth sensitivity."""
-    return table.median + draw(DiscreteLaplace(smooth_scale(table, epsilon, delta)), copies)
+    return table.median + draw(DiscreteLaplace(smooth_scale(table, epsilon, delta), security_for(epsilon)), copies)
 
 
 def smooth_scale(table: Table, epsilon: Fraction, delta: Fraction) -> Fraction:

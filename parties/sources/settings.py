@@ -164,9 +164,9 @@ class PlaceSettings(Settings):
 class TableSettings(PlaceSettings):
     """A table of this party that jobs may be about. `combine` says whose word counts if its owners' rules differ.
 
-    Whether a job fits is decided by these public bounds alone, never by the rows. As long as `version` says the same, so
-    do the rows, for all that anybody is told: a job that was answered comes again with the same result. Without it, rows
-    may change at any time, and every answer is a new one.
+    Whether a job fits is decided by these public bounds alone, never by the rows. As long as `version` says the same,
+    so do the rows, for all that anybody is told: a job that was answered comes again with the same result. Without it,
+    rows may change at any time, and every answer is a new one.
     """
 
     schema_file: LocalPath = Field(alias="schema")  # a model's `schema` is pydantic's

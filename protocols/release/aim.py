@@ -188,11 +188,15 @@ def compared(
     cells = [work.sizes[number] for number in some]
     less = [round(scale * (expected_noise(sigma, many) - many / 2)) for scale, many in zip(scales, cells, strict=True)]
     scores = selection.weighted(engine, distances, scales, less)
-    return scores, selection.score_law(epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
+    return scores, selection.score_law(work, epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
 
 
 def count_at_most(engine: CountingEngine, plan: Plan) -> None:
-    """Count a run of all rounds that there can be, each with all candidates and the largest marginal measured."""
+    """Count a run of all rounds that there can be, each with all candidates and the largest marginal measured.
+
+    And one round more: noise of a smaller sigma can cost more gates. A round of half of sigma takes the rho of four, so
+    it costs less than these; that of what is left in the end takes the rho of at most two and may come alone.
+    """
     work = plan.work
     zeros = np.zeros(sum(work.sizes), dtype=np.int64)
     tables = JointTables(engine, zeros, work.sizes, work.max_rows)
@@ -200,7 +204,7 @@ def count_at_most(engine: CountingEngine, plan: Plan) -> None:
     selection.measure(engine, work, tables, work.singles, sigma, Fraction(0), plan.most_counts)
     every = list(range(len(work.sets)))
     largest = max(every, key=lambda number: work.sizes[number])
-    for _ in range(plan.rounds - len(work.singles) if len(every) > len(work.singles) else 0):
+    for _ in range(plan.rounds - len(work.singles) + 1 if len(every) > len(work.singles) else 0):
         estimates = selection.told_estimates(engine, work, zeros)
         choice(engine, plan, tables, every, estimates, sigma, epsilon)
         selection.measure(engine, work, tables, [largest], sigma, epsilon, plan.most_counts)

@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 from protocols.inputs import both_inputs, checked
 from protocols.opened import index_below
 from protocols.release.geometric import OneSidedGeometric
-from protocols.release.laws import SECURITY, Law
+from protocols.release.laws import SECURITY, Law, security_for
 from protocols.release.numbers import MOST_BITS, noisy, noisy_sum_netlist, sum_width
 from smc.circuit import Builder, Form, Integer, Netlist, argmax, concatenate, select
 from smc.engines import Bits, Engine
@@ -63,9 +63,9 @@ from smc.errors import InputError
 def choice_law(
     epsilon: Fraction, sensitivity: Fraction | int, monotone: bool, candidates: int, security: int = SECURITY
 ) -> OneSidedGeometric:
-    """The noise on each of so many scores for an epsilon-private choice, within 2^-security of the ideal one in all."""
+    """The noise on each of so many scores for an epsilon-private choice; see `security_for` for how exact it is."""
     scale = Fraction(sensitivity) * (1 if monotone else 2) / epsilon
-    return OneSidedGeometric(scale, security + max(0, candidates - 1).bit_length())
+    return OneSidedGeometric(scale, security_for(epsilon, candidates, security))
 
 
 def noisy_argmax(scores: Sequence[Integer], noises: Sequence[Integer]) -> Integer:

@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.release.gaussian import discrete_gaussian
-from protocols.release.laws import SECURITY, Law
+from protocols.release.laws import Law, security_for
 from protocols.release.numbers import MOST_BITS, noisy_sums, sum_width
 from smc.engines import Engine
 from smc.errors import InputError
@@ -86,6 +86,7 @@ class Descent:
     variance: Fraction
     max_rows: int  # of either party
     least_rows: int
+    epsilon: Fraction = Fraction(1)  # that is promised for all steps, at some delta
 
     def check(self) -> None:
         """`InputError` if the sums, or their noise, could be too large to be opened."""
@@ -108,9 +109,8 @@ class Descent:
 
     @cached_property
     def law(self) -> Law:
-        """The noise on each number: all numbers of all steps together are within 2^-40 of the ideal law."""
-        opened = self.steps * (self.numbers + 1)
-        return discrete_gaussian(self.variance, SECURITY + opened.bit_length())
+        """The noise on each number: all numbers of all steps together add at most 2^-38 to delta."""
+        return discrete_gaussian(self.variance, security_for(self.epsilon, self.steps * (self.numbers + 1) + 1))
 
     def path(self, opened: Sequence[Sums]) -> Floats:
         """The weights after each step, float64[steps so far + 1, d], from w_0 = 0."""

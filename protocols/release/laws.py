@@ -4,7 +4,8 @@ A law is public; its samples are secrets of the engine. What `Engine.random` dra
 no number with a fraction is near a sample: coins are compared with integers, and the law of the circuit is a table of
 exact fractions (Mironov, "On significance of the least significant bits for differential privacy", CCS 2012, tells
 what happens otherwise). That law is within `distance` of the ideal one, in statistical distance: a mechanism that is
-(epsilon, 0)-private with the ideal noise is (epsilon, (1 + e^epsilon) distance)-private with this one, a sample.
+(epsilon, delta)-private with n samples of the ideal noise is (epsilon, delta + (1 + e^epsilon) n distance)-private with
+this one. So the distance has to fall as epsilon grows: `security_for` keeps what is added to delta at 2^-38 or less.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import lru_cache
+
+import gmpy2
 
 from smc.circuit import Builder, Form, Integer, Netlist
 from smc.engines import Bits, Engine
@@ -65,6 +68,18 @@ class Law(ABC):
             raise InputError(
                 f"this law has {self.greatest - self.least + 1} values, more than {TABULATED} are not listed"
             )
+
+
+@lru_cache(maxsize=256)
+def security_for(epsilon: Fraction, samples: int = 1, security: int = SECURITY) -> int:
+    """The statistical parameter of each of the laws of an epsilon-private answer that takes so many samples.
+
+    All together they add at most (1 + e^epsilon) samples 2^-found <= 2^(2 - security) to its delta. Up to an epsilon of
+    ln 3 that is `security` for one sample; each 1 of epsilon beyond takes 1.44 bits more, each doubling of samples one.
+    """
+    with gmpy2.context(precision=128, round=gmpy2.RoundUp):
+        factor = int(gmpy2.ceil(gmpy2.log2(1 + gmpy2.exp(gmpy2.mpfr(gmpy2.mpq(epsilon))))))
+    return security - 2 + max(2, factor) + max(0, samples - 1).bit_length()
 
 
 def check_security(security: int) -> None:

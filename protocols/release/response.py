@@ -10,7 +10,7 @@ epsilon-private whatever it is made of. Papers: Warner, "Randomized response" (J
 answer truly, and a second one answers otherwise: k = 2 and epsilon = ln 3.
 
 What is opened is the answer plus an offset modulo k, which is 0 with probability e^epsilon / (e^epsilon + k - 1) and
-else any other, evenly. The offset is a law of its own (`offset_law`), within 2^-s of that.
+else any other, evenly. The offset is a law of its own (`offset_law`); see `security_for` for how exact it is.
 
 Cost: for k = 2 one coin, of at most s - 1 ANDs; else a table of k points and less than 3 ceil(log2 k) + 2 ANDs.
 """
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.opened import index_below
-from protocols.release.laws import SECURITY, Law
+from protocols.release.laws import SECURITY, Law, security_for
 from protocols.release.table import LARGEST, PublicTable
 from smc.circuit import Builder, Form, Integer, Netlist, select
 from smc.engines import Bits, Engine
@@ -40,6 +40,7 @@ def offset_law(epsilon: Fraction, answers: int, security: int = SECURITY) -> Pub
         raise InputError(f"epsilon is {float(epsilon):g}, must be positive")
     if not 2 <= answers <= LARGEST:
         raise InputError(f"randomized response has 2 to {LARGEST} answers, not {answers}")
+    security = security_for(epsilon, security=security)
     precision = security + GUARD_BITS
     with gmpy2.context(precision=2 * precision):
         # Weights 2^p for the truth and 2^p e^-epsilon for the others: however large epsilon is, they stay small.

@@ -29,7 +29,7 @@ from numpy.typing import DTypeLike, NDArray
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
-from protocols.release.laws import SECURITY
+from protocols.release.laws import security_for
 from protocols.release.numbers import opened_with_noise
 from smc.circuit import Builder, Netlist, multiply
 from smc.engines import Bits, Engine
@@ -46,7 +46,8 @@ Estimates = list[Counts]  # rounded down; half a row more is what enters a dista
 class Workload:
     """What is public: `domains` are the columns' numbers of values, `sets` the columns of each marginal, in order.
 
-    All single columns are among the sets, first. `rho` is what a run may spend.
+    All single columns are among the sets, first. `rho` is what a run may spend, and `epsilon` what that is taken for at
+    some delta: the samples of all measurements, and those of all choices, add at most 2^-38 each to that delta.
     """
 
     domains: tuple[int, ...]
@@ -54,6 +55,7 @@ class Workload:
     max_rows: int
     rho: Fraction
     replaced: bool = False
+    epsilon: Fraction = Fraction(1)
 
     @property
     def singles(self) -> tuple[int, ...]:
@@ -124,7 +126,7 @@ def measure(
 ) -> State:
     """Open some marginals with noise. A run opens at most so many `cells`, None: each marginal once at most."""
     sizes = [work.sizes[table] for table in chosen]
-    law = discrete_gaussian(sigma**2, _security(sum(work.sizes) if cells is None else cells))
+    law = discrete_gaussian(sigma**2, security_for(work.epsilon, sum(work.sizes) if cells is None else cells))
     with engine.session.phase("measurement"):
         counts = opened_with_noise(engine, tables.secrets(chosen), law)
     parts = np.split(counts, np.cumsum(sizes)[:-1])
@@ -157,13 +159,14 @@ def tell(
         return engine.session.receive(what, dtype, shape)
     assert own is not None
     assert own.shape == shape
-    engine.session.send(what, own.astype(dtype))
-    return own.astype(dtype)
+    found = own.astype(dtype, copy=False)
+    engine.session.send(what, found)
+    return found
 
 
-def score_law(epsilon: Fraction, change: int, samples: int) -> OneSidedGeometric:
+def score_law(work: Workload, epsilon: Fraction, change: int, samples: int) -> OneSidedGeometric:
     """The noise on each of so many scores of a run; one row changes none by more than `change`."""
-    return OneSidedGeometric(2 * change / epsilon, _security(samples))
+    return OneSidedGeometric(2 * change / epsilon, security_for(work.epsilon, samples))
 
 
 def weighted(engine: Engine, distances: Bits, weights: Sequence[int], less: Sequence[int]) -> Bits:
@@ -181,11 +184,6 @@ def _score_netlist(width: int, weight: int, addend: int) -> Netlist:
     distance, factor, raised = builder.input(width), builder.input(weight), builder.input(addend)
     builder.output(multiply(distance, factor, width + weight).wide_add(raised))
     return builder.build()
-
-
-def _security(samples: int) -> int:
-    """Of a law, so that so many samples are together within 2^-SECURITY of the ideal ones."""
-    return SECURITY + max(0, samples - 1).bit_length()
 
 
 def _rounded(square: Fraction, up: bool) -> Fraction:

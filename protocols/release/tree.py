@@ -19,8 +19,8 @@ adversaries of polynomial time). Neighbours differ by one row, added or removed:
     level; the classes of all leaves together cost leaf_epsilon. A class raises one count by one: monotone, D = 1.
   - A row is in one tree of a forest, and which one depends on itself only (`protocols.release.dealing`): each tree has
     the whole epsilon.
-A row that is replaced is one removed and one added; so adjacency "replace" halves all these epsilons. Each sample is
-within 2^-40 of its ideal law, all candidates of a choice together (`choice_law`).
+A row that is replaced is one removed and one added; so adjacency "replace" halves all these epsilons. Samples are
+not quite of their ideal law: all those of a choice add 2^-38 to delta at most (`choice_law`).
 
 A level that is computed again draws the same noise if both parties' `Session.contributions` do.
 

@@ -71,12 +71,12 @@ class Problem:
 
     def attribute_law(self, left: int) -> OneSidedGeometric:
         """The noise on each candidate's score at a node with so many attributes left."""
-        epsilon = self.level_epsilon / (1 + self.replace)
-        return choice_law(epsilon, self.measure.sensitivity, True, self.candidates(left))
+        change = self.measure.sensitivity * (1 + self.replace)
+        return choice_law(self.level_epsilon, change, True, self.candidates(left))
 
     def class_law(self) -> OneSidedGeometric:
         """The noise on each count of a leaf's classes."""
-        return choice_law(self.leaf_epsilon / (1 + self.replace), 1, True, self.classes)
+        return choice_law(self.leaf_epsilon, 1 + self.replace, True, self.classes)
 
     @property
     def bonus(self) -> int:

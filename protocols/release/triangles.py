@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.release.laplace import DiscreteLaplace
-from protocols.release.laws import Law
+from protocols.release.laws import Law, security_for
 from protocols.release.quality import sums
 from protocols.release.tails import tail
 from smc.circuit import Builder, Form, Netlist, select
@@ -76,19 +76,19 @@ def exact_triangles(engine: Engine, own: Edges, vertices: int) -> int:
     return _thirds(bitpack.to_integers(opened)[0])
 
 
-def bound_law(epsilon: Fraction) -> DiscreteLaplace:
-    """The noise on the most common neighbours."""
-    return DiscreteLaplace(2 / epsilon)
-
-
 def bounded(noisy: int, vertices: int, epsilon: Fraction, delta: Fraction) -> int:
     """v of an LS with noise: shifted, and moved to where an LS can be, but for 0."""
     return min(max(noisy + tail(2 / epsilon, delta) - 1, 1), vertices - 2)
 
 
+def bound_law(epsilon: Fraction) -> DiscreteLaplace:
+    """The noise on LS: half of epsilon, and one of two samples."""
+    return DiscreteLaplace(2 / epsilon, security_for(epsilon / 2, 2))
+
+
 def answer_law(bound: int, epsilon: Fraction, replaced: bool = False) -> DiscreteLaplace:
     """The noise on the triangles."""
-    return DiscreteLaplace(2 * bound * (2 if replaced else 1) / epsilon)
+    return DiscreteLaplace(2 * bound * (2 if replaced else 1) / epsilon, security_for(epsilon / 2, 2))
 
 
 def _thirds(thrice: int) -> int:

@@ -72,6 +72,7 @@ def job_view(identifier: str, **changes: Any) -> JobView:
         "parameters": {"delta": 0.001, "max_depth": 4, "min_rows": 20, "form": None},
         "reveals": ["The tree, to both.", "Nothing else."],
         "cost": PredictedCost(
+            estimate="typical",
             assumed="a tree of at most 8 splits a level",
             profile="mixed, softspoken4",
             bytes=1_400_000,

@@ -122,6 +122,7 @@ class FakeNode(Budgets):
                 "parameters": {"delta": 0.001, "min_rows": 20, "max_depth": 4, "max_rows": 65535, "engine": "mixed"},
                 "reveals": REVEALS,
                 "cost": PredictedCost(
+                    estimate="typical",
                     assumed="a tree of at most 16 splits a level",
                     profile="mixed extension half",
                     bytes=9_400_000,

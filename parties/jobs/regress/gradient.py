@@ -71,6 +71,7 @@ class Gradient(Method):
             variance=self.noise[0].scale ** 2,
             max_rows=self.settings.max_rows,
             least_rows=self.settings.least_rows or 0,
+            epsilon=self.epsilon,
         )
 
     def check(self) -> None:

@@ -115,12 +115,20 @@ class Release(BoundedLoss, BySchema):
         """See `Kind.question`."""
         return self.learnt
 
+    @property
+    def allowed(self) -> float | None:
+        """The delta of the promise; None if there is none."""
+        found: float | None = getattr(self.settings, "delta", None)  # of some questions only
+        return found
+
     def promise(self) -> str:
         """What is promised of one row, part of a sentence."""
         one = "what one row says" if self.replaced else "whether one row is there"
         factor = math.exp(self.settings.epsilon or 0)
+        but = "" if self.allowed is None else f", but for events of probability {self.allowed:g}"
         return (
-            f"{one} changes the chance of any answer by a factor of at most e^{self.settings.epsilon:g} = {factor:.3g}"
+            f"{one} changes the chance of any answer by a factor of at most "
+            f"e^{self.settings.epsilon:g} = {factor:.3g}{but}"
         )
 
     # What it costs.
@@ -177,7 +185,9 @@ class Release(BoundedLoss, BySchema):
         if self.exact:
             about["exact"] = True
         else:
-            about |= {"epsilon": self.settings.epsilon, "adjacency": self.settings.adjacency, **self.noise_fields}
+            delta: Document = {} if self.allowed is None else {"delta": self.allowed}
+            adjacency = {"adjacency": self.settings.adjacency}
+            about |= {"epsilon": self.settings.epsilon, **delta, **adjacency, **self.noise_fields}
         return {**about, **self.found(state)}
 
     @abstractmethod

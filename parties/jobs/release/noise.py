@@ -31,13 +31,14 @@ class Noise:
 
     family: Family
     scale: Fraction
+    epsilon: Fraction  # that is promised of all numbers with this noise together
     spending: Spending
 
     def law(self, numbers: int) -> Law:
-        """The law for so many numbers, together within 2^-40 of the ideal one."""
-        from protocols.release.laws import SECURITY
+        """The law for so many numbers: together they add at most 2^-38 to delta."""
+        from protocols.release.laws import security_for
 
-        security = SECURITY + max(0, numbers - 1).bit_length()
+        security = security_for(self.epsilon, numbers)
         if self.family == "discrete Laplace":
             from protocols.release.laplace import DiscreteLaplace
 
@@ -77,7 +78,7 @@ class Noise:
 def laplace(epsilon: Fraction, change: int, adjacency: Adjacency) -> Noise:
     """Noise on integers of which one row changes all together by `change` at most: epsilon-private."""
     scale = Fraction(change) / epsilon
-    return Noise("discrete Laplace", scale, Spending("discrete Laplace", float(epsilon), adjacency=adjacency))
+    return Noise("discrete Laplace", scale, epsilon, Spending("discrete Laplace", float(epsilon), adjacency=adjacency))
 
 
 def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency) -> Noise:
@@ -95,7 +96,7 @@ def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency
         kept = sigma.quantize(Decimal(10) ** (sigma.adjusted() - 5), ROUND_CEILING)
     found = Fraction(kept)
     spent = Spending("discrete Gaussian", rho=float(Fraction(numbers) / (2 * found**2)), adjacency=adjacency)
-    return Noise("discrete Gaussian", found, spent)
+    return Noise("discrete Gaussian", found, epsilon, spent)
 
 
 def _decimal(value: Fraction) -> Decimal:

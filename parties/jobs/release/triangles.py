@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parties.jobs.kind import Document, Means, Spending, State
+from parties.jobs.kind import Document, Estimate, Means, Spending, State
 from parties.jobs.release.count import GaussianSettings, check_delta
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import Noise
@@ -114,10 +114,6 @@ class Triangles(Release):
         about = "private bound, discrete Laplace"
         return (Spending(about, float(self.epsilon), delta=float(self.delta), adjacency=self.settings.adjacency),)
 
-    def promise(self) -> str:
-        """See `Release.promise`."""
-        return f"{super().promise()}, but for a chance of {self.settings.delta:g}"
-
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`."""
         return {"exact number" if self.exact else "number with noise": 0 if state is None else len(state)}
@@ -140,9 +136,14 @@ class Triangles(Release):
         return self.own_count <= COUNTABLE_PAIRS
 
     @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: a law of a smaller scale may have a few gates more."""
+        return "exact" if self.exact else "typical"
+
+    @property
     def assumed(self) -> str:
         """See `Kind.assumed`."""
-        return "" if self.exact else "the greatest bound there can be; the noise of a smaller one costs a little less"
+        return "" if self.exact else "the greatest bound there can be; the noise of another costs a little less or more"
 
     def program(self, means: Means) -> Program:
         """See `Kind.program`."""
@@ -184,11 +185,12 @@ class Triangles(Release):
         from protocols.release.triangles import answer_law
 
         bound, noisy = state
-        noise = Noise("discrete Laplace", answer_law(bound, self.epsilon, self.replaced).scale, self.spends[0])
+        noise = Noise(
+            "discrete Laplace", answer_law(bound, self.epsilon, self.replaced).scale, self.epsilon, self.spends[0]
+        )
         found = number(noisy, noise.reach(), Fraction(0), Fraction(comb(size, 3)))
         return {
             **about,
-            "delta": self.settings.delta,
             "sensitivity": bound,
             **noise.fields(),
             "numbers": [{"of": "graph", **found}],

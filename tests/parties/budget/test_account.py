@@ -94,6 +94,25 @@ def test_rho_and_delta_have_numbers_of_their_own() -> None:
     assert not account(budget=BudgetSettings(epsilon=4)).fits(gaussian), "without delta there is no Gaussian noise"
 
 
+def test_a_synthesis_and_a_count_leave_most_of_ten() -> None:
+    ten, count = BudgetSettings(epsilon=10, delta=1e-6), [Spending("count", 1.5)]
+    found = account(charge(rho=0.04136), charge(1.5, 2), budget=ten)
+    assert (
+        found.spent
+        == pytest.approx(account(charge(rho=0.04136), budget=ten).spent + 1.5)
+        == pytest.approx(2.83, abs=0.01)
+    )
+    assert found.left is not None
+    assert found.left > 3
+    assert found.fits([Spending("count", found.left * 0.999)])
+    assert not found.fits([Spending("count", found.left * 1.001)])
+    assert found.fits(2 * count)
+    numbers = found.numbers([Spending("sum", rho=0.1)])
+    assert numbers is not None
+    assert found.fits([Spending("sum", rho=numbers.left * 0.999)])
+    assert not found.fits([Spending("sum", rho=numbers.left * 1.001)])
+
+
 def test_without_a_budget_all_fits_and_is_kept() -> None:
     free = account(charge(30.0), budget=None)
     assert free.fits([Spending("count", 100.0)])

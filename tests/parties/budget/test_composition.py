@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -12,7 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opendp import combinators, domains, measurements, measures, metrics, mod
 
-from parties.budget.composition import Loss, advanced, composed, epsilon_at, rho_within
+from parties.budget.composition import (
+    Loss,
+    advanced,
+    composed,
+    epsilon_at,
+    epsilon_of,
+    order_of,
+    rho_within,
+    room_at,
+)
 from parties.jobs.spending import Spending, exact
 
 mod.enable_features("contrib", "honest-but-curious")
@@ -121,3 +131,65 @@ def test_the_most_rho_within_an_epsilon(epsilon: float) -> None:
 def test_the_conversion_needs_a_delta() -> None:
     assert epsilon_at(Fraction(0), Fraction(0)) == 0.0
     assert epsilon_at(Fraction(1), Fraction(0)) == math.inf
+
+
+MIXED = st.lists(st.one_of(PURE, GAUSSIAN), max_size=5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(MIXED, st.sampled_from([DELTA, Fraction(1, 1000)]))
+def test_no_split_of_the_uses_is_better_than_the_one_that_is_taken(uses: list[Spending], delta: Fraction) -> None:
+    """Beside all subsets of pure uses taken as rho, the rest added; uses of several times fall apart, too."""
+    pure = [exact(use.epsilon) for use in uses if not use.rho for _ in range(min(use.times, 2))]
+    loss = composed([*(Spending("one", float(one)) for one in pure), *(use for use in uses if use.rho)])
+    every = [some for many in range(len(pure) + 1) for some in combinations(range(len(pure)), many)]
+    splits = {
+        (loss.rho + sum(pure[i] ** 2 for i in some) / 2, sum(pure) - sum(pure[i] for i in some)) for some in every
+    }
+    orders = [1 + 2 ** (i / 8) for i in range(-60, 160)]
+
+    def converted(rho: Fraction) -> float:  # Canonne, Kamath, Steinke 2020, Proposition 12, by itself
+        log = -math.log(delta - loss.delta)
+        by_order = (a * float(rho) + math.log1p(-1 / a) + (log - math.log(a)) / (a - 1) for a in orders)
+        return min(by_order) if rho else 0.0
+
+    least = min(converted(rho) + float(rest) for rho, rest in splits)
+    assert epsilon_of(loss, delta - loss.delta) == pytest.approx(least, rel=5e-3, abs=1e-12)
+
+
+def test_one_synthesis_and_one_count_are_the_sum_of_what_each_is() -> None:
+    """By rho all together 1.5 has 1.125 more, which is much more than 1.5 at a delta of 10^-6."""
+    delta = Fraction(1, 10**6)
+    synthesis = Spending("marginals by AIM", rho=0.04136)
+    both, alone = (epsilon_of(composed(uses), delta) for uses in ([synthesis, Spending("count", 1.5)], [synthesis]))
+    assert both == alone + 1.5
+    assert epsilon_at(composed([synthesis, Spending("count", 1.5)]).concentrated, delta) > 5 + alone
+
+
+def test_without_a_delta_only_pure_uses_are_known() -> None:
+    assert epsilon_of(composed([Spending("count", 1.5)]), Fraction(0)) == 1.5
+    assert epsilon_of(composed([Spending("sum", rho=0.1)]), Fraction(0)) == math.inf
+    assert epsilon_of(Loss(), DELTA) == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+def test_at_the_order_of_a_budget_as_much_rho_fits_as_there_can_be(epsilon: float) -> None:
+    order = order_of(epsilon, DELTA)
+    most = room_at(order, epsilon, DELTA) / order
+    assert rho_within(epsilon, DELTA) == pytest.approx(float(most), rel=1e-5)
+    assert room_at(order, epsilon, Fraction(0)) == 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(MIXED, st.sampled_from([0.5, 2.0, 10.0]))
+def test_what_is_within_the_room_of_an_order_keeps_epsilon(uses: list[Spending], epsilon: float) -> None:
+    loss = composed(uses)
+    order, delta = order_of(epsilon, DELTA), DELTA - loss.delta
+    if loss.at_order(order) <= room_at(order, epsilon, delta):
+        assert epsilon_of(loss, delta) <= epsilon * (1 + 1e-6)
+
+
+@given(MIXED, MIXED)
+def test_what_is_taken_away_again_leaves_nothing(one: list[Spending], other: list[Spending]) -> None:
+    first, second = composed(one), composed(other)
+    assert first + second + -1 * second == first

@@ -87,7 +87,7 @@ def job(node: Node, number: int, kind: str = "finished", **changes: Any) -> None
     node.add("started", name, digest=DIGEST)
     if uses:
         peer = {"peer": node.peer.name, "peer_fingerprint": fingerprint(node.peer.certificate)}
-        node.add("spent", name, table=fields["table"], **peer, uses=uses)
+        node.add("spent", name, table=fields["table"], **peer, counts_from="2026-01-02T03:04:05+00:00", uses=uses)
     node.add("opened", name, opened={"class of a leaf": 3})
     if kind == "finished":
         node.add("finished", name, outcome="7e" * 32, opened={}, rounds=1, bytes_sent=1, bytes_received=1)

@@ -118,7 +118,7 @@ def test_a_tree_that_may_be_too_large_to_count_is_a_typical_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 20)
-    assert "at most, whatever the tree" in run(capsys, *arguments)[1]
+    assert "at most, for any tree" in run(capsys, *arguments)[1]
     monkeypatch.setattr("parties.jobs.id3_exact.LARGEST_COUNTED", 100)
     assert "for a tree of at most 16 splits a level" in run(capsys, *arguments)[1]
 

@@ -132,7 +132,7 @@ def test_show_says_all_that_consent_needs(party: Party) -> None:
         "reveals  The tree, to both.",
         "Nothing else.",
         "cost  1.4 MB both ways, 220 rounds, 3.2 s on lan",
-        "for a tree of at most 8 splits a level, by mixed, softspoken4",
+        "typical, for a tree of at most 8 splits a level, by mixed, softspoken4",
         "ours  waiting",
         "theirs  approved by proposer, 2026-03-01 12:00 UTC",
         f"digest  {'d' * 64}",

@@ -20,6 +20,7 @@ def entries(*kinds: tuple[str, dict[str, Any]]) -> list[AuditEntry]:
     ]
 
 
+SPENT = {"table": "t", "peer": "b", "counts_from": "2026-01-02T03:04:05+00:00", "uses": [USE]}
 STARTED: tuple[str, dict[str, Any]] = ("started", {})
 
 
@@ -32,7 +33,7 @@ STARTED: tuple[str, dict[str, Any]] = ("started", {})
         ({"parameters": {"l": 1.5}}, [], "rules"),
         ({"parameters": {"t": 0.5}}, [], "rules"),
         ({"exact": "it tells"}, [], "exact"),
-        ({"exact": "it tells"}, [("spent", {"table": "t", "peer": "b", "uses": [USE]})], "noise"),
+        ({"exact": "it tells"}, [("spent", SPENT)], "noise"),
         ({}, [("finished", {"repeats": "earlier", "opened": {}})], "noise"),
         ({}, [("finished", {"repeats": "", "opened": {}})], "none"),
     ],

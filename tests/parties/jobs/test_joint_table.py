@@ -237,9 +237,9 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
             made.counted(JointTableExtra(hidden=1), Means())
         return
     assert hidden > 5
-    program, words = made.counted(JointTableExtra(hidden=hidden), Means())
-    assert words == f"for a table with {hidden} hidden cells"
-    counted = forecast(program, Profile(profile))
+    ahead = made.counted(JointTableExtra(hidden=hidden), Means())
+    assert str(ahead) == f"exact, for a table with {hidden} hidden cells"
+    counted = forecast(ahead.program, Profile(profile))
     for party in (0, 1):
         cost, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
         assert {**cost, "seconds": 0} == {**said, "seconds": 0}

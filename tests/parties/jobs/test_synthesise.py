@@ -163,8 +163,9 @@ def test_rows_of_values_that_do_not_exist_are_refused() -> None:
 
 
 def test_an_estimate_tells_the_most_there_can_be() -> None:
-    assert "60 rounds, the most there can be" in task_of().counted(None, Means())[1]
-    assert "largest pairs" in task_of(select="mst").counted(None, Means())[1]
+    said = str(task_of().counted(None, Means()))
+    assert said == "at most, for 60 rounds, the most there can be, and 2,000 rows"
+    assert str(task_of(select="mst", rows=7).counted(None, Means())) == "at most, for the largest pairs, and 7 rows"
 
 
 @pytest.fixture

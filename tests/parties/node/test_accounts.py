@@ -6,13 +6,15 @@ import itertools
 import json
 import sqlite3
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from parties.budget.account import BudgetError
+from parties.node import journal
 from parties.node.commitment import Commitments
 from parties.node.ledger import Ledger
 from parties.node.openings import Leaving, Stored, Written
@@ -269,3 +271,17 @@ def test_a_charge_that_somebody_has_changed(noisy: Pair, change: str) -> None:
     alice.crash()
     with pytest.raises(InputError, match=r"what it has spent|the job that it repeats"):
         alice.ledger.check(alice.path.parent / "log.json")
+
+
+def test_a_clock_that_runs_behind_does_not_date_a_charge_back(noisy: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log has been written before, whatever the clock says; and the charge is as the log says it."""
+    job, right = agree(noisy), datetime.now(UTC)
+    behind = SimpleNamespace(now=lambda zone: right - timedelta(days=400))
+    monkeypatch.setattr(journal, "datetime", behind)
+    run(noisy, job)
+    ledger = noisy.parties[0].ledger
+    charged = ledger.find(job).charged
+    assert charged is not None
+    assert abs(datetime.fromisoformat(charged.at) - right) < timedelta(minutes=5)
+    (spent,) = (entry for entry in ledger.entries(1000, None) if entry.kind == "spent")
+    assert spent.fields["counts_from"] == charged.at

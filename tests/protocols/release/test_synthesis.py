@@ -358,3 +358,39 @@ def test_the_bound_on_costs_holds() -> None:
         seen, ahead = cost(run), forecast(count, profile).costs[0]
         assert seen["and_gates"] <= ahead.and_gates
         assert seen["bytes_sent"] <= ahead.bytes_sent
+
+
+FIELDS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened")
+
+
+def rounds(engine: Any, plan: Plan, moved: Sequence[bool]) -> None:
+    """Count a run whose rounds have taught so much, each with all candidates and the largest marginal measured."""
+    work, zeros = plan.work, np.zeros(sum(plan.work.sizes), dtype=np.int64)
+    tables, every = JointTables(engine, zeros, work.sizes, work.max_rows), list(range(len(work.sets)))
+    largest = max(every, key=lambda number: work.sizes[number])
+    state = selection.measure(engine, work, tables, work.singles, plan.first[0], Fraction(0))
+    for enough in moved:
+        step = plan.next(state, enough)
+        if step is None:
+            return
+        aims.choice(engine, plan, tables, every, selection.told_estimates(engine, work, zeros), *step)
+        state += selection.measure(engine, work, tables, [largest], *step)
+    raise AssertionError("more rounds than there can be")
+
+
+@given(
+    st.sampled_from([5, 20, 32, 33, 66, 70, 133]),
+    st.lists(st.booleans(), max_size=60) | st.just([True] * 60),
+    st.sampled_from([Profile("yao"), Profile("gmw")]),
+)
+@settings(max_examples=12, deadline=None)
+def test_no_path_through_the_rounds_costs_more_than_the_bound(sigma: int, moved: list[bool], profile: Profile) -> None:
+    """Noise of a smaller sigma may take more gates: at 70 that of the last round does."""
+    sets = tuple(one for many in (1, 2) for one in combinations(range(3), many))
+    rho = 48 * Fraction(1, 2 * sigma**2) / aims.MEASURING
+    plan = Plan(Workload((2, 2, 2), sets, 40, rho), weights(sets, sets[3:]), 10**6)
+    seen = forecast(lambda engine: rounds(engine, plan, [*moved, *[True] * 60]), profile).costs
+    most = forecast(lambda engine: aims.count_at_most(engine, plan), profile).costs
+    for one, bound in zip(seen, most, strict=True):
+        for field in FIELDS:
+            assert getattr(one, field) <= getattr(bound, field), field

@@ -84,7 +84,7 @@ def test_noise_that_is_known(noise: int, replaced: bool, monkeypatch: pytest.Mon
     """It is added to both; the law of the second is that of the bound that was opened."""
     scales: list[Fraction] = []
 
-    def known(scale: Fraction) -> Known:
+    def known(scale: Fraction, security: int) -> Known:
         scales.append(scale)
         return Known(noise)
 

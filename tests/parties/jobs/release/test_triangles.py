@@ -52,7 +52,7 @@ def test_what_it_spends_and_says(adjacency: str, times: int) -> None:
     text = type(task).text(found, 0)
     assert text.splitlines()[1].split()[:2] == ["graph", "35"]
     assert f"scale {5 * times}, epsilon 1, delta 1e-06 ({adjacency})" in text
-    assert "but for a chance of 1e-06" in task.reveals("bob")[0]
+    assert "but for events of probability 1e-06" in task.reveals("bob")[0]
     assert task.opened([5, 40]) == {"number with noise": 2}
 
 

@@ -1,0 +1,131 @@
+"""What an estimate says of itself, for every kind: "exact" is what is measured, "at most" is never exceeded."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from parties.jobs import kinds
+from parties.jobs.kind import Counted, Kind, Means
+from parties.node.proposal import propose, read_job
+from parties.sources.settings import TableSettings
+from smc.counting import forecast
+from smc.engines import Profile, engine_of
+from smc.errors import InputError
+from smc.local import run_local
+from tests.support.circuits import ADDER
+from tests.support.specified import SCHEMA
+
+FIELDS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened")
+NOISE: dict[str, Any] = {"epsilon": 1.0, "max_rows": 40}
+BIG: dict[str, Any] = {"epsilon": 12.0, "delta": 1e-3, "max_rows": 40}
+
+# What a job of each kind asks, and the word for what `smc estimate` counts of it.
+CASES: list[tuple[str, dict[str, Any], str]] = [
+    ("millionaires", {"bits": 7, "of": "rows"}, "exact"),
+    ("equality", {"bits": 7, "of": "wind=weak"}, "exact"),
+    ("majority", {"bits": 7, "target": "rain"}, "exact"),
+    ("circuit", {"circuit": "adder"}, "exact"),
+    ("release-count", {"where": "wind = weak; rain = much", "delta": 1e-6, **NOISE}, "exact"),
+    ("release-count", {**BIG, "where": "wind = weak"}, "exact"),
+    ("release-histogram", {"by": "rain", "exact": True, "max_rows": 40}, "exact"),
+    ("release-table", {"by": ["wind", "rain"], **NOISE, "epsilon": 16.0}, "exact"),
+    ("release-sum", {"of": "hours", **NOISE}, "exact"),
+    ("release-mean", {"of": "hours", "by": ["rain"], **NOISE}, "exact"),
+    ("release-median", {"of": "hours", **NOISE}, "exact"),
+    ("release-top", {"of": "hours", "first": 2, **NOISE, "adjacency": "replace"}, "exact"),
+    ("release-naive-bayes", {"delta": 1e-6, **NOISE}, "exact"),
+    ("release-marginals", {"delta": 1e-6, "ways": 2, **NOISE}, "exact"),
+    ("release-triangles", {"columns": ["rain", "hours"], "delta": 1e-6, **NOISE}, "typical"),
+    ("release-triangles", {"columns": ["rain", "hours"], "exact": True, "max_rows": 40}, "exact"),
+    ("cluster", {"columns": ["hours"], "bounds": ["0:5"], "k": 2, **NOISE}, "exact"),
+    (
+        "cluster",
+        {"columns": ["hours"], "bounds": ["0:5"], "k": 2, "method": "in-process", "iterations": 2, **NOISE},
+        "exact",
+    ),
+    ("regress-joint", {"method": "gradient", "steps": 3, "columns": ["wind", "hours"], **NOISE}, "exact"),
+    ("id3", {"max_rows": 40}, "at most"),
+    ("id3", {"epsilon": 4.0, "max_rows": 40}, "typical"),
+    ("synthesise", BIG, "at most"),
+    ("synthesise", {**BIG, "rows": 9, "ways": 3, "epsilon": 2.0}, "at most"),
+    ("synthesise", {**BIG, "select": "mst", "generator": "relaxed"}, "at most"),
+    ("publish-joint", {"k": 2, "recode": ["hours", "rain"], "max_rows": 40}, "typical"),
+    ("publish-joint-table", {"by": "wind", "across": "rain", "threshold": 3, **NOISE}, "at most"),
+    ("publish-lattice", {"k": 2, "recode": ["hours", "rain"], "max_rows": 40}, "typical"),
+]
+
+IDS = [f"{name}-{place}" for place, (name, _, _) in enumerate(CASES)]
+ROW = st.tuples(*(st.sampled_from(values) for values in SCHEMA.attributes.values()))
+
+
+def test_the_cases_are_all_kinds() -> None:
+    assert {name for name, _, _ in CASES} == set(kinds.names())
+
+
+@pytest.fixture(scope="module")
+def means(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Means]:
+    place = tmp_path_factory.mktemp("tables")
+    (place / "adder.txt").write_text(ADDER)
+    SCHEMA.save(place / "schema.toml")
+
+    def made(party: int, rows: list[tuple[str, ...]]) -> Means:
+        path: Path = place / f"{party}.csv"
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([list(SCHEMA.attributes), *rows])
+        table = TableSettings.model_validate(
+            {"source": str(path), "schema": str(place / "schema.toml"), "max_rows": 40}
+        )
+        return Means(party, table, SCHEMA, {"adder": place / "adder.txt"}, {"number": 9, "input": "0x5"})
+
+    return made
+
+
+def measured(task: Kind, both: list[Means], profile: Profile) -> list[Any]:
+    """What each party's run has cost."""
+
+    def party(session: Any) -> Any:
+        mine = both[session.party]
+        with task.open(mine) as opened:
+            task.run(engine_of(session, profile), opened.data, task.beginning, lambda step: None)
+        return session.meter.total
+
+    return list(run_local(party))
+
+
+@pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw", "ferret")], ids=str)
+@pytest.mark.parametrize(
+    ("name", "asked", "word"), CASES, ids=[f"{name}-{place}" for place, (name, _, _) in enumerate(CASES)]
+)
+@given(rows=st.tuples(*[st.lists(ROW, min_size=4, max_size=30)] * 2))
+@settings(max_examples=2, deadline=None)
+def test_an_estimate_is_what_it_says(
+    means: Callable[..., Means], name: str, asked: dict[str, Any], word: str, profile: Profile, rows: Any
+) -> None:
+    both = [means(party, own) for party, own in enumerate(rows)]
+    fields = {"protocol": name, **({} if name == "circuit" else {"table": "days"}), **asked}
+    task = propose(read_job(fields), both[0]).task
+    ahead = task.counted(type(task).Extra(), both[0])
+    assert ahead.estimate == word
+    costs = forecast(ahead.program, profile).costs
+    try:
+        costs_of_run = measured(task, both, profile)
+    except InputError as refused:  # of a table of which every cell would be hidden
+        assume("nothing can be published" not in str(refused))
+        raise
+    for own, counted in zip(costs_of_run, costs, strict=True):
+        for field in FIELDS:
+            seen, said = getattr(own, field), getattr(counted, field)
+            assert word == "typical" or seen <= said, (field, seen, said)
+            assert word != "exact" or seen == said, (field, seen, said)
+
+
+def test_the_word_stands_before_what_it_is_for() -> None:
+    assert str(Counted(lambda engine: None, "exact")) == "exact"
+    assert str(Counted(lambda engine: None, "at most", "any tree")) == "at most, for any tree"
