@@ -110,7 +110,7 @@ class Desk:
     def refuse(self, identifier: str, why: str) -> JobView:
         """See `Operator`."""
         with recorded():
-            record = self._ledger.decide(identifier, "refused", why or "the operator gave no reason")
+            record = self._ledger.decide(identifier, "refused", why)
         return self._view(record)
 
     def cancel(self, identifier: str, why: str = "") -> JobView:

@@ -37,6 +37,11 @@ class Journal:
         """The last entries, the newest first."""
         return self._log.entries(last, before)
 
+    @property
+    def bytes(self) -> int:
+        """About how many bytes this process has added to the log."""
+        return self._log.bytes
+
     def verify(self) -> AuditState:
         """Whether the log is whole, and the peers' signatures in it are the peers'."""
         return self._log.verify([who.peer for who in self._peers])

@@ -5,22 +5,24 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from parties.node.folding import Folding, Repeats
 from parties.node.journal import Journal
-from parties.node.limits import Refusals
+from parties.node.limits import Refusals, Tally
 from parties.node.peers import Peers, Who
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
-from parties.records.kinds import Kind
+from parties.records.kinds import Kind, Repeated
 from parties.text import quoted
 from smc.errors import InputError
 
+FREE, WINDOW_SECONDS = 10, 60.0  # entries of a kind about a peer before repeats are folded
 SHORTEST_NAME = 4  # of a job: so many digits of its identifier at least
 
 
@@ -47,7 +49,9 @@ class Register:
         self._lock = threading.RLock()
         self._store = Store(connection)
         self._journal = Journal(connection, peers)
+        self._tally = Tally(connection)
         self._refusals = Refusals()
+        self._folding = Folding(self._note_repeats, FREE, WINDOW_SECONDS)
         self._running: set[str] = set()
         self._closed = False
 
@@ -140,6 +144,25 @@ class Register:
         """Record what concerns no job."""
         with self._writing():
             self._journal.note(kind, fields)
+
+    def note_folded(self, kind: Repeated, peer: str, **fields: Any) -> None:
+        """The same of what a peer may cause as often as it likes: its repeats are one entry."""
+        with self._writing():
+            self._note_folded(kind, peer, **fields)
+
+    def _note_folded(self, kind: Repeated, peer: str, **fields: Any) -> None:
+        if self._folding.add((kind, peer), fields):
+            self._journal.note(kind, {"peer": peer, **fields})
+
+    def note_repeats(self) -> None:
+        """Record now what is counted of repeats."""
+        self._folding.flush()
+
+    def _note_repeats(self, key: tuple[str, str], found: Repeats) -> None:
+        what, peer = key
+        why = str(found.fields.get("why") or "")
+        with suppress(ClosedError, sqlite3.Error):  # the node ends, or cannot write now
+            self.note("repeated", what=what, peer=peer, times=found.times, first=found.first, last=found.last, why=why)
 
     def close(self) -> None:
         """Close the database, when nobody is using it."""

@@ -19,6 +19,7 @@ from parties.records.kinds import FIELDS, Kind
 from parties.records.statements import Head
 from smc.errors import InputError
 
+ENTRY_BYTES = 300  # of an entry beside its fields
 MAX_PROBLEMS = 100  # shown; a log that was written anew has one an entry
 
 
@@ -33,6 +34,7 @@ class AuditLog:
         self._connection = connection
         self._identity = identity
         self._known: SignedHead | None = None  # written or checked by this object
+        self.bytes = 0  # added by this object, about
 
     def append(self, kind: Kind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
         """Add an entry in the caller's transaction; `fields` are those of `kinds.FIELDS`, or ValueError.
@@ -49,6 +51,7 @@ class AuditLog:
         row = row._replace(hash=row.digest())
         self._known = sign_head(self._identity, row.head())
         database.add(self._connection, row, self._known)
+        self.bytes += len(row.fields) + ENTRY_BYTES
         return entry(row)
 
     def head(self) -> Head:

@@ -9,6 +9,7 @@ import pytest
 
 from parties.node import limits
 from parties.node.statement import Statement
+from smc.errors import ProtocolError
 from tests.support.ledgers import SCHEMA, Pair, propose
 from tests.support.proposals import proposal_of
 
@@ -58,11 +59,21 @@ def test_no_date_is_far_from_now(pair: Pair, days: float, why: str) -> None:
 
 @pytest.mark.usefixtures("one_day")
 def test_the_bytes_of_a_day_are_bounded(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    size = len(said().to_bytes())
+    """Those of rows and entries, which are more than what was said."""
+    first = said()
+    verdicts = [hear(pair, first)]
+    size = pair.parties[1].ledger._tally.of("alice", NOW).bytes
+    assert size > 2 * len(first.to_bytes())
     monkeypatch.setattr(limits, "MOST_BYTES_A_DAY", 3 * size + size // 2)
-    verdicts = [hear(pair, said()) for _ in range(6)]
+    verdicts += [hear(pair, said()) for _ in range(5)]
     assert [answer.verdict for answer in verdicts] == ["waiting"] * 3 + ["refused"] * 3
     assert kept(pair) == 3
+    now = pair.parties[1].ledger._tally.of("alice", NOW).bytes
+    monkeypatch.setattr(limits, "MOST_BYTES_A_DAY", now + 50)
+    pair.parties[1].hear(first.model_copy(update={"why": "x" * 40}).to_bytes())
+    with pytest.raises(ProtocolError, match="today"):  # more of a job that is kept counts as well
+        pair.parties[1].hear(first.model_copy(update={"why": "x" * 100}).to_bytes())
+    assert pair.parties[1].ledger.find(first.proposal.id).theirs.why == "x" * 40  # type: ignore[union-attr]
 
 
 def test_what_does_not_fit_is_answered_and_not_kept(pair: Pair) -> None:
