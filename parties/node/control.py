@@ -21,6 +21,7 @@ from parties.link.opening import Link, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream
+from parties.node.limits import Rate
 from parties.node.statement import MAX_BYTES
 from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session
@@ -33,6 +34,8 @@ SILENCE_SECONDS = 20.0  # without one: the link is dead
 DIAL_SECONDS = 5.0
 STOP_SECONDS = 5.0
 LONGEST_PAUSE = 10.0  # between attempts to dial
+STATEMENTS_AT_ONCE, STATEMENTS_A_SECOND = 500, 20  # that are heard of a peer; what is above waits, and so does the peer
+STATEMENT_BYTES = 16 << 10  # so many more count as one more statement
 
 
 class Control:
@@ -60,6 +63,7 @@ class Control:
         self._outgoing: queue.Queue[str | None] | None = None  # of the link that is up
         self._stream: Stream | None = None
         self._stopped = threading.Event()
+        self._rate = Rate(STATEMENTS_AT_ONCE, STATEMENTS_A_SECOND)
         self._dialler = threading.Thread(target=self._dial, name="smc-control", daemon=True)
         self._down = threading.Event()  # no conversation is under way
         self._down.set()
@@ -150,6 +154,8 @@ class Control:
             with link.session().phase("statements"):
                 while True:
                     statement = _receive(link.session())
+                    if delay := self._rate.delay(1 + len(statement) / STATEMENT_BYTES):
+                        self._stopped.wait(delay)
                     if statement:
                         self._hear(statement)
         except Exception as error:

@@ -15,6 +15,7 @@ from parties.jobs.means import Means
 from parties.node import published, validity, views
 from parties.node.control import Control
 from parties.node.ledger import Ledger
+from parties.node.limits import Rate
 from parties.node.peers import Who
 from parties.node.sessions import Sessions
 from parties.node.store import Record
@@ -38,12 +39,17 @@ LARGEST_GROUP = 1000  # rows of one person or family
 
 @dataclass(frozen=True)
 class Contact:
-    """What connects this node with one peer; `connect` is where we connect to, if it is we who do."""
+    """What connects this node with one peer; `connect` is where we connect to, if it is we who do.
+
+    `links` and `begun` are how often the peer may open the standing link, and begin sessions.
+    """
 
     who: Who
     connect: str | None
     control: Control
     sessions: Sessions
+    links: Rate
+    begun: Rate
 
 
 class Desk:

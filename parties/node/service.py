@@ -26,6 +26,7 @@ from parties.node.gate import Gate
 from parties.node.health import Health
 from parties.node.inputs import Inputs, Secrets
 from parties.node.ledger import Ledger
+from parties.node.limits import Rate
 from parties.node.offers import Offers
 from parties.node.peers import Peers, Who, reached
 from parties.node.register import ClosedError
@@ -39,7 +40,9 @@ from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
 
-STREAMS = 40  # threads of the port for each peer: the control link, sessions, health checks
+STREAMS = 40  # threads of the port for each peer: the control link and sessions
+LINKS_AT_ONCE, SECONDS_A_LINK = 30, 3.0  # standing links that a peer may open; an honest one pauses between them
+SESSIONS_AT_ONCE, SESSIONS_A_SECOND = 200, 2.0  # the same of sessions
 
 
 class Front(Protocol):
@@ -116,7 +119,8 @@ class Node:
             self._events,
             self._predict,
         )
-        return Contact(who, options.connect, control, held)
+        links = Rate(LINKS_AT_ONCE, 1 / SECONDS_A_LINK)
+        return Contact(who, options.connect, control, held, links, Rate(SESSIONS_AT_ONCE, SESSIONS_A_SECOND))
 
     # Its life.
 
@@ -133,7 +137,6 @@ class Node:
                     {one.who.peer: partial(self._admit, one) for one in listening},
                     KEEPALIVE_SECONDS,
                     streams=STREAMS,
-                    services=[self._health.add_to],
                     window=self._file.link.window * MIB,
                 )
             self._listens = self._port.address
@@ -182,6 +185,7 @@ class Node:
         at_once([one.control.stop for one in both])
         if self._began:
             try:
+                self._ledger.note_repeats()
                 self._ledger.note("node stopped", why=why)
                 self._ledger.remember(self._marker)
             except InputError as error:
@@ -195,6 +199,7 @@ class Node:
             self._port.close()
         self._ledger.close()
         self._lock.close()
+        self._events.log_repeats()
         if self._began:
             self._events.log("node stopped")
 
@@ -204,8 +209,12 @@ class Node:
         if self._stopping:
             raise RefusedError("the node is stopping")
         if label == LABEL:
+            if not contact.links.allows():
+                raise RefusedError("too many links were opened one after the other: wait a little")
             return contact.control.admit()
         if label.startswith(sessions.LABEL):
+            if not contact.begun.allows():
+                raise RefusedError("too many sessions were begun one after the other: wait a little")
             return contact.sessions.admit(label.removeprefix(sessions.LABEL))
         raise RefusedError("this is a node: start smc node at the other end as well")
 
@@ -238,10 +247,10 @@ class Node:
         if connected:
             there = address or (None if contact.connect is None else _resolved(parse_address(contact.connect)))
             self._ledger.addresses[name] = there
-            whom = {"peer": name, "fingerprint": fingerprint(contact.who.peer)}
-            self._ledger.note("connected", **whom, address=there, tls=contact.control.tls)
+            own = fingerprint(contact.who.peer)
+            self._ledger.note_folded("connected", name, fingerprint=own, address=there, tls=contact.control.tls)
         else:
-            self._ledger.note("disconnected", peer=name, why=contact.control.trouble)
+            self._ledger.note_folded("disconnected", name, why=contact.control.trouble)
 
     def _changed(self, identifier: str) -> None:
         states = {record.id: self._ledger.state(record) for record in self._ledger.all()}

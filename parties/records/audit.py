@@ -35,6 +35,7 @@ class AuditLog:
         self._identity = identity
         self._known: SignedHead | None = None  # written or checked by this object
         self.bytes = 0  # added by this object, about
+        self._whole: tuple[object, Checked] | None = None  # what was checked last, under which circumstances
 
     def append(self, kind: Kind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
         """Add an entry in the caller's transaction; `fields` are those of `kinds.FIELDS`, or ValueError.
@@ -67,8 +68,17 @@ class AuditLog:
         return map(entry, database.rows(self._connection))
 
     def verify(self, peers: Collection[x509.Certificate] = ()) -> AuditState:
-        """Check the whole log, and in it the signatures of the peers whose certificates are given."""
-        return state(verify(self._connection, self._identity.certificate, peers))
+        """Check the whole log, and in it the signatures of the peers whose certificates are given.
+
+        What was found whole before is not read again, unless somebody else has written to the database since.
+        """
+        around = database.version(self._connection), [fingerprint(peer) for peer in peers]
+        known = self._whole[1] if self._whole is not None and self._whole[0] == around else None
+        self._whole = None
+        found = verify(self._connection, self._identity.certificate, peers, known)
+        if not found.problems:
+            self._whole = around, found
+        return state(found)
 
     def renew(self, former: x509.Certificate) -> AuditEntry:
         """Go on with this identity in a log that is signed with the key of a former certificate.
@@ -99,11 +109,19 @@ class AuditLog:
 
 
 def verify(
-    connection: sqlite3.Connection, certificate: x509.Certificate, peers: Collection[x509.Certificate] = ()
+    connection: sqlite3.Connection,
+    certificate: x509.Certificate,
+    peers: Collection[x509.Certificate] = (),
+    known: Checked | None = None,
 ) -> Checked:
-    """Check the whole log in a database with the certificate of its owner, and with those of peers that are given."""
+    """Check the whole log in a database with the certificate of its owner, and with those of peers that are given.
+
+    `known`: its first entries were found whole before.
+    """
     try:
-        found = check(database.rows(connection), database.signed_head(connection), certificate, peers)
+        after = None if known is None or known.last is None else known.last.number
+        entries = database.rows(connection, after)
+        found = check(entries, database.signed_head(connection), certificate, peers, known)
         found.problems.extend(
             f"the trigger {name}, which keeps entries from being changed, is missing"
             for name in database.missing_triggers(connection)
