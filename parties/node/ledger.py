@@ -86,9 +86,7 @@ class Ledger(Runs):
             if verdict == "approved" and (refusal := self.accounts.too_much(record)):
                 raise InputError(refusal)
             why = why.strip() or misfit or "the operator gave no reason" if verdict == "refused" else why.strip()
-            ours = record.ours.model_copy(
-                update={"verdict": verdict, "by": "operator", "at": now(), "why": why[:500]}
-            )
+            ours = record.ours.model_copy(update={"verdict": verdict, "by": "operator", "at": now(), "why": why[:500]})
             self._journal.verdict(record.id, "us", ours)
             record = self._put(record.model_copy(update={"ours": ours, "reason": why}))
         return self._tell(record)
@@ -156,15 +154,18 @@ class Ledger(Runs):
         if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
             return None  # it has heard our refusal
         if why := limits.excess(theirs, self._tally.of(name, moment), moment):
-            return self._turn_away(theirs, who, why, why)
+            self._turn_away(theirs, who, why, why)
+            return None
         self._tally.add(name, moment, 1, 0)
         if theirs.signed is not None:
             why = "no session of it has begun here"
-            return self._turn_away(theirs, who, why, why)
+            self._turn_away(theirs, who, why, why)
+            return None
         draft = Record(proposed_by="peer", peer=name, ours=Statement(proposal=job), theirs=theirs)
         found = self._gate.judge(job, who, "peer", self._around(draft))
         if found.by == BY_NODE:
-            return self._turn_away(theirs, who, found.reason, found.public)
+            self._turn_away(theirs, who, found.reason, found.public)
+            return None
         at, reason = now() if found.verdict != "waiting" else None, found.reason
         if found.verdict == "waiting" and (misfit := self._gate.misfit(job, who.party)):
             reason += f"; it cannot run here: {misfit}"
@@ -193,6 +194,7 @@ class Ledger(Runs):
             if theirs.signed.result != record.ours.signed.result:
                 return self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
             self._journal.signed(record, self._who(record))
+            self._heads.keep(self._who(record), theirs.signed.evidence(self._who(record).peer))
         return self._put(record)
 
     # How it is written.

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from parties.node.folding import Folding, Repeats
+from parties.node.heads import Found, Heads, Shown
 from parties.node.journal import Journal
 from parties.node.limits import Refusals, Tally
-from parties.node.peers import Peers, Who
+from parties.node.peers import MisnamedError, Peers, Who, misnamed
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
@@ -49,6 +50,7 @@ class Register:
         self._lock = threading.RLock()
         self._store = Store(connection)
         self._journal = Journal(connection, peers)
+        self._heads = Heads(connection, self._journal)
         self._tally = Tally(connection)
         self._refusals = Refusals()
         self._folding = Folding(self._note_repeats, FREE, WINDOW_SECONDS)
@@ -133,12 +135,35 @@ class Register:
                 raise InputError(f"the audit log is not whole: {found.problems[0]}; smc audit verify shows all")
             if problem := self._journal.disagreement(self._store.all()):
                 raise InputError(f"{problem}: one of the two was changed")
+            for who in self._peers:
+                if problem := misnamed(who, self._peers, self._journal.names()):
+                    raise MisnamedError(problem)
         self._name_peers()
 
     def remember(self, marker: Path) -> None:
         """Write down, outside the database, how far the log has come."""
         with self._open():
             self._journal.remember(marker)
+
+    def shown(self, peer: str) -> Shown:
+        """What a peer is shown of both logs."""
+        with self._open():
+            return self._heads.shown(self._peers.named(peer))
+
+    def lost(self, peer: str, theirs: Shown) -> Found:
+        """What our log lacks of what the peer shows: see `Heads.lost`."""
+        with self._writing():
+            return self._heads.lost(self._peers.named(peer), theirs)
+
+    def lost_by_peer(self, peer: str, theirs: Shown, found: Found) -> Found:
+        """What the peer's log lacks: see `Heads.lost_by_peer`."""
+        with self._writing():
+            return self._heads.lost_by_peer(self._peers.named(peer), theirs, found)
+
+    def hold(self, peer: str, theirs: Shown) -> None:
+        """From now on we hold this head of the peer's log."""
+        with self._writing():
+            self._heads.keep(self._peers.named(peer), theirs.own, newer=False)
 
     def note(self, kind: Kind, **fields: Any) -> None:
         """Record what concerns no job."""

@@ -17,12 +17,13 @@ from parties.link.listening import Port, RefusedError, Take
 from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.settings import MIB
-from parties.node import sessions
+from parties.node import heads, sessions
 from parties.node.beginning import refuse_changed_records, try_tables
 from parties.node.control import LABEL, Control, control_options
 from parties.node.desk import Contact, Desk, recorded
 from parties.node.events import Events, LogLevel
 from parties.node.gate import Gate
+from parties.node.heads import Accepted, Found, Shown
 from parties.node.health import Health
 from parties.node.inputs import Inputs, Secrets
 from parties.node.ledger import Ledger
@@ -39,6 +40,7 @@ from parties.settings import at_key
 from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
+from smc.session import Session
 
 STREAMS = 40  # threads of the port for each peer: the control link and sessions
 LINKS_AT_ONCE, SECONDS_A_LINK = 30, 3.0  # standing links that a peer may open; an honest one pauses between them
@@ -108,6 +110,7 @@ class Node:
             self._ledger.statement,
             partial(self._connected, who),
             partial(self._no_link, name),
+            partial(self._meet, name),
         )
         held = sessions.Sessions(
             self._ledger,
@@ -213,6 +216,8 @@ class Node:
                 raise RefusedError("too many links were opened one after the other: wait a little")
             return contact.control.admit()
         if label.startswith(sessions.LABEL):
+            if contact.control.held:
+                raise RefusedError("jobs wait: the records of one of the two nodes were rolled back")
             if not contact.begun.allows():
                 raise RefusedError("too many sessions were begun one after the other: wait a little")
             return contact.sessions.admit(label.removeprefix(sessions.LABEL))
@@ -230,6 +235,20 @@ class Node:
         except sqlite3.Error as error:
             self._events.log("records cannot be written", why=str(error))
             raise LinkError("this node cannot write its records now") from None  # with a new link all is said again
+
+    def _meet(self, peer: str, session: Session) -> str:
+        """Compare the heads of both logs; why nothing may go on, if it may not."""
+        heads.send(session, self._ledger.shown(peer))
+        shown = heads.receive(session, Shown)
+        ours = self._ledger.lost(peer, shown)
+        heads.send(session, ours)
+        said = heads.receive(session, Found)
+        theirs = self._ledger.lost_by_peer(peer, shown, said)
+        heads.send(session, Accepted(accepted=theirs.accepted))
+        accepted = heads.receive(session, Accepted).accepted
+        if not (why := heads.why_held(peer, ours, theirs, accepted, said.accepted)):
+            self._ledger.hold(peer, shown)
+        return why
 
     def _connected(self, who: Who, connected: bool, address: str | None) -> None:
         contact = self._contacts[who.peer_name]

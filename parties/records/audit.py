@@ -16,7 +16,7 @@ from parties.operator.interface import AuditEntry, AuditState
 from parties.records import database
 from parties.records.chain import NOTHING, Checked, Row, SignedHead, check, sign_head
 from parties.records.kinds import FIELDS, Kind
-from parties.records.statements import Head
+from parties.records.statements import Evidence, Head
 from smc.errors import InputError
 
 ENTRY_BYTES = 300  # of an entry beside its fields
@@ -58,6 +58,22 @@ class AuditLog:
     def head(self) -> Head:
         """The last entry's number and hash, to be signed with a result."""
         return self._end(self._identity.certificate)
+
+    def evidence(self) -> Evidence:
+        """The signed head of what is written, to be shown to a peer. `InputError` if there is none."""
+        head, signed = self.head(), database.signed_head(self._connection)
+        if signed is None:
+            raise InputError("the audit log has no entry yet")
+        return Evidence(head=head, fingerprint=signed.fingerprint, signature=signed.signature.hex())
+
+    def has(self, head: Head) -> bool:
+        """Whether the log has this entry."""
+        found = database.last_rows(self._connection, 1, head.number + 1)
+        return head.number == 0 or [(row.number, row.hash) for row in found] == [(head.number, head.hash)]
+
+    def of_kind(self, *kinds: Kind) -> list[AuditEntry]:
+        """All entries of these kinds, the oldest first."""
+        return [entry(row) for row in database.rows_of(self._connection, *kinds)]
 
     def entries(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
         """The last entries (before the given number), the newest first."""

@@ -21,7 +21,7 @@ from parties.canonical import canonical
 from parties.identity import Identity, fingerprint
 from parties.records.kinds import BothSigned
 from parties.records.signature import check_signature, sign
-from parties.records.statements import Head, Signed
+from parties.records.statements import Head, Signed, head_document
 from smc.errors import InputError
 
 NOTHING = "0" * 64  # stands for the hash before the first entry
@@ -65,17 +65,13 @@ class SignedHead:
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
         """Whether the holder of the certificate signed it."""
-        return check_signature(certificate, _head_message(self.head, self.fingerprint), self.signature, "head")
+        return check_signature(certificate, head_document(self.head, self.fingerprint), self.signature, "head")
 
 
 def sign_head(identity: Identity, head: Head) -> SignedHead:
     """The head, signed."""
     own = fingerprint(identity.certificate)
-    return SignedHead(head, own, sign(identity, _head_message(head, own), "head"))
-
-
-def _head_message(head: Head, signer: str) -> dict[str, Any]:
-    return {"number": head.number, "hash": head.hash, "fingerprint": signer}
+    return SignedHead(head, own, sign(identity, head_document(head, own), "head"))
 
 
 class SignedEntry(NamedTuple):

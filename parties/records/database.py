@@ -115,6 +115,13 @@ def rows(connection: sqlite3.Connection, after: int | None = None) -> Iterator[R
     return map(Row._make, connection.execute(f"SELECT {_COLUMNS} FROM audit {where} ORDER BY number", values))
 
 
+def rows_of(connection: sqlite3.Connection, *kinds: str) -> Iterator[Row]:
+    """All entries of these kinds."""
+    marks = ", ".join("?" for _ in kinds)
+    query = f"SELECT {_COLUMNS} FROM audit WHERE kind IN ({marks}) ORDER BY number"
+    return map(Row._make, connection.execute(query, kinds))
+
+
 def version(connection: sqlite3.Connection) -> int:
     """A number that changes when somebody else than this connection has written."""
     return int(connection.execute("PRAGMA data_version").fetchone()[0])

@@ -112,7 +112,7 @@ class TurnedAway(Fields):
 
 
 class RepeatedEvent(Fields):
-    """What was not recorded one by one, as it came too often: so many times between these moments, the last one's why."""
+    """What came too often to be recorded one by one: so many times between these moments; why it did the last time."""
 
     what: Repeated
     peer: Text

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any
 
 import grpc
 import numpy as np
+from cryptography.hazmat.primitives.serialization import Encoding
 
-from parties.canonical import canonical
 from parties.identity import load_identity, read_certificate
 from parties.link.address import parse_address
 from parties.link.opening import Link, open_link
@@ -22,8 +19,6 @@ from parties.node import control
 from parties.node.statement import Statement
 from parties.records import Head, Signed, sign
 from tests.support.nodes import NodeProcess, Nodes
-
-from cryptography.hazmat.primitives.serialization import Encoding
 
 
 class Hostile:
