@@ -163,9 +163,9 @@ def renew_command(config_file: Path | None, former: Path) -> None:
 @_CONFIG
 @click.option("--peer", help="Only with this peer  [all]")
 def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
-    """Go on with records that were rolled back, ours or a peer's.
+    """Go on though records were rolled back.
 
-    What our log lacks, or the peer's, is lost: jobs, and what they have spent. Both operators must accept it. The node
+    What our log lacks, or a peer's, is lost: jobs, and what they have spent. Both operators must accept it. The node
     may be running.
     """
     place, link = _database(config_file, None), load(find_party_file(config_file)).link

@@ -134,9 +134,7 @@ def why_held(peer: str, ours: Found, theirs: Found, by_peer: bool, by_them: bool
         found.append(f"{what}, which our log does not have; jobs wait; {waits if ours.accepted else back}")
     if theirs.lost is not None and not (theirs.accepted and by_them):
         what = f"the records of {peer} were rolled back: it has signed entry {theirs.lost.number}"
-        back = (
-            f"it must put its newest state directory back, or both do without what is lost: {ACCEPT}, there and here"
-        )
+        back = f"it must put its newest state directory back, or both do without what is lost: {ACCEPT}, there and here"
         found.append(f"{what}, which its log does not have; jobs wait; {waits if theirs.accepted else back}")
     return "; ".join(found)
 

@@ -89,7 +89,7 @@ def test_the_bytes_of_a_day_are_bounded(pair: Pair, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_does_not_fit_is_answered_and_not_kept(permitting: Pair) -> None:
-    """No job is kept, an entry is, and the honest proposer does not wait for ever: it hears why, and both are at rest."""
+    """An entry is kept, no job, and the honest proposer does not wait for ever: it hears why, and both are at rest."""
     alice, bob = permitting.parties
     job = propose(permitting, peer_table="nights")
     permitting.deliver()
