@@ -100,15 +100,15 @@ def test_statements_that_are_none_fill_no_log(hostile: Hostile) -> None:
 
 
 def test_a_link_a_moment_is_a_few_entries(hostile: Hostile) -> None:
-    refused = 0
+    refused = []
     for _ in range(60):
         try:
             with hostile.linked() as say:
                 say(b"")
         except LinkError as error:
-            assert "too many links" in str(error)
-            refused += 1
+            refused.append(str(error))
     assert refused
+    assert all("too many links" in why for why in refused)
     kinds = entries(hostile)
     assert kinds.count("connected") <= register.FREE
     assert kinds.count("disconnected") <= register.FREE
