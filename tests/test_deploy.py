@@ -16,6 +16,7 @@ import pytest
 from parties.cli import COMMANDS, run
 from parties.identity import load_identity
 from parties.node import settings
+from parties.node.service import STREAMS
 from tests.support.places import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -63,7 +64,7 @@ def test_the_two_nodes_are_built_alike_and_locked_up() -> None:
     for service in ("anna", "bert"):
         folders = rf'\["./{service}:/party:ro", "./{service}/state:/party/state"\]'
         assert re.search(rf"^  {service}:\n    <<: \*node\n    volumes: {folders}$", text, re.MULTILINE)
-    for bound in ("read_only: true", "cap_drop: [ALL]", "no-new-privileges:true"):
+    for bound in ("read_only: true", "cap_drop: [ALL]", "no-new-privileges:true", "mem_limit: ", "pids_limit: "):
         assert bound in text
 
 
@@ -128,6 +129,8 @@ def test_the_unit_starts_a_command_that_there_is_and_may_write_its_state_only() 
     assert unit()["WorkingDirectory"] == f"/var/lib/{unit()['StateDirectory']}"
     assert unit()["User"] == "smc"
     assert unit()["ProtectSystem"] == "strict"
+    assert re.fullmatch(r"[1-9]\d?%", unit()["MemoryMax"])
+    assert int(unit()["TasksMax"]) > 2 * STREAMS
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")

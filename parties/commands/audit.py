@@ -21,7 +21,7 @@ from parties.records import audit, database, export
 from parties.records.chain import Checked, check, cross_check
 from parties.records.kinds import FIELDS
 from parties.settings import required
-from parties.text import printable
+from parties.text import printable, quoted
 from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -157,6 +157,32 @@ def renew_command(config_file: Path | None, former: Path) -> None:
     with database.usable(place), closing(database.connect(place)) as connection, connection:
         renewed = audit.AuditLog(connection, identity).renew(read_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
+
+
+@group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")
+@_CONFIG
+@click.option("--peer", help="Only with this peer  [all]")
+def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
+    """Go on though records were rolled back.
+
+    What our log lacks, or a peer's, is lost: jobs, and what they have spent. Both operators must accept it. The node
+    may be running.
+    """
+    place, link = _database(config_file, None), load(find_party_file(config_file)).link
+    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+    with database.reading(place):  # it must be there
+        pass
+    with database.usable(place), closing(database.connect(place)) as connection, connection:
+        log = audit.AuditLog(connection, identity)
+        accepted = [entry.fields for entry in log.of_kind("rollback accepted")]
+        found = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
+        open_ones = [fields for fields in found if peer in (None, fields["peer"])]
+        if not open_ones:
+            raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
+        entries = [log.append("rollback accepted", None, fields) for fields in open_ones]
+    for entry in entries:
+        whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
+        console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
 
 
 def _database(config_file: Path | None, state_directory: Path | None) -> Path:

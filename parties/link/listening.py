@@ -22,6 +22,7 @@ from parties.link.transport import GROUP, LABEL, SERVICE, Stream, grpc, options
 from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES
 
+SPARE_CALLS = 4  # of a peer, beside its streams: those that are told that there are too many
 Take = Callable[[Stream], None]
 Admit = Callable[[str], tuple[Outbox, Take]]  # a stream's label to what will be sent on it, and who takes the stream
 
@@ -34,7 +35,7 @@ class Port:
     """An open port. Each stream of a pinned peer is admitted, or refused with `RefusedError`, by its label.
 
     `admit` of a peer and the function it returns are called in gRPC's threads and must not block. At most `streams`
-    streams of a peer are open at a time. `services` add further gRPC services to the server. A key exchange that is not
+    streams of a peer are open at a time, and a few more calls, which are turned away. A key exchange that is not
     post-quantum is refused unless it may be `classical`.
     """
 
@@ -45,7 +46,6 @@ class Port:
         peers: Mapping[x509.Certificate, Admit],
         keepalive: float,
         streams: int = 4,
-        services: Sequence[Callable[[grpc.Server], None]] = (),
         window: int = WINDOW_BYTES,
         classical: bool = False,
     ) -> None:
@@ -54,14 +54,15 @@ class Port:
         self._most = streams
         self._open = Counter[x509.Certificate]()
         self._counting = threading.Lock()
-        self._threads = ThreadPoolExecutor(max_workers=streams * len(peers), thread_name_prefix="smc-link")
+        calls = (streams + SPARE_CALLS) * len(peers)
+        self._threads = ThreadPoolExecutor(max_workers=calls, thread_name_prefix="smc-link")
         handler: grpc.RpcMethodHandler[bytes, bytes] = grpc.stream_stream_rpc_method_handler(self._exchange)
-        bounded = bounds.server_options(bounds.connections())
-        self._server = grpc.server(self._threads, options=[*options(keepalive, window), *bounded])
+        bounded = [*bounds.server_options(bounds.connections()), ("grpc.max_concurrent_streams", streams + SPARE_CALLS)]
+        self._server = grpc.server(
+            self._threads, options=[*options(keepalive, window), *bounded], maximum_concurrent_rpcs=calls
+        )
         own = grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler})
         self._server.add_generic_rpc_handlers((own,))
-        for add_to in services:
-            add_to(self._server)
         credentials = grpc.ssl_server_credentials(
             [(identity.key_pem, identity.certificate.public_bytes(Encoding.PEM))],
             root_certificates=b"".join(peer.public_bytes(Encoding.PEM) for peer in peers),

@@ -10,6 +10,7 @@ from parties.identity import Identity
 from parties.node.events import Events
 from parties.node.ledger import Ledger
 from parties.node.offers import Offers
+from parties.node.peers import MisnamedError
 from parties.policy.rules import Rule, remarks
 from parties.records import marker
 from parties.records.audit import other_certificate
@@ -28,6 +29,9 @@ def refuse_changed_records(ledger: Ledger, connection: sqlite3.Connection, ident
         raise InputError(other)
     try:
         ledger.check(state / marker.FILE_NAME)
+    except MisnamedError:
+        ledger.close()
+        raise
     except InputError as error:
         ledger.close()
         again = "to begin anew, move the directory away and keep it"

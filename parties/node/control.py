@@ -11,6 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -21,18 +22,22 @@ from parties.link.opening import Link, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream
+from parties.node.heads import RolledBackError
+from parties.node.limits import Rate
 from parties.node.statement import MAX_BYTES
 from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session
 
 LABEL = "control"
-JOB = {"protocol": "node", "statements": 2}  # the form of what is said: nodes that know another one are told at once
+JOB = {"protocol": "node", "statements": 3}  # the form of what is said: nodes that know another one are told at once
 ALIVE_SECONDS = 5.0  # between signs of life
 STOPPING = "the node is stopping"  # what a node that hangs up says
 SILENCE_SECONDS = 20.0  # without one: the link is dead
 DIAL_SECONDS = 5.0
 STOP_SECONDS = 5.0
 LONGEST_PAUSE = 10.0  # between attempts to dial
+STATEMENTS_AT_ONCE, STATEMENTS_A_SECOND = 500, 20  # that are heard of a peer; what is above waits, and so does the peer
+STATEMENT_BYTES = 16 << 10  # so many more count as one more statement
 
 
 class Control:
@@ -43,6 +48,8 @@ class Control:
     `changed` is told when the link comes up, with the dialling peer's address, or breaks; `troubled` why there is none,
     when that changes. `trouble` says it at any time, and `tls` and `group` what protects the present link or protected
     the last.
+
+    `meet` is called first on each link, and tells why nothing may be said on it, if so; `held` is that of the last one.
     """
 
     def __init__(
@@ -53,20 +60,23 @@ class Control:
         read: Callable[[str], bytes],
         changed: Callable[[bool, str | None], None],
         troubled: Callable[[str], None] = lambda _: None,
+        meet: Callable[[Session], str] = lambda _: "",
     ) -> None:
         self._options = options
         self._hear, self._greet, self._read = hear, greet, read
-        self._changed, self._troubled = changed, troubled
+        self._changed, self._troubled, self._meet = changed, troubled, meet
         self._lock = threading.Lock()
         self._outgoing: queue.Queue[str | None] | None = None  # of the link that is up
         self._stream: Stream | None = None
         self._stopped = threading.Event()
+        self._rate = Rate(STATEMENTS_AT_ONCE, STATEMENTS_A_SECOND)
         self._dialler = threading.Thread(target=self._dial, name="smc-control", daemon=True)
         self._down = threading.Event()  # no conversation is under way
         self._down.set()
         waiting = "it has not dialled since this node was started, or with another certificate than is named here"
         self.trouble = "not connected yet" if options.connect is not None else waiting
         self.tls, self.group = "", ""
+        self.held = ""
 
     @property
     def connected(self) -> bool:
@@ -134,6 +144,12 @@ class Control:
 
     def _converse(self, link: Link, address: str | None = None) -> None:
         """Talk until the link breaks (which is an error) or the node stops (which the peer is told)."""
+        with link.session().phase("heads"):
+            self.held = self._meet(link.session())
+        if self.held:
+            with suppress(LinkError):  # part in order: the peer finds the same
+                link.finish()
+            raise RolledBackError(self.held)
         outgoing: queue.Queue[str | None] = queue.Queue()
         over = threading.Event()
         teller = threading.Thread(
@@ -153,6 +169,8 @@ class Control:
             with link.session().phase("statements"):
                 while True:
                     statement = _receive(link.session())
+                    if delay := self._rate.delay(1 + len(statement) / STATEMENT_BYTES):
+                        self._stopped.wait(delay)
                     if statement:
                         self._hear(statement)
         except Exception as error:

@@ -16,6 +16,7 @@ from parties.link import tls
 from parties.node import published, validity, views
 from parties.node.control import Control
 from parties.node.ledger import Ledger
+from parties.node.limits import Rate
 from parties.node.peers import Who
 from parties.node.sessions import Sessions
 from parties.node.store import Record
@@ -39,12 +40,17 @@ LARGEST_GROUP = 1000  # rows of one person or family
 
 @dataclass(frozen=True)
 class Contact:
-    """What connects this node with one peer; `connect` is where we connect to, if it is we who do."""
+    """What connects this node with one peer; `connect` is where we connect to, if it is we who do.
+
+    `links` and `begun` are how often the peer may open the standing link, and begin sessions.
+    """
 
     who: Who
     connect: str | None
     control: Control
     sessions: Sessions
+    links: Rate
+    begun: Rate
 
 
 class Desk:
@@ -116,7 +122,7 @@ class Desk:
     def refuse(self, identifier: str, why: str) -> JobView:
         """See `Operator`."""
         with recorded():
-            record = self._ledger.decide(identifier, "refused", why or "the operator gave no reason")
+            record = self._ledger.decide(identifier, "refused", why)
         return self._view(record)
 
     def cancel(self, identifier: str, why: str = "") -> JobView:

@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from typing import Literal, TextIO, TypeAlias, get_args
 
 import structlog
@@ -21,6 +22,7 @@ import structlog.dev
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from structlog.typing import EventDict, Processor
 
+from parties.node.folding import Folding, Repeats
 from parties.operator.interface import State
 from parties.text import visible
 from smc.meter import Cost
@@ -39,6 +41,8 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are part of an undisturbed
     "records cannot be written": "error",
     "unexpected error": "error",
 }
+FOLDED = ("connected", "disconnected", "not connected", "statement refused")  # what a peer can cause at will
+FREE, WINDOW_SECONDS = 10, 60.0  # lines of one of these about a peer before repeats are folded
 QUIET_SECONDS = 10.0  # before the same unexpected error is told again
 
 
@@ -50,6 +54,7 @@ class Events:
         self._least = LEVELS.index(level)
         lines = _for_people() if stream.isatty() else _for_programs()
         self._logger = structlog.wrap_logger(structlog.PrintLogger(stream), processors=lines)
+        self._folding = Folding(self._repeats, FREE, WINDOW_SECONDS)
         self.registry = CollectorRegistry()
         self.connected = Gauge("smc_connected", "How many peers' nodes are there.", registry=self.registry)
         self._jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
@@ -69,7 +74,19 @@ class Events:
         threading.excepthook = thread_failed
 
     def log(self, event: str, **fields: str | int | bool) -> None:
-        """Write a line, if the event is as grave as the log's level."""
+        """Write a line, if the event is as grave as the log's level; repeats of what a peer can cause are one line."""
+        if event in FOLDED and not self._folding.add((event, str(fields.get("peer", ""))), fields):
+            return
+        self._write(event, fields)
+
+    def log_repeats(self) -> None:
+        """Write now what is counted of repeats."""
+        self._folding.flush()
+
+    def _repeats(self, key: tuple[str, str], found: Repeats) -> None:
+        self._write(key[0], {**found.fields, "times": found.times, "first": found.first, "last": found.last})
+
+    def _write(self, event: str, fields: Mapping[str, str | int | bool]) -> None:
         if LEVELS.index(LEVEL_OF.get(event, "info")) >= self._least:
             self._logger.msg(event, **fields)
 

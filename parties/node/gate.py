@@ -13,9 +13,11 @@ from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
 from parties.policy.decisions import Decision, decide
 from parties.policy.request import Request, request_for
-from parties.policy.rules import unlimited
+from parties.policy.rules import serves, unlimited
 
 BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
+BY_NODE = "node"  # who refuses what is impossible here, or not to be told why
+NO = "this node does not run it for you; it says no more: ask its operator"  # whatever the reason
 MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 
 
@@ -48,45 +50,63 @@ class Gate:
         self._file, self._offers = file, offers
 
     def judge(self, job: Proposal, who: Who, proposed_by: Literal["us", "peer"], around: Surroundings) -> Judgement:
-        """Our verdict on a job with this peer before the operator is asked."""
-        problem = self._unfit(job, who, proposed_by, around)
-        if problem:
-            return Judgement("refused", "node", problem, problem)
-        decision = self._decide(job, who, proposed_by, around)
+        """Our verdict on a job with this peer before the operator is asked.
+
+        The rules come first. What fits here and what does not is for those whom a rule permits the job; all others are
+        told one thing, and what no rule decides waits for the operator whether it fits or not.
+        """
+        if (job.proposer == who.party) != (proposed_by == "us"):
+            return _refused(BY_NODE, "this node does not know the job")  # the peer says that we proposed it
+        asked = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
+        decision = self._decision(asked)
+        if proposed_by == "us":
+            return self._of_ours(decision, self.misfit(job, who.party), around)
         if decision.effect == "deny":
+            if not any(serves(rule, asked) for rule in self._file.policy):
+                return _refused(BY_NODE, decision.reason, NO)
             unsaid = "" if job.purpose else "; the job states no purpose"
             by = decision.by or "no rule"
             public = f"the policy does not allow it ({decision.by}){unsaid}" if decision.by else decision.reason
-            return Judgement("refused", by, decision.reason, public)
+            return _refused(by, decision.reason, public)
+        if decision.effect == "ask":
+            if around.waiting >= MAX_WAITING:
+                return _refused(BY_NODE, f"{around.waiting} jobs are waiting already", NO)
+            return Judgement("waiting", "", decision.reason)
+        if misfit := self.misfit(job, who.party):
+            return _refused(BY_NODE, misfit)
         if around.budget:  # epsilons are meant to be public (Dwork, Kohli, Mulligan 2019): the peer may plan with them
-            return Judgement("refused", BUDGET, around.budget, around.budget)
-        if proposed_by == "us":
-            return Judgement("approved", "proposer", "proposed here")
-        if decision.effect == "permit":
-            return Judgement("approved", decision.by, decision.reason)
-        return Judgement("waiting", "", decision.reason)
+            return _refused(BUDGET, around.budget)
+        return Judgement("approved", decision.by, decision.reason)
 
     def allows_now(self, job: Proposal, who: Who, around: Surroundings) -> Decision:
         """What the rules say of a job that they have permitted before, now that it is to run."""
-        return self._decide(job, who, "peer", around)
+        return self._decision(request(job, who.party, "peer", self._file, who.acquaintance, around))
 
-    def _decide(self, job: Proposal, who: Who, proposed_by: Literal["us", "peer"], around: Surroundings) -> Decision:
-        asked = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
-        return decide(self._file.policy, asked, self._file.combine(asked.table))
-
-    def _unfit(self, job: Proposal, who: Who, proposed_by: str, around: Surroundings) -> str | None:
-        """Why the job is impossible here, whatever the rules say."""
-        if (job.proposer == who.party) != (proposed_by == "us"):
-            return "this node does not know the job"  # the peer says that we proposed it
-        table = job.tables[who.party]
+    def misfit(self, job: Proposal, party: int) -> str | None:
+        """Why the job is impossible here, whatever the rules say; None if it is not."""
+        table = job.tables[party]
         if table and table not in self._offers.tables:
             return f"there is no table '{table}' here"
-        if proposed_by == "peer" and around.waiting >= MAX_WAITING:
-            return f"{around.waiting} jobs are waiting already"
-        misfit = job.task.misfit(self._offers.means(who.party, table))
+        misfit = job.task.misfit(self._offers.means(party, table))
         if misfit is None and job.task.settings.engine == "auto" and not job.task.is_countable:
             return "the job is too large for the engine auto: name an engine"
         return misfit
+
+    def _of_ours(self, decision: Decision, misfit: str | None, around: Surroundings) -> Judgement:
+        if misfit:
+            return _refused(BY_NODE, misfit)
+        if decision.effect == "deny":
+            return _refused(decision.by or "no rule", decision.reason)
+        if around.budget:
+            return _refused(BUDGET, around.budget)
+        return Judgement("approved", "proposer", "proposed here")
+
+    def _decision(self, asked: Request) -> Decision:
+        return decide(self._file.policy, asked, self._file.combine(asked.table))
+
+
+def _refused(by: str, reason: str, public: str | None = None) -> Judgement:
+    return Judgement("refused", by, reason, reason if public is None else public)
 
 
 def request(

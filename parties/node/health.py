@@ -1,4 +1,4 @@
-"""The standard gRPC health protocol: to the peer on the party's port, to this machine on one of its own."""
+"""The standard gRPC health protocol, to this machine alone: a peer that watches would hold a stream a call."""
 
 from __future__ import annotations
 
@@ -40,10 +40,6 @@ class Health:
             raise InputError(f"cannot serve health on {address}: the address is taken or not allowed") from None
         self._server.start()
         return Address(address.host, port)
-
-    def add_to(self, server: Any) -> None:
-        """Serve it on another server as well."""
-        self._register(self._servicer, server)
 
     def stop(self) -> None:
         """Stop serving."""

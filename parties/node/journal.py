@@ -23,7 +23,7 @@ from parties.node.peers import Peers, Who
 from parties.node.statement import Statement
 from parties.node.store import Charged, Record
 from parties.operator.interface import AuditEntry, AuditState
-from parties.records import Signed
+from parties.records import Evidence, Head, Signed
 from parties.records.kinds import PEER_FAILED, Kind, Side
 from parties.records.marker import check, remember
 
@@ -38,6 +38,11 @@ class Journal:
     def entries(self, last: int, before: int | None) -> list[AuditEntry]:
         """The last entries, the newest first."""
         return self._log.entries(last, before)
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes this process has added to the log."""
+        return self._log.bytes
 
     def verify(self) -> AuditState:
         """Whether the log is whole, and the peers' signatures in it are the peers'."""
@@ -58,6 +63,29 @@ class Journal:
     def remember(self, marker: Path) -> None:
         """Write down, beside the log, how far it has come."""
         remember(marker, self._log)
+
+    def evidence(self) -> Evidence:
+        """Our signed head."""
+        return self._log.evidence()
+
+    def has(self, head: Head) -> bool:
+        """Whether our log has this entry."""
+        return self._log.has(head)
+
+    def rolled_back(self, whose: Side, who: Who, head: Head) -> bool:
+        """Record, once, that a log lacks an entry that its owner has signed; whether our operator has accepted it."""
+        fields = {"whose": whose, **_whom(who), **head.model_dump()}
+        if not any(entry.fields == fields for entry in self._log.of_kind("rolled back")):
+            self._log.append("rolled back", None, fields)
+        return any(entry.fields == fields for entry in self._log.of_kind("rollback accepted"))
+
+    def names(self) -> dict[str, str]:
+        """By which names the log knows peers' certificates: the last one of each fingerprint."""
+        found = {}
+        for entry in self._log.of_kind("connected", "proposed"):
+            print_ = entry.fields.get("fingerprint") or entry.fields.get("peer_fingerprint")
+            found[str(print_)] = str(entry.fields["peer"])
+        return found
 
     def note(self, kind: Kind, fields: Mapping[str, Any]) -> None:
         """What concerns no job."""

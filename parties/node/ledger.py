@@ -6,16 +6,20 @@ rule, never otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from parties.identity import fingerprint
 from parties.node import limits, proposal
+from parties.node.gate import BY_NODE
+from parties.node.limits import ExcessError
 from parties.node.peers import Who
 from parties.node.proposal import JobFile
 from parties.node.register import now
 from parties.node.runs import DIFFERENT, Runs
-from parties.node.statement import Statement
+from parties.node.statement import Statement, takes_back
 from parties.node.store import Record
 from parties.operator.budget import Simulation
 from parties.operator.interface import ENDED
@@ -76,13 +80,15 @@ class Ledger(Runs):
                 raise InputError(f"job {record.id[:8]} asks for nothing to be typed")
             if self.state(record) != "waiting" or record.ours.verdict != "waiting":
                 raise InputError(f"job {record.id[:8]} does not wait for our consent: it is {self._described(record)}")
+            misfit = self._gate.misfit(record.ours.proposal, record.party) or ""
+            if verdict == "approved" and misfit:
+                raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
             if verdict == "approved" and (refusal := self.accounts.too_much(record)):
                 raise InputError(refusal)
-            ours = record.ours.model_copy(
-                update={"verdict": verdict, "by": "operator", "at": now(), "why": why.strip()[:500]}
-            )
+            why = why.strip() or misfit or "the operator gave no reason" if verdict == "refused" else why.strip()
+            ours = record.ours.model_copy(update={"verdict": verdict, "by": "operator", "at": now(), "why": why[:500]})
             self._journal.verdict(record.id, "us", ours)
-            record = self._put(record.model_copy(update={"ours": ours, "reason": why.strip()}))
+            record = self._put(record.model_copy(update={"ours": ours, "reason": why}))
         return self._tell(record)
 
     def cancel(self, beginning: str, why: str = "") -> Record:
@@ -99,55 +105,85 @@ class Ledger(Runs):
     # What the peer says.
 
     def hear(self, peer: str, data: bytes) -> None:
-        """A statement of this peer. `ProtocolError` if it is none."""
+        """A statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer."""
         theirs, who = Statement.from_bytes(data), self._peers.named(peer)
         if theirs.signed is not None and not theirs.signed.is_signed_by(who.peer):
             raise ProtocolError("the peer's signature under a job's result is wrong")
-        with self._writing():
-            record = self._store.get(theirs.proposal.id)
-            if record is None:
-                record, answer = self._meet(theirs, who, len(data)), True
-            elif record.peer != peer:
-                raise ProtocolError("the peer speaks of a job that is not with it")
-            elif record.ours.proposal != theirs.proposal:
-                raise ProtocolError("the peer has changed a job after it was proposed")
-            else:
-                settled, known = record.ours.settled, record.theirs
-                if theirs != known and self.state(record) != "done":
-                    record = self._hear_more(record, theirs)
-                if settled and self.state(record) not in ENDED:
-                    raise ProtocolError("the peer takes back that a job has ended")
-                # The peer has not heard of the end, or not that we have.
-                answer = record.ours.settled and not (settled and theirs.settled)
-                if theirs == known and not answer:
-                    return
-        if record is None:
-            self._said(peer, theirs.proposal.id)
-        else:
+        try:
+            with self._writing(), self._counted(peer, theirs.proposal.id):
+                record, answer = self._heard(theirs, who)
+        except ExcessError as error:
+            if self._store.get(theirs.proposal.id) is not None:
+                raise  # it says so again with the next link
+            self._refusals.put(theirs, str(error))
+            record, answer = None, True
+        if record is not None:
             self._tell(record, say=answer)
+        elif answer:
+            self._said(peer, theirs.proposal.id)
 
-    def _meet(self, theirs: Statement, who: Who, size: int) -> Record | None:
+    def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
+        """What a statement changes: the job, if there is one, and whether the peer is to be answered."""
+        record = self._store.get(theirs.proposal.id)
+        if record is None:
+            return self._meet(theirs, who), True
+        if record.peer != who.peer_name:
+            raise ProtocolError("the peer speaks of a job that is not with it")
+        if record.ours.proposal != theirs.proposal:
+            raise ProtocolError("the peer has changed a job after it was proposed")
+        if record.theirs is not None and takes_back(record.theirs, theirs):
+            raise ProtocolError("the peer takes back what it has said of a job")
+        if theirs.signed is not None and not record.sessions:
+            raise ProtocolError("the peer says that a job is computed of which no session has begun here")
+        settled, known = record.ours.settled, record.theirs
+        if theirs != known and self.state(record) != "done":
+            record = self._hear_more(record, theirs)
+        if settled and self.state(record) not in ENDED:
+            raise ProtocolError("the peer takes back that a job has ended")
+        # The peer has not heard of the end, or not that we have.
+        answer = record.ours.settled and not (settled and theirs.settled)
+        return (None, False) if theirs == known and not answer else (record, answer)
+
+    def _meet(self, theirs: Statement, who: Who) -> Record | None:
         """A job that we did not know: decide on it by our rules, or leave it to the operator.
 
-        None if it is more than anybody could want, or does not fit what is offered here: then only an answer is kept.
+        None if it is more than anybody could want, or the node refuses it by itself: then only an answer is kept, and
+        the records count it.
         """
-        job, moment = theirs.proposal, datetime.now(UTC)
+        job, moment, name = theirs.proposal, datetime.now(UTC), who.peer_name
         if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
             return None  # it has heard our refusal
-        name = who.peer_name
-        heard = (record for record in self._store.all() if (record.peer, record.proposed_by) == (name, "peer"))
-        if why := limits.excess(theirs, size, heard, moment):
-            self._refusals.put(theirs, why)
+        if why := limits.excess(theirs, self._tally.of(name, moment), moment):
+            self._turn_away(theirs, who, why, why)
+            return None
+        self._tally.add(name, moment, 1, 0)
+        if theirs.signed is not None:
+            why = "no session of it has begun here"
+            self._turn_away(theirs, who, why, why)
             return None
         draft = Record(proposed_by="peer", peer=name, ours=Statement(proposal=job), theirs=theirs)
         found = self._gate.judge(job, who, "peer", self._around(draft))
-        if found.by == "node":
-            self._refusals.put(theirs, found.public)
+        if found.by == BY_NODE:
+            self._turn_away(theirs, who, found.reason, found.public)
             return None
-        at = now() if found.verdict != "waiting" else None
+        at, reason = now() if found.verdict != "waiting" else None, found.reason
+        if found.verdict == "waiting" and (misfit := self._gate.misfit(job, who.party)):
+            reason += f"; it cannot run here: {misfit}"
         ours = Statement(proposal=job, verdict=found.verdict, by=found.by, at=at, why=found.public)
-        news = {"ours": ours, "reason": found.reason, "heard_at": moment.isoformat(), "heard_bytes": size}
-        return self._begin(draft.model_copy(update=news))
+        return self._begin(draft.model_copy(update={"ours": ours, "reason": reason}))
+
+    def _turn_away(self, theirs: Statement, who: Who, why: str, public: str) -> None:
+        """Refuse a proposal that is not kept."""
+        self._refusals.put(theirs, public)
+        self._note_folded("turned away", who.peer_name, peer_fingerprint=fingerprint(who.peer), why=why)
+
+    @contextmanager
+    def _counted(self, peer: str, identifier: str) -> Iterator[None]:
+        """What is written inside is what the peer makes us keep. `ExcessError` if that is more than a day's."""
+        row, log = self._store.size(identifier), self._journal.bytes
+        yield
+        if size := self._store.size(identifier) - row + self._journal.bytes - log:
+            self._tally.add(peer, datetime.now(UTC), 0, size)
 
     def _hear_more(self, record: Record, theirs: Statement) -> Record:
         """News of a job that is not done."""
@@ -158,6 +194,7 @@ class Ledger(Runs):
             if theirs.signed.result != record.ours.signed.result:
                 return self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
             self._journal.signed(record, self._who(record))
+            self._heads.keep(self._who(record), theirs.signed.evidence(self._who(record).peer))
         return self._put(record)
 
     # How it is written.

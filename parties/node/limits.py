@@ -2,32 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from parties.node.statement import Statement
-from parties.node.store import Record
+from smc.errors import ProtocolError
 
-MOST_A_DAY = 500  # jobs, by our clock when we hear of them: they are kept for ever
-MOST_BYTES_A_DAY = 16 << 20
+MOST_A_DAY = 500  # proposals, by our clock when we hear of them: those that are kept are kept for ever
+MOST_BYTES_A_DAY = 16 << 20  # of jobs and entries that the peer's statements make us write
 OLDEST = timedelta(days=31)  # it may have waited for a link for so long
 CLOCK_SKEW = timedelta(days=1)
 MOST_REFUSALS = 64  # that wait to be sent; the peer says again what it has not heard of
 
+_TABLE = """
+CREATE TABLE IF NOT EXISTS heard (
+    peer      TEXT PRIMARY KEY,
+    day       TEXT NOT NULL,
+    proposals INTEGER NOT NULL,
+    bytes     INTEGER NOT NULL
+) STRICT
+"""
 
-def excess(theirs: Statement, size: int, heard: Iterable[Record], now: datetime) -> str | None:
-    """Why a new proposal of so many bytes is too much, or too old; None if it is not. `heard` are the peer's jobs."""
+
+class ExcessError(ProtocolError):
+    """The peer has said more than anybody could want."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What a peer has made us write on one day of our calendar, in UTC."""
+
+    proposals: int = 0
+    bytes: int = 0
+
+
+class Tally:
+    """What each peer has made us write today. The caller holds the node's lock, and a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        with connection:
+            connection.execute(_TABLE)
+
+    def of(self, peer: str, now: datetime) -> Heard:
+        """Today's, until now."""
+        query = "SELECT proposals, bytes FROM heard WHERE peer = ? AND day = ?"
+        found = self._connection.execute(query, (peer, str(now.date()))).fetchone()
+        return Heard() if found is None else Heard(*found)
+
+    def add(self, peer: str, now: datetime, proposals: int, size: int) -> None:
+        """Add to today's. `ExcessError` if that is too much: then the transaction must not be committed."""
+        heard = self.of(peer, now)
+        total = heard.bytes + max(size, 0)
+        if total > MOST_BYTES_A_DAY:
+            raise ExcessError(f"what was said of jobs today has more than {MOST_BYTES_A_DAY >> 20} MiB")
+        values = (peer, str(now.date()), heard.proposals + proposals, total)
+        self._connection.execute("INSERT OR REPLACE INTO heard VALUES (?, ?, ?, ?)", values)
+
+
+def excess(theirs: Statement, heard: Heard, now: datetime) -> str | None:
+    """Why a new proposal is one too many, or too old; None if it is not. `heard` is what the peer has said today."""
     age = now - theirs.proposal.proposed_at
     if age > OLDEST:
         return f"it was proposed more than {OLDEST.days} days ago: propose it anew"
     if age < -CLOCK_SKEW:
         return "it was proposed in the future: one of the two clocks is wrong"
-    today = [job for job in heard if job.heard_at and datetime.fromisoformat(job.heard_at).date() == now.date()]
-    if len(today) >= MOST_A_DAY:
+    if heard.proposals >= MOST_A_DAY:
         return f"{MOST_A_DAY} jobs were proposed today already"
-    if sum(job.heard_bytes for job in today) + size > MOST_BYTES_A_DAY:
-        return f"the jobs proposed today have more than {MOST_BYTES_A_DAY >> 20} MiB"
     return None
+
+
+class Rate:
+    """How often something may be done: `burst` times at once, and then `a_second`. Calls come from any thread."""
+
+    def __init__(self, burst: float, a_second: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._burst, self._a_second, self._clock = burst, a_second, clock
+        self._lock = threading.Lock()
+        self._left, self._at = float(burst), clock()
+
+    def delay(self, cost: float = 1.0) -> float:
+        """Take this much, and wait so many seconds before the rate is kept."""
+        with self._lock:
+            self._refill()
+            self._left -= cost
+            return max(0.0, -self._left / self._a_second)
+
+    def allows(self) -> bool:
+        """Take one, if there is one."""
+        with self._lock:
+            self._refill()
+            if self._left < 1:
+                return False
+            self._left -= 1
+            return True
+
+    def _refill(self) -> None:
+        now = self._clock()
+        self._left = min(self._burst, self._left + (now - self._at) * self._a_second)
+        self._at = now
 
 
 class Refusals:

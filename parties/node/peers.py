@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from cryptography import x509
 
-from parties.identity import Identity, common_name, load_certificate, load_identity
+from parties.identity import Identity, common_name, fingerprint, load_certificate, load_identity, short_fingerprint
 from parties.link.options import LinkOptions
 from parties.link.settings import LinkSettings, require_link
 from parties.node.settings import NodeFile, PeerSettings
@@ -70,6 +70,30 @@ class Peers:
     def named(self, name: str | None) -> Who:
         """The peer that is meant; None is the only one. `InputError` if there is no such peer, or several."""
         return _chosen(self._by_name, name)
+
+
+class MisnamedError(InputError):
+    """A peer has a name that is another's, or another name than before."""
+
+
+def misnamed(who: Who, peers: Iterable[Who], known: Mapping[str, str]) -> str:
+    """Why a peer's name does not fit its certificate; empty if it does: it is the certificate's, or as it was before.
+
+    `known` are the names under which the log knows fingerprints. A certificate that is new here may have any name that
+    no other certificate in the file bears: else those of two peers may have been exchanged.
+    """
+    own, name = common_name(who.peer), who.peer_name
+    before = known.get(fingerprint(who.peer), "")
+    if name in (own, before):
+        return ""
+    if before:
+        return (
+            f"peers: the certificate {short_fingerprint(who.peer)} is called {quoted(name)}, and the log knows it as "
+            f"{quoted(before)}: name the right certificate, keep the name, or leave it out for {quoted(own)}"
+        )
+    if any(common_name(other.peer) == name for other in peers):
+        return f"peers: {quoted(name)} has the certificate of {quoted(own)}, and another has that of {quoted(name)}"
+    return ""
 
 
 def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from parties.node.folding import Folding, Repeats
+from parties.node.heads import Found, Heads, Shown
 from parties.node.journal import Journal
-from parties.node.limits import Refusals
+from parties.node.limits import Refusals, Tally
 from parties.node.openings import Stored
-from parties.node.peers import Peers, Who
+from parties.node.peers import MisnamedError, Peers, Who, misnamed
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
-from parties.records.kinds import Kind
+from parties.records.kinds import Kind, Repeated
 from parties.text import quoted
 from smc.errors import InputError
 
+FREE, WINDOW_SECONDS = 10, 60.0  # entries of a kind about a peer before repeats are folded
 SHORTEST_NAME = 4  # of a job: so many digits of its identifier at least
 
 
@@ -48,7 +51,10 @@ class Register:
         self._lock = threading.RLock()
         self._store = Store(connection)
         self._journal = Journal(connection, peers)
+        self._heads = Heads(connection, self._journal)
+        self._tally = Tally(connection)
         self._refusals = Refusals()
+        self._folding = Folding(self._note_repeats, FREE, WINDOW_SECONDS)
         self._running: set[str] = set()
         self._closed = False
 
@@ -135,6 +141,9 @@ class Register:
                 raise InputError(f"the audit log is not whole: {found.problems[0]}; smc audit verify shows all")
             if problem := self._journal.disagreement(self._store.all()):
                 raise InputError(f"{problem}: one of the two was changed")
+            for who in self._peers:
+                if problem := misnamed(who, self._peers, self._journal.names()):
+                    raise MisnamedError(problem)
         self._name_peers()
 
     def remember(self, marker: Path) -> None:
@@ -142,10 +151,49 @@ class Register:
         with self._open():
             self._journal.remember(marker)
 
+    def shown(self, peer: str) -> Shown:
+        """What a peer is shown of both logs."""
+        with self._open():
+            return self._heads.shown(self._peers.named(peer))
+
+    def lost(self, peer: str, theirs: Shown) -> Found:
+        """What our log lacks of what the peer shows: see `Heads.lost`."""
+        with self._writing():
+            return self._heads.lost(self._peers.named(peer), theirs)
+
+    def lost_by_peer(self, peer: str, theirs: Shown, found: Found) -> Found:
+        """What the peer's log lacks: see `Heads.lost_by_peer`."""
+        with self._writing():
+            return self._heads.lost_by_peer(self._peers.named(peer), theirs, found)
+
+    def hold(self, peer: str, theirs: Shown) -> None:
+        """From now on we hold this head of the peer's log."""
+        with self._writing():
+            self._heads.keep(self._peers.named(peer), theirs.own, newer=False)
+
     def note(self, kind: Kind, **fields: Any) -> None:
         """Record what concerns no job."""
         with self._writing():
             self._journal.note(kind, fields)
+
+    def note_folded(self, kind: Repeated, peer: str, **fields: Any) -> None:
+        """The same of what a peer may cause as often as it likes: its repeats are one entry."""
+        with self._writing():
+            self._note_folded(kind, peer, **fields)
+
+    def _note_folded(self, kind: Repeated, peer: str, **fields: Any) -> None:
+        if self._folding.add((kind, peer), fields):
+            self._journal.note(kind, {"peer": peer, **fields})
+
+    def note_repeats(self) -> None:
+        """Record now what is counted of repeats."""
+        self._folding.flush()
+
+    def _note_repeats(self, key: tuple[str, str], found: Repeats) -> None:
+        what, peer = key
+        why = str(found.fields.get("why") or "")
+        with suppress(ClosedError, sqlite3.Error):  # the node ends, or cannot write now
+            self.note("repeated", what=what, peer=peer, times=found.times, first=found.first, last=found.last, why=why)
 
     def close(self) -> None:
         """Close the database, when nobody is using it."""

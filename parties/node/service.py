@@ -17,15 +17,17 @@ from parties.link.listening import Port, RefusedError, Take
 from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.settings import MIB
-from parties.node import sessions
+from parties.node import heads, sessions
 from parties.node.beginning import refuse_changed_records, try_tables
 from parties.node.control import LABEL, Control, control_options
 from parties.node.desk import Contact, Desk, recorded
 from parties.node.events import Events, LogLevel
 from parties.node.gate import Gate
+from parties.node.heads import Accepted, Found, Shown
 from parties.node.health import Health
 from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
+from parties.node.limits import Rate
 from parties.node.offers import Offers
 from parties.node.peers import Peers, Who, reached
 from parties.node.register import ClosedError
@@ -38,9 +40,12 @@ from parties.settings import at_key
 from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm
+from smc.session import Session
 
 SCHEMA_SECONDS = 10.0  # between looks at whether the tables' schemas are what they were
-STREAMS = 40  # threads of the port for each peer: the control link, sessions, health checks
+STREAMS = 40  # threads of the port for each peer: the control link and sessions
+LINKS_AT_ONCE, SECONDS_A_LINK = 30, 3.0  # standing links that a peer may open; an honest one pauses between them
+SESSIONS_AT_ONCE, SESSIONS_A_SECOND = 200, 2.0  # the same of sessions
 
 
 class Front(Protocol):
@@ -115,6 +120,7 @@ class Node:
             self._ledger.statement,
             partial(self._connected, who),
             partial(self._no_link, name),
+            partial(self._meet, name),
         )
         held = sessions.Sessions(
             self._ledger,
@@ -125,7 +131,8 @@ class Node:
             self._events,
             self._predict,
         )
-        return Contact(who, options.connect, control, held)
+        links = Rate(LINKS_AT_ONCE, 1 / SECONDS_A_LINK)
+        return Contact(who, options.connect, control, held, links, Rate(SESSIONS_AT_ONCE, SESSIONS_A_SECOND))
 
     # Its life.
 
@@ -142,7 +149,6 @@ class Node:
                     {one.who.peer: partial(self._admit, one) for one in listening},
                     KEEPALIVE_SECONDS,
                     streams=STREAMS,
-                    services=[self._health.add_to],
                     window=self._file.link.window * MIB,
                     classical=self._file.link.classical,
                 )
@@ -193,6 +199,7 @@ class Node:
         at_once([one.control.stop for one in both])
         if self._began:
             try:
+                self._ledger.note_repeats()
                 self._ledger.note("node stopped", why=why)
                 self._ledger.remember(self._marker)
             except InputError as error:
@@ -207,6 +214,7 @@ class Node:
             self._port.close()
         self._ledger.close()
         self._lock.close()
+        self._events.log_repeats()
         if self._began:
             self._events.log("node stopped")
 
@@ -216,8 +224,14 @@ class Node:
         if self._stopping:
             raise RefusedError("the node is stopping")
         if label == LABEL:
+            if not contact.links.allows():
+                raise RefusedError("too many links were opened one after the other: wait a little")
             return contact.control.admit()
         if label.startswith(sessions.LABEL):
+            if contact.control.held:
+                raise RefusedError("jobs wait: the records of one of the two nodes were rolled back")
+            if not contact.begun.allows():
+                raise RefusedError("too many sessions were begun one after the other: wait a little")
             return contact.sessions.admit(label.removeprefix(sessions.LABEL))
         raise RefusedError("this is a node: start smc node at the other end as well")
 
@@ -233,6 +247,20 @@ class Node:
         except sqlite3.Error as error:
             self._events.log("records cannot be written", why=str(error))
             raise LinkError("this node cannot write its records now") from None  # with a new link all is said again
+
+    def _meet(self, peer: str, session: Session) -> str:
+        """Compare the heads of both logs; why nothing may go on, if it may not."""
+        heads.send(session, self._ledger.shown(peer))
+        shown = heads.receive(session, Shown)
+        ours = self._ledger.lost(peer, shown)
+        heads.send(session, ours)
+        said = heads.receive(session, Found)
+        theirs = self._ledger.lost_by_peer(peer, shown, said)
+        heads.send(session, Accepted(accepted=theirs.accepted))
+        accepted = heads.receive(session, Accepted).accepted
+        if not (why := heads.why_held(peer, ours, theirs, accepted, said.accepted)):
+            self._ledger.hold(peer, shown)
+        return why
 
     def _connected(self, who: Who, connected: bool, address: str | None) -> None:
         contact = self._contacts[who.peer_name]
@@ -250,10 +278,10 @@ class Node:
         if connected:
             there = address or (None if contact.connect is None else _resolved(parse_address(contact.connect)))
             self._ledger.addresses[name], self._ledger.groups[name] = there, contact.control.group
-            whom = {"peer": name, "fingerprint": fingerprint(contact.who.peer)}
-            self._ledger.note("connected", **whom, address=there, tls=contact.control.tls, group=contact.control.group)
+            whom = {"fingerprint": fingerprint(contact.who.peer), "address": there}
+            self._ledger.note_folded("connected", name, **whom, tls=contact.control.tls, group=contact.control.group)
         else:
-            self._ledger.note("disconnected", peer=name, why=contact.control.trouble)
+            self._ledger.note_folded("disconnected", name, why=contact.control.trouble)
 
     def _changed(self, identifier: str) -> None:
         states = {record.id: self._ledger.state(record) for record in self._ledger.all()}

@@ -20,6 +20,7 @@ from parties.text import printable
 from smc.errors import ProtocolError
 
 MAX_BYTES = 512 * 1024
+MAX_RESULT_BYTES = 8 * 1024  # of what is signed: digests, and how many values of each kind were opened
 MAX_EXPLAINED = 300  # characters of what is wrong with a statement: the peer may have named it
 UNREADABLE = "the peer's statement about a job is unreadable"
 End = Literal["", "cancelled", "failed", "computed"]
@@ -49,6 +50,8 @@ class Statement(BaseModel):
     def _signed_if_computed(self) -> Statement:
         if (self.signed is not None) != (self.end == "computed"):
             raise ValueError("a result is signed, and nothing else is")
+        if self.signed is not None and len(canonical(self.signed.result)) > MAX_RESULT_BYTES:
+            raise ValueError(f"what is signed has more than {MAX_RESULT_BYTES} bytes")
         return self
 
     def to_bytes(self) -> bytes:
@@ -64,6 +67,21 @@ class Statement(BaseModel):
             raise ProtocolError(f"{UNREADABLE}: {printable(explained(error, cls))[:MAX_EXPLAINED]}") from None
         except RecursionError:
             raise ProtocolError(UNREADABLE) from None
+
+
+_VERDICTS = ("waiting", "approved", "refused")
+_ENDS = ({""}, {"computed"}, {"cancelled", "failed"})
+
+
+def takes_back(before: Statement, after: Statement) -> bool:
+    """Whether a party unsays with the second what it said with the first: verdicts and ends only go forward."""
+    ranks = [next(rank for rank, ends in enumerate(_ENDS) if said.end in ends) for said in (before, after)]
+    return (
+        _VERDICTS.index(after.verdict) < _VERDICTS.index(before.verdict)
+        or ranks[1] < ranks[0]
+        or (ranks[0] == len(_ENDS) - 1 and after.end != before.end)
+        or (before.settled and not after.settled)
+    )
 
 
 def state(ours: Statement, theirs: Statement | None, running: bool, begun: bool) -> State:

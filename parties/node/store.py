@@ -56,8 +56,6 @@ class Record(BaseModel):
     peer: str = ""  # its name here
     ours: Statement
     theirs: Statement | None = None
-    heard_at: str | None = None  # when the peer proposed it by our clock, ISO 8601 in UTC, and its size then
-    heard_bytes: int = 0
     reason: str = ""  # of our verdict, in full
     note: str = ""
     tree: Any = None
@@ -129,6 +127,12 @@ class Store:
             (record.id, record.model_dump_json()),
         )
         self._known[record.id] = record
+
+    def size(self, identifier: str) -> int:
+        """The bytes of a job's row; 0 if there is none."""
+        query = "SELECT length(CAST(record AS BLOB)) FROM jobs WHERE id = ?"
+        found = self._connection.execute(query, (identifier,)).fetchone()
+        return 0 if found is None else int(found[0])
 
     def get(self, identifier: str) -> Record | None:
         """A job by its full identifier."""

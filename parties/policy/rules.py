@@ -132,6 +132,12 @@ def check_names(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
     return rules
 
 
+def serves(rule: Rule, request: Request) -> bool:
+    """Whether the rule permits anything to the peer of this request: its conditions on who the peer is hold."""
+    who = {name: getattr(rule, name) for name in ("name", "effect", "peer", "role", "attributes", "network")}
+    return rule.effect == "permit" and Rule.model_construct(**who).applies(request)
+
+
 @dataclass(frozen=True)
 class Condition:
     """A condition of a rule: in words, the attribute that it asks for, and whether a value fits."""

@@ -6,11 +6,12 @@ from parties.records.audit import AuditLog
 from parties.records.database import connect, reading
 from parties.records.kinds import failure
 from parties.records.signature import check_signature, sign
-from parties.records.statements import Committed, Head, Signed, commit
+from parties.records.statements import Committed, Evidence, Head, Signed, commit
 
 __all__ = [
     "AuditLog",
     "Committed",
+    "Evidence",
     "Head",
     "Signed",
     "check_signature",

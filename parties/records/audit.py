@@ -16,9 +16,10 @@ from parties.operator.interface import AuditEntry, AuditState
 from parties.records import database
 from parties.records.chain import NOTHING, Checked, Row, SignedHead, check, sign_head
 from parties.records.kinds import FIELDS, Kind
-from parties.records.statements import Head
+from parties.records.statements import Evidence, Head
 from smc.errors import InputError
 
+ENTRY_BYTES = 300  # of an entry beside its fields
 MAX_PROBLEMS = 100  # shown; a log that was written anew has one an entry
 
 
@@ -33,6 +34,8 @@ class AuditLog:
         self._connection = connection
         self._identity = identity
         self._known: SignedHead | None = None  # written or checked by this object
+        self.bytes = 0  # added by this object, about
+        self._whole: tuple[object, Checked] | None = None  # what was checked last, under which circumstances
 
     def append(self, kind: Kind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
         """Add an entry in the caller's transaction; `fields` are those of `kinds.FIELDS`, or ValueError.
@@ -49,6 +52,7 @@ class AuditLog:
         row = row._replace(hash=row.digest())
         self._known = sign_head(self._identity, row.head())
         database.add(self._connection, row, self._known)
+        self.bytes += len(row.fields) + ENTRY_BYTES
         return entry(row)
 
     def head(self) -> Head:
@@ -59,6 +63,22 @@ class AuditLog:
         """The latest time of any entry, ISO 8601 in UTC; None of no entries."""
         return database.latest(self._connection)
 
+    def evidence(self) -> Evidence:
+        """The signed head of what is written, to be shown to a peer. `InputError` if there is none."""
+        head, signed = self.head(), database.signed_head(self._connection)
+        if signed is None:
+            raise InputError("the audit log has no entry yet")
+        return Evidence(head=head, fingerprint=signed.fingerprint, signature=signed.signature.hex())
+
+    def has(self, head: Head) -> bool:
+        """Whether the log has this entry."""
+        found = database.last_rows(self._connection, 1, head.number + 1)
+        return head.number == 0 or [(row.number, row.hash) for row in found] == [(head.number, head.hash)]
+
+    def of_kind(self, *kinds: Kind) -> list[AuditEntry]:
+        """All entries of these kinds, the oldest first."""
+        return [entry(row) for row in database.rows_of(self._connection, *kinds)]
+
     def entries(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
         """The last entries (before the given number), the newest first."""
         return [entry(row) for row in database.last_rows(self._connection, last, before)]
@@ -68,8 +88,17 @@ class AuditLog:
         return map(entry, database.rows(self._connection))
 
     def verify(self, peers: Collection[x509.Certificate] = ()) -> AuditState:
-        """Check the whole log, and in it the signatures of the peers whose certificates are given."""
-        return state(verify(self._connection, self._identity.certificate, peers))
+        """Check the whole log, and in it the signatures of the peers whose certificates are given.
+
+        What was found whole before is not read again, unless somebody else has written to the database since.
+        """
+        around = database.version(self._connection), [fingerprint(peer) for peer in peers]
+        known = self._whole[1] if self._whole is not None and self._whole[0] == around else None
+        self._whole = None
+        found = verify(self._connection, self._identity.certificate, peers, known)
+        if not found.problems:
+            self._whole = around, found
+        return state(found)
 
     def renew(self, former: x509.Certificate) -> AuditEntry:
         """Go on with this identity in a log that is signed with the key of a former certificate.
@@ -100,11 +129,19 @@ class AuditLog:
 
 
 def verify(
-    connection: sqlite3.Connection, certificate: x509.Certificate, peers: Collection[x509.Certificate] = ()
+    connection: sqlite3.Connection,
+    certificate: x509.Certificate,
+    peers: Collection[x509.Certificate] = (),
+    known: Checked | None = None,
 ) -> Checked:
-    """Check the whole log in a database with the certificate of its owner, and with those of peers that are given."""
+    """Check the whole log in a database with the certificate of its owner, and with those of peers that are given.
+
+    `known`: its first entries were found whole before.
+    """
     try:
-        found = check(database.rows(connection), database.signed_head(connection), certificate, peers)
+        after = None if known is None or known.last is None else known.last.number
+        entries = database.rows(connection, after)
+        found = check(entries, database.signed_head(connection), certificate, peers, known)
         found.problems.extend(
             f"the trigger {name}, which keeps entries from being changed, is missing"
             for name in database.missing_triggers(connection)

@@ -21,7 +21,7 @@ from parties.canonical import canonical
 from parties.identity import Identity, fingerprint
 from parties.records.kinds import BothSigned
 from parties.records.signature import check_signature, sign
-from parties.records.statements import Head, Signed
+from parties.records.statements import Head, Signed, head_document
 from smc.errors import InputError
 
 NOTHING = "0" * 64  # stands for the hash before the first entry
@@ -65,17 +65,13 @@ class SignedHead:
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
         """Whether the holder of the certificate signed it."""
-        return check_signature(certificate, _head_message(self.head, self.fingerprint), self.signature, "head")
+        return check_signature(certificate, head_document(self.head, self.fingerprint), self.signature, "head")
 
 
 def sign_head(identity: Identity, head: Head) -> SignedHead:
     """The head, signed."""
     own = fingerprint(identity.certificate)
-    return SignedHead(head, own, sign(identity, _head_message(head, own), "head"))
-
-
-def _head_message(head: Head, signer: str) -> dict[str, Any]:
-    return {"number": head.number, "hash": head.hash, "fingerprint": signer}
+    return SignedHead(head, own, sign(identity, head_document(head, own), "head"))
 
 
 class SignedEntry(NamedTuple):
@@ -90,11 +86,16 @@ class SignedEntry(NamedTuple):
 
 @dataclass
 class Checked:
-    """What a check has found: the hashes of the entries by number, the statements among them, and the problems."""
+    """What a check has found: the hashes of the entries by number, the statements among them, and the problems.
+
+    And where it goes on: after the last entry, under the last start's fields.
+    """
 
     hashes: dict[int, str] = field(default_factory=dict)
     statements: list[SignedEntry] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    last: Row | None = None
+    start: dict[str, Any] = field(default_factory=dict)
 
     @property
     def entries(self) -> int:
@@ -107,28 +108,28 @@ def check(
     signed: SignedHead | None,
     certificate: x509.Certificate,
     peers: Collection[x509.Certificate] = (),
+    known: Checked | None = None,
 ) -> Checked:
     """Check entries, in the order in which they are kept, and the head, which `certificate` must have signed.
 
     A peer's signatures are checked if its certificate is given. A log without an entry is not whole: a node's first
-    act is to record its start.
+    act is to record its start. If the entries before `rows` were found whole, that is `known`, and grows.
     """
-    found = Checked()
-    last: Row | None = None
-    start: dict[str, Any] = {}
+    found = known or Checked()
+    before = len(found.statements)
     for row in rows:
         if not isinstance(row.number, int):
             found.problems.append(f"there is an entry with the number {row.number!r}")
             continue
-        found.problems.extend(_problems(last, row))
+        found.problems.extend(_problems(found.last, row))
         found.hashes[row.number] = row.hash
         if row.kind == "node started":
-            start = _fields(row)
+            found.start = _fields(row)
         elif row.kind == "signed":
-            found.statements.extend(_statement(row, start))
-        last = row
-    found.problems.extend(_head_problems(last, signed, certificate))
-    for statement in found.statements:
+            found.statements.extend(_statement(row, found.start))
+        found.last = row
+    found.problems.extend(_head_problems(found.last, signed, certificate))
+    for statement in found.statements[before:]:
         found.problems.extend(_statement_problems(found, statement, certificate, peers))
     return found
 

@@ -109,9 +109,22 @@ def usable(path: Path) -> Iterator[None]:
         raise InputError(f"{path} is damaged: {error}; put a backup in its place, and compare with the peer") from None
 
 
-def rows(connection: sqlite3.Connection) -> Iterator[Row]:
-    """All entries, as they are kept."""
-    return map(Row._make, connection.execute(f"SELECT {_COLUMNS} FROM audit ORDER BY number"))
+def rows(connection: sqlite3.Connection, after: int | None = None) -> Iterator[Row]:
+    """All entries (after the given number), as they are kept."""
+    where, values = ("", []) if after is None else ("WHERE number > ?", [after])
+    return map(Row._make, connection.execute(f"SELECT {_COLUMNS} FROM audit {where} ORDER BY number", values))
+
+
+def rows_of(connection: sqlite3.Connection, *kinds: str) -> Iterator[Row]:
+    """All entries of these kinds."""
+    marks = ", ".join("?" for _ in kinds)
+    query = f"SELECT {_COLUMNS} FROM audit WHERE kind IN ({marks}) ORDER BY number"
+    return map(Row._make, connection.execute(query, kinds))
+
+
+def version(connection: sqlite3.Connection) -> int:
+    """A number that changes when somebody else than this connection has written."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 def last_rows(connection: sqlite3.Connection, last: int, before: int | None = None) -> list[Row]:

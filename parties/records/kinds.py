@@ -23,6 +23,10 @@ Kind: TypeAlias = Literal[
     "renewed",
     "connected",
     "disconnected",
+    "turned away",
+    "repeated",
+    "rolled back",
+    "rollback accepted",
     "proposed",
     "decided",
     "started",
@@ -36,6 +40,9 @@ Kind: TypeAlias = Literal[
     "signed",
     "published",
 ]
+
+
+Repeated: TypeAlias = Literal["connected", "disconnected", "turned away"]
 
 
 def _cut(text: str) -> str:
@@ -95,6 +102,42 @@ class Disconnected(Fields):
 
     peer: Text = ""
     why: Text = ""
+
+
+class TurnedAway(Fields):
+    """The node refused a proposal of the peer's by itself, and kept nothing of it. The peer may know less of why."""
+
+    peer: Text
+    peer_fingerprint: Fingerprint
+    why: Text
+
+
+class RepeatedEvent(Fields):
+    """What came too often to be recorded one by one: so many times between these moments; why it did the last time."""
+
+    what: Repeated
+    peer: Text
+    times: Size
+    first: Text
+    last: Text
+    why: Text = ""
+
+
+class RolledBack(Fields):
+    """A log was found to lack an entry that its owner has signed for the other party: an older copy was put back.
+
+    `whose` is the log's owner; it signed `number` and `hash`.
+    """
+
+    whose: Side
+    peer: Text
+    peer_fingerprint: Fingerprint
+    number: Size
+    hash: Digest
+
+
+class RollbackAccepted(RolledBack):
+    """The operator goes on all the same."""
 
 
 class Proposed(Fields):
@@ -232,6 +275,10 @@ FIELDS: dict[str, type[Fields]] = {
     "renewed": Renewed,
     "connected": Connected,
     "disconnected": Disconnected,
+    "turned away": TurnedAway,
+    "repeated": RepeatedEvent,
+    "rolled back": RolledBack,
+    "rollback accepted": RollbackAccepted,
     "proposed": Proposed,
     "decided": Decided,
     "started": Started,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from cryptography import x509
 from pydantic import BaseModel, ConfigDict, Field
 
-from parties.identity import Identity
+from parties.identity import Identity, fingerprint
 from parties.records.signature import check_signature, sign
 
 
@@ -40,6 +40,36 @@ class Signed(BaseModel):
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
         """Whether the holder of the certificate's key signed it."""
         return check_signature(certificate, self.document(), bytes.fromhex(self.signature))
+
+    def evidence(self, certificate: x509.Certificate) -> Evidence:
+        """The head by itself, as this signer's."""
+        signer = fingerprint(certificate)
+        return Evidence(head=self.head, fingerprint=signer, result=self.result, signature=self.signature)
+
+
+class Evidence(BaseModel):
+    """A head of a log, signed by its owner under this certificate: by itself, or together with a result."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    head: Head
+    fingerprint: Annotated[str, Field(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$")]
+    result: dict[str, Any] | None = None
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+
+    def is_signed_by(self, certificate: x509.Certificate) -> bool:
+        """Whether the holder of the certificate, which must be the one that is named, signed it."""
+        if fingerprint(certificate) != self.fingerprint:
+            return False
+        if self.result is not None:
+            return Signed(result=self.result, head=self.head, signature=self.signature).is_signed_by(certificate)
+        document = head_document(self.head, self.fingerprint)
+        return check_signature(certificate, document, bytes.fromhex(self.signature), "head")
+
+
+def head_document(head: Head, signer: str) -> dict[str, Any]:
+    """What is signed of a head alone."""
+    return {"number": head.number, "hash": head.hash, "fingerprint": signer}
 
 
 class Committed(BaseModel):

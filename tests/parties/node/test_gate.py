@@ -24,6 +24,9 @@ SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("y
 AROUND = Surroundings(runs_today=0, waiting=0, at=datetime(2026, 3, 2, 12, tzinfo=UTC), address=None)
 
 
+PERMIT = (Rule(name="all", effect="permit"),)
+
+
 def judged(
     identities: dict[str, Identity], job: Proposal, by: Any = "peer", rules: tuple[Rule, ...] = (), **around: Any
 ) -> Judgement:
@@ -62,9 +65,11 @@ def test_the_peer_cannot_say_that_we_proposed_a_job(identities: dict[str, Identi
 def test_a_job_must_fit_the_table(
     identities: dict[str, Identity], attributes: dict[str, tuple[str, ...]], message: str
 ) -> None:
-    found = judged(identities, job_of(1, Schema({**attributes, "play": ("yes", "no")}, "play")))
+    job = job_of(1, Schema({**attributes, "play": ("yes", "no")}, "play"))
+    found = judged(identities, job, rules=PERMIT)
     assert found.verdict == "refused"
-    assert message in found.reason
+    assert message in found.public
+    assert judged(identities, job) == judged(identities, job_of(1)), "whom no rule serves learns what fits"
 
 
 def test_the_table_that_counts_is_ours(identities: dict[str, Identity]) -> None:
@@ -72,8 +77,10 @@ def test_the_table_that_counts_is_ours(identities: dict[str, Identity]) -> None:
     rules = (Rule.model_validate({"name": "days only", "effect": "permit", "table": "days"}),)
     ours = job_of(1, table="bobs", peer_table="days")
     assert judged(identities, ours, rules=rules).verdict == "approved"
-    theirs = judged(identities, job_of(1, table="days", peer_table="bobs"), rules=rules)
-    assert (theirs.verdict, theirs.reason) == ("refused", "there is no table 'bobs' here")
+    theirs = job_of(1, table="days", peer_table="bobs")
+    assert judged(identities, theirs, rules=rules).verdict == "waiting"
+    found = judged(identities, theirs, rules=PERMIT)
+    assert (found.verdict, found.reason) == ("refused", "there is no table 'bobs' here")
 
 
 def test_no_more_wait_than_somebody_can_look_at(identities: dict[str, Identity]) -> None:
@@ -84,7 +91,7 @@ def test_no_more_wait_than_somebody_can_look_at(identities: dict[str, Identity])
 
 def test_a_bound_below_the_tables_own_is_refused_without_a_look_at_the_rows(identities: dict[str, Identity]) -> None:
     """Whether a run fails for too many rows would tell the peer their number, a bit a job."""
-    found = judged(identities, job_of(1, max_rows=50))
+    found = judged(identities, job_of(1, max_rows=50), rules=PERMIT)
     assert found.verdict == "refused"
     assert "100" in found.public
 
@@ -93,10 +100,25 @@ def test_a_budget_refuses_after_the_rules_and_before_the_operator(identities: di
     """The peer is told the numbers: it may plan with them. For our own job it is the same."""
     why = "the privacy budget of table 'days' (epsilon 1 at delta 0): spent epsilon 1, asked 0.5, left 0"
     for by, party in (("peer", 1), ("us", 0)):
-        found = judged(identities, job_of(party), by=by, budget=why)
+        found = judged(identities, job_of(party), by=by, rules=PERMIT, budget=why)
         assert found == Judgement("refused", "budget", why, why)
+    assert judged(identities, job_of(1), budget=why).verdict == "waiting", "whom no rule serves learns what is left"
     no = Rule(name="no", effect="deny")
-    assert judged(identities, job_of(1), rules=(no,), budget=why).by == "rule no"
+    assert judged(identities, job_of(1), rules=(no, *PERMIT), budget=why).by == "rule no"
+
+
+def test_whom_no_rule_serves_is_told_one_thing(identities: dict[str, Identity]) -> None:
+    """Denied, exact, too many waiting: the same answer, while the operator reads why."""
+    deny = Rule.model_validate({"name": "no wind", "effect": "deny", "columns": {"any_of": ["wind"]}})
+    others = Rule.model_validate({"name": "carol's", "effect": "permit", "peer": "carol"})
+    nights = job_of(1, table="days", peer_table="nights")
+    found = [judged(identities, job, rules=(deny, others)) for job in (job_of(1), nights)]
+    found += [judged(identities, job, rules=(others,), waiting=gate.MAX_WAITING) for job in (job_of(1), nights)]
+    assert {(one.verdict, one.by, one.public) for one in found} == {("refused", "node", gate.NO)}
+    assert "no wind" in found[0].reason
+    assert "waiting already" in found[2].reason
+    bobs = Rule.model_validate({"name": "bob's", "effect": "permit", "peer": "bob", "purpose": "audit"})
+    assert "rule no wind" in judged(identities, job_of(1), rules=(deny, bobs)).public, "a rule serves this peer"
 
 
 def test_what_our_file_says_of_peer_and_table_is_put_to_the_rules(identities: dict[str, Identity]) -> None:

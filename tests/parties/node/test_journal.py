@@ -111,9 +111,10 @@ def test_what_is_computed_after_the_end_is_forgotten(pair: Pair) -> None:
 def test_a_different_signature_that_came_first_is_noticed(pair: Pair, first: int) -> None:
     job = agreed(pair)
     sides = [(pair.parties[0], TREE), (pair.parties[1], OTHER)]
-    for party, tree in sides if first == 0 else sides[::-1]:
+    for party, _ in sides:
         party.begin(job)
         party.ledger.met(job, 0, "mixed")
+    for party, tree in sides if first == 0 else sides[::-1]:
         if party.state(job) == "running":
             party.ledger.computed(job, TASK.encode(tree), Cost(1, 2, 3, 4), REPORT)
         party.ledger.over(job)

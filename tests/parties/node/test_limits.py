@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from parties.node import limits
+from parties.identity import Identity
+from parties.node import limits, register
 from parties.node.statement import Statement
-from tests.support.ledgers import SCHEMA, Pair, propose
+from parties.policy.rules import Rule
+from smc.errors import InputError, ProtocolError
+from tests.support.ledgers import SCHEMA, Pair, paired, propose
 from tests.support.proposals import proposal_of
 
+ALL = (Rule(name="all", effect="permit"),)
 NOW = datetime.now(UTC).replace(microsecond=0)
+
+
+@pytest.fixture
+def permitting(tmp_path: Path, identities: dict[str, Identity]) -> Iterator[Pair]:
+    """Two parties of whom bob permits every job."""
+    with paired(tmp_path, identities, ALL) as made:
+        yield made
 
 
 def said(at: datetime = NOW, **fields: Any) -> Statement:
@@ -58,37 +71,77 @@ def test_no_date_is_far_from_now(pair: Pair, days: float, why: str) -> None:
 
 @pytest.mark.usefixtures("one_day")
 def test_the_bytes_of_a_day_are_bounded(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    size = len(said().to_bytes())
+    """Those of rows and entries, which are more than what was said."""
+    first = said()
+    verdicts = [hear(pair, first)]
+    size = pair.parties[1].ledger._tally.of("alice", NOW).bytes
+    assert size > 2 * len(first.to_bytes())
     monkeypatch.setattr(limits, "MOST_BYTES_A_DAY", 3 * size + size // 2)
-    verdicts = [hear(pair, said()) for _ in range(6)]
+    verdicts += [hear(pair, said()) for _ in range(5)]
     assert [answer.verdict for answer in verdicts] == ["waiting"] * 3 + ["refused"] * 3
     assert kept(pair) == 3
+    now = pair.parties[1].ledger._tally.of("alice", NOW).bytes
+    monkeypatch.setattr(limits, "MOST_BYTES_A_DAY", now + 50)
+    pair.parties[1].hear(first.model_copy(update={"why": "x" * 40}).to_bytes())
+    with pytest.raises(ProtocolError, match="today"):  # more of a job that is kept counts as well
+        pair.parties[1].hear(first.model_copy(update={"why": "x" * 100}).to_bytes())
+    assert pair.parties[1].ledger.find(first.proposal.id).theirs.why == "x" * 40  # type: ignore[union-attr]
 
 
-def test_what_does_not_fit_is_answered_and_not_kept(pair: Pair) -> None:
-    """On disk nothing grows, and the honest proposer does not wait for ever: it hears why, and both are at rest."""
-    alice, bob = pair.parties
-    before = len(bob.ledger.entries(1000, None))
-    job = propose(pair, peer_table="nights")
-    pair.deliver()
+def test_what_does_not_fit_is_answered_and_not_kept(permitting: Pair) -> None:
+    """An entry is kept, no job, and the honest proposer does not wait for ever: it hears why, and both are at rest."""
+    alice, bob = permitting.parties
+    job = propose(permitting, peer_table="nights")
+    permitting.deliver()
     assert alice.state(job) == "refused"
     record = alice.ledger.find(job)
     assert record.theirs is not None
     assert "no table 'nights'" in record.theirs.why
-    assert kept(pair) == 0
-    assert len(bob.ledger.entries(1000, None)) == before
+    assert kept(permitting) == 0
+    (entry,) = bob.ledger.entries(1, None)
+    assert (entry.kind, entry.fields["peer"]) == ("turned away", "alice")
+    assert "nights" in entry.fields["why"]
     assert alice.ledger.to_greet(alice.who.peer_name) == []
-    pair.meet()
-    assert kept(pair) == 0
+    permitting.meet()
+    assert kept(permitting) == 0
 
 
-def test_an_answer_that_was_lost_is_given_again(pair: Pair) -> None:
-    alice, bob = pair.parties
-    job = propose(pair, peer_table="nights")
+def test_an_answer_that_was_lost_is_given_again(permitting: Pair) -> None:
+    alice, bob = permitting.parties
+    job = propose(permitting, peer_table="nights")
     bob.hear(alice.said.pop())
     bob.said.clear()
-    pair.meet()
+    permitting.meet()
     assert alice.state(job) == "refused"
+
+
+def test_what_waits_waits_whether_it_fits_or_not(pair: Pair) -> None:
+    """The operator sees what does not fit, cannot approve it, and by refusing tells the peer."""
+    alice, bob = pair.parties
+    job = propose(pair, peer_table="nights")
+    pair.deliver()
+    assert (alice.state(job), bob.state(job)) == ("waiting", "waiting")
+    theirs = alice.ledger.find(job).theirs
+    assert theirs is None or not theirs.why
+    assert "no table 'nights'" in bob.ledger.find(job).reason
+    with pytest.raises(InputError, match="cannot run here: there is no table 'nights' here; smc refuse"):
+        bob.ledger.decide(job, "approved")
+    bob.ledger.decide(job, "refused")
+    pair.deliver()
+    assert "no table 'nights'" in alice.ledger.find(job).theirs.why  # type: ignore[union-attr]
+
+
+def test_probes_are_counted_and_folded(permitting: Pair) -> None:
+    """2,000 guesses of a table's name were answered, of which the log showed nothing; now 500, in a few entries."""
+    bob = permitting.parties[1]
+    before = len(bob.ledger.entries(10_000, None))
+    answers = [hear(permitting, said(peer_table=f"t{number}")) for number in range(700)]
+    assert sum("there is no table" in one.why for one in answers) == limits.MOST_A_DAY
+    bob.ledger.note_repeats()
+    entries = bob.ledger.entries(len(bob.ledger.entries(10_000, None)) - before, None)
+    assert [entry.kind for entry in entries] == ["repeated", *["turned away"] * register.FREE]
+    assert entries[0].fields["times"] == 700 - register.FREE
+    assert bob.ledger.verify().ok
 
 
 def test_answers_in_waiting_are_bounded(pair: Pair) -> None:

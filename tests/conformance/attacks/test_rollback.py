@@ -1,0 +1,116 @@
+"""An older copy of the state directory that is put back, and two peers' certificates that are exchanged in the file.
+
+Before, a node with an older state directory started, connected and went on: what its jobs had spent was forgotten, and
+its log had other entries under numbers that the peer held its signature for. Two exchanged certificates in [[peers]]
+were no word either. Now both sides say what was lost, jobs wait, and the node with the exchanged names does not start.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parties.identity import create
+from tests.support.floods import ROWS, TABLE
+from tests.support.nodes import RESEARCH, NodeProcess, Nodes, job, submit, verified
+from tests.support.places import ENVIRONMENT
+from tests.support.waiting import eventually
+
+
+def smc(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "parties.cli", *words, "--config", "party.toml"]
+    return subprocess.run(
+        command, cwd=directory, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+    )
+
+
+def trouble(node: NodeProcess) -> str:
+    """Why a node's peer is not there; empty if it is."""
+    (peer,) = node.client.node().peers
+    return peer.trouble
+
+
+def accept(node: NodeProcess) -> str:
+    done = smc(node.directory, "audit", "accept-rollback")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def kinds(node: NodeProcess) -> list[str]:
+    return [entry.kind for entry in node.client.audit(1000)]
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_state_directory_that_was_rolled_back(nodes: Nodes, victim: int, fresh: bool) -> None:
+    """To an older copy, or to none; of the node that listens, or of the one that connects."""
+    nodes.furnish((ROWS, ROWS), TABLE, (RESEARCH, RESEARCH))
+    nodes.start()
+    back, other = (nodes.a, nodes.b)[:: 1 if victim == 0 else -1]
+    first = submit(nodes.a, purpose="research")
+    nodes.finished(first)
+    back.stop()
+    state, old = back.directory / "state", back.directory / "old"
+    shutil.copytree(state, old)
+    back.start()
+    nodes.await_both()
+    second = submit(nodes.a, purpose="research", max_depth=1)
+    assert [view.state for view in nodes.finished(second)] == ["done", "done"]
+    back.stop()
+    shutil.rmtree(state)
+    if not fresh:
+        old.rename(state)
+    back.start()
+    eventually(back.is_up)
+    eventually(lambda: "the records here were rolled back" in trouble(back))
+    name = "ab"[victim]
+    eventually(lambda: f"the records of {name} were rolled back" in trouble(other))
+    assert "smc audit accept-rollback" in trouble(back)
+
+    waiting = submit(other, purpose="research", max_depth=2)
+    assert job(other, waiting).state == "waiting"
+    assert "goes on without entry" in accept(back)
+    eventually(lambda: "not yet by" in trouble(back))
+    assert not other.client.node().connected
+    accept(other)
+    nodes.await_both()
+    assert [view.state for view in nodes.finished(waiting)] == ["done", "done"]
+    for node in (back, other):
+        assert kinds(node).count("rolled back") == kinds(node).count("rollback accepted") == 1
+        assert verified(node)["ok"]
+    assert smc(back.directory, "audit", "accept-rollback").returncode == 2  # nothing is left to accept
+
+    back.stop()  # what was accepted once is no matter any more
+    back.start()
+    nodes.await_both()
+
+
+def test_no_break_of_an_honest_node_is_taken_for_one(nodes: Nodes) -> None:
+    """Killed while jobs end and links come and go: what was signed was on the disk."""
+    nodes.furnish((ROWS, ROWS), TABLE, (RESEARCH, RESEARCH))
+    nodes.start()
+    for number in range(3):
+        identifier = submit(nodes.a, purpose="research", max_depth=number + 1)
+        eventually(lambda identifier=identifier: job(nodes.b, identifier).state in ("running", "done"))
+        victim = (nodes.a, nodes.b)[number % 2]
+        victim.kill()
+        victim.start()
+        nodes.await_both()
+        nodes.finished(identifier)
+    assert not {"rolled back"} & {*kinds(nodes.a), *kinds(nodes.b)}
+
+
+def test_exchanged_certificates_keep_a_node_from_starting(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        create(name, ["127.0.0.1"], tmp_path)
+    ports = "".join(f'{name} = "127.0.0.1:0"\n' for name in ("listen", "web", "metrics", "health"))
+    peers = "".join(f'[[peers]]\nname = "{x}"\ncertificate = "{y}.crt"\n' for x, y in (("b", "c"), ("c", "b")))
+    (tmp_path / "party.toml").write_text(f'[link]\nidentity = "a.key"\ncertificate = "a.crt"\n[node]\n{ports}{peers}')
+    done = smc(tmp_path, "node")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "peers: 'b' has the certificate of 'c', and another has that of 'b'" in line
