@@ -112,7 +112,8 @@ def request(
         runs_today=around.runs_today,
         at=around.at,
         address=around.address,
-        exact=job.task.exact,
+        joint_number=job.task.exact,
+        past_budget=table is not None and table.budget is not None and not job.task.spends,
         attributes=peer.said.attributes,
         rights=None if table is None else table.rights,
     )
