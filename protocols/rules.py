@@ -92,7 +92,7 @@ class Rules:
         rows = max_rows if self.against == "peer" else 2 * max_rows
         if self.k > rows:
             whose = "of a party" if self.against == "peer" else "in all"
-            raise InputError(f"k is {self.k:,}, but there are at most {rows:,} rows {whose}")
+            raise InputError(f"k is {self.k:,}, but there are at most {rows:,} rows {whose}: choose a smaller --k")
         if self.diversity == "entropy" and not self.l < min(classes, rows / 3):
             raise InputError(f"l is {self.l:g}: for entropy it must be below {min(classes, rows / 3):,.6g} here")
         if self.l > min(classes, rows):

@@ -45,7 +45,15 @@ def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: f
     for party in (0, 1):
         identity.create(f"party{party}", ["127.0.0.1"], directory)
     schema.propose(sample.path, sample.target).schema.save(directory / "schema.toml")
-    job = ["--plain", "--schema", "schema.toml", "--min-rows", str(sample.min_rows), "--max-rows", str(len(sample.rows))]
+    job = [
+        "--plain",
+        "--schema",
+        "schema.toml",
+        "--min-rows",
+        str(sample.min_rows),
+        "--max-rows",
+        str(len(sample.rows)),
+    ]
     job += ["--engine", engine] if engine is not None else []
 
     def run() -> Run:

@@ -116,7 +116,7 @@ def test_changed_rows_do_not_go_on(means: Means, identities: dict[str, Identity]
 
 
 def test_more_rows_than_the_job_says_are_an_error(means: Means, identities: dict[str, Identity]) -> None:
-    job = proposal_of(OURS, party=1, max_rows=2)
+    job = proposal_of(OURS, party=1, max_rows=2, k=1)
     with (
         pytest.raises(InputError, match="3 rows, more than 2"),
         executor.opened(order_of(job, means, identities["alice"])),
