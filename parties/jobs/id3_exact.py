@@ -11,6 +11,7 @@ from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import State, Told
 from parties.jobs.learner import LARGEST_COUNTED, Learner, step
 from parties.jobs.sentences import nothing_else_of_rows
+from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -46,8 +46,8 @@ def promises(settings: Id3Settings, peer: str) -> list[str]:
     found = []
     if may_speak_of_one(settings):
         found.append(
-            "Leaves may speak of a single person: neither k nor l asks a leaf for more rows than one, and whoever knows "
-            "what leads to such a leaf reads that person's class off it."
+            "Leaves may speak of a single person: neither k nor l asks a leaf for more rows than one, and whoever "
+            "knows what leads to such a leaf reads that person's class off it."
         )
     if rules.k > 1:
         found.append(f"No leaf speaks of fewer than {rules.k:,} rows {whose}, unless of none.")

@@ -31,7 +31,8 @@ COST_KEYS = {"bytes_sent", "bytes_received", "messages", "rounds", "seconds", "a
 
 
 def id3(data: Path, *more: object) -> list[object]:
-    return ["id3", "--plain", "--data", data, "--schema", DEMO.schema, *more]
+    plain = [] if {"--epsilon", "--k", "--l", "--t"} & {*map(str, more)} else ["--plain"]
+    return ["id3", *plain, "--data", data, "--schema", DEMO.schema, *more]
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,8 @@ def test_a_party_without_rows_only_learns(ends: Ends) -> None:
 
 def test_other_parameters_end_the_session_with_both_values(ends: Ends) -> None:
     alice, bob = (
-        JointID3Classifier(DEMO.schema, max_depth=depth, peer=link, plain=True) for depth, link in zip([1, 2], ends)
-    )  # noqa: B905
+        JointID3Classifier(DEMO.schema, max_depth=depth, peer=link) for depth, link in zip([1, 2], ends, strict=True)
+    )
 
     def attempt(classifier: JointID3Classifier, rows: pd.DataFrame) -> str:
         with pytest.raises(JobMismatchError) as error:
