@@ -347,3 +347,42 @@ def test_without_scikit_learn_one_line_says_what_to_install() -> None:
     assert last == (
         "ImportError: parties.notebook: needs more packages (sklearn is not installed): " + install_line("notebook")
     )
+
+
+def leaf_sizes(tree: Node, rows: pd.DataFrame) -> list[int]:
+    """How many rows end in each leaf."""
+    if isinstance(tree, Leaf):
+        return [len(rows)]
+    parts = [(child, rows[rows[tree.attribute] == value]) for value, child in tree.branches.items()]
+    return [number for child, part in parts for number in leaf_sizes(child, part)]
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.integers(5, 120))
+def test_no_leaf_points_at_people_unless_the_tree_is_plain(seed: int, rows: int) -> None:
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({name: random.choice(["x", "y", "z"], rows) for name in "abcd"})
+    classes = random.choice(["no", "yes"], rows)
+    found = JointID3Classifier().fit(frame, classes)
+    assert all(number == 0 or number >= 5 for number in leaf_sizes(found.tree_, frame))
+    if rows > 100:  # coins by coins: it goes down to the last row
+        assert 1 in leaf_sizes(JointID3Classifier(plain=True).fit(frame, classes).tree_, frame)
+
+
+def test_rules_and_noise_are_those_of_the_command() -> None:
+    frame = pd.DataFrame({"a": list("xy") * 40, "b": list("xxyy") * 20})
+    classes = ["no", "yes"] * 40
+    assert JointID3Classifier().fit(frame, classes).score(frame, classes) == 1
+    assert isinstance(JointID3Classifier(k=41).fit(frame, classes).tree_, Leaf)
+    assert JointID3Classifier(l=2).fit(frame, classes).score(frame, classes) == 0.5
+    assert JointID3Classifier(t=0.25).fit(frame, classes).score(frame, classes) == 0.5
+    noisy = JointID3Classifier(epsilon=8.0).fit(frame, classes).tree_file_
+    assert noisy.noise is not None
+    assert noisy.noise.epsilon == 8
+    for given_, message in (
+        ({"plain": True, "k": 5}, "plain is the tree without rules"),
+        ({"epsilon": 1.0, "k": 5}, "k is a rule of the exact tree's leaves"),
+        ({"epsilon": 1.0, "plain": True}, "plain is the exact tree without rules"),
+    ):
+        with pytest.raises(InputError, match=message):
+            JointID3Classifier(**given_).fit(frame, classes)  # type: ignore[arg-type]
