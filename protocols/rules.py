@@ -26,6 +26,7 @@ the error of the computation is refused. A group of exactly l classes, all of on
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -91,7 +92,7 @@ class Rules:
         rows = max_rows if self.against == "peer" else 2 * max_rows
         if self.k > rows:
             whose = "of a party" if self.against == "peer" else "in all"
-            raise InputError(f"k is {self.k:,}, but there are at most {rows:,} rows {whose}")
+            raise InputError(f"k is {self.k:,}, but there are at most {rows:,} rows {whose}: choose a smaller --k")
         if self.diversity == "entropy" and not self.l < min(classes, rows / 3):
             raise InputError(f"l is {self.l:g}: for entropy it must be below {min(classes, rows / 3):,.6g} here")
         if self.l > min(classes, rows):
@@ -141,6 +142,23 @@ class Rules:
 
 
 NO_RULES = Rules()
+USUAL = Rules(k=5)  # of trees whose rules nobody has chosen: every leaf speaks of none or of 5 rows of each party
+
+
+def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int) -> int:
+    """The depth of a tree that nobody has bounded, 1 or more, by what is public: these rules, the bound, the domains.
+
+    R rows that are split d times by attributes of v values (the geometric mean of the domains) leave R / v^d to a leaf.
+    The depth is the greatest at which that is k or more, R being the most rows that k can count: a party's against the
+    peer, the union's against the public. Deeper levels ask for more leaves than k lets there be: they cost rounds, and
+    what they find are the rows that stand out. The arithmetic is exact, so that both parties find the same.
+    """
+    rows = max_rows if rules.against == "peer" else 2 * max_rows
+    cells, number = math.prod(domains), len(domains)
+    most, needed, depth = rows**number, rules.k**number * cells, 0
+    while depth < number and needed <= most:
+        needed, depth = needed * cells, depth + 1
+    return min(max(1, depth), number)
 
 
 def x_log_x(counts: Indices) -> NDArray[np.float64]:

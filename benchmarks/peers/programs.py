@@ -37,7 +37,7 @@ Program = Callable[[], Run]
 
 
 def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: float) -> Program:
-    """`smc id3` by two processes over gRPC with mutual TLS, each with half of the rows, drawn at random.
+    """`smc id3 --plain` by two processes over gRPC with mutual TLS, each with half of the rows, drawn at random.
 
     `directory` is empty and gets keys, schema and rows. The public bound on a party's rows is the number of all rows.
     """
@@ -45,7 +45,15 @@ def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: f
     for party in (0, 1):
         identity.create(f"party{party}", ["127.0.0.1"], directory)
     schema.propose(sample.path, sample.target).schema.save(directory / "schema.toml")
-    job = ["--schema", "schema.toml", "--min-rows", str(sample.min_rows), "--max-rows", str(len(sample.rows))]
+    job = [
+        "--plain",
+        "--schema",
+        "schema.toml",
+        "--min-rows",
+        str(sample.min_rows),
+        "--max-rows",
+        str(len(sample.rows)),
+    ]
     job += ["--engine", engine] if engine is not None else []
 
     def run() -> Run:

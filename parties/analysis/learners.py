@@ -35,7 +35,7 @@ def majority(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -
 
 
 def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """The tree that `smc id3` finds, of depth 5 at most, by the same program on the clear engine."""
+    """The tree that `smc id3 --plain` finds, of depth 5 at most, by the same program on the clear engine."""
     problem = Problem(tuple(domains), classes, max(1, len(labels)), min_rows=MIN_ROWS, max_depth=DEPTH)
     nobody = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
 

@@ -47,7 +47,9 @@ class Id3(Tabular):
     settings: Id3Settings
 
     def __init__(self, settings: Id3Settings, schema: Schema, target: str) -> None:
-        super().__init__(settings)
+        """Settings of which what is left open is chosen here, by public numbers."""
+        learner = Exact if settings.epsilon is None else Private
+        super().__init__(learner.completed(settings, schema, target))
         self.schema, self.target = schema, target
 
     @classmethod
@@ -63,7 +65,7 @@ class Id3(Tabular):
         given = settings.model_dump(exclude_unset=True, exclude=set(CHOSEN), by_alias=True)
         known = {name: value for name, value in given.items() if name in cls._told()}
         merged = merge(Id3Settings(), {"max_rows": table.max_rows, **known})
-        return cls(Private.completed(merged, schema, target), schema, target)._checked()
+        return cls(merged, schema, target)._checked()
 
     @classmethod
     def agreed(cls, specification: Mapping[str, Any]) -> Id3:
@@ -81,7 +83,7 @@ class Id3(Tabular):
         assert isinstance(settings, Id3Settings)
         agreed = schemas.load(file_of(settings.schema_file, "schema"))
         target = agreed.choose_target(settings.target)
-        return cls(Private.completed(settings, agreed, target), agreed, target)._checked()
+        return cls(settings, agreed, target)._checked()
 
     @classmethod
     def alone(cls, settings: KindSettings, party: int) -> tuple[Id3, Any, list[str]]:
@@ -92,10 +94,12 @@ class Id3(Tabular):
         remarks = [f"not in the schema, ignored: {listed(ignored)}"] if ignored else []
         if task.settings.max_depth != settings.max_depth:
             remarks.append(f"at most {task.settings.max_depth} levels, chosen by public numbers")
+        if task.settings.k not in (settings.k, None, 1):
+            remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
         if settings.epsilon is not None:
             remarks.append(KEPT_BY_NODES)
         elif id3_rules.may_speak_of_one(task.settings):
-            remarks.append("leaves may speak of one person: --min-rows, --k or --max-depth keeps the tree coarser")
+            remarks.append("leaves may speak of one person: --k or --l keeps them from it")
         return task, task.learner.own(counts, Means().secret), remarks
 
     def _checked(self) -> Id3:

@@ -11,6 +11,7 @@ from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.kind import State, Told
 from parties.jobs.learner import LARGEST_COUNTED, Learner, step
 from parties.jobs.sentences import nothing_else_of_rows
+from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,19 @@ if TYPE_CHECKING:
 class Exact(Learner):
     """`protocols.id3`; a state is the tree so far."""
 
-    told = ("delta", "min_rows", "max_depth", "max_rows", *id3_rules.KEYS)
+    told = ("delta", "min_rows", "max_depth", "max_rows", "plain", *id3_rules.KEYS)
+
+    @classmethod
+    def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
+        """See `Learner.completed`: k and a depth that keep leaves from pointing at people, unless it shall be plain."""
+        from protocols.rules import NO_RULES, USUAL, usual_depth
+
+        if settings.k is None:
+            settings = settings.model_copy(update={"k": (NO_RULES if settings.plain else USUAL).k})
+        if settings.max_depth is None and not settings.plain:
+            domains, rules = cls(settings, schema, target).domains, id3_rules.rules_of(settings)
+            settings = settings.model_copy(update={"max_depth": usual_depth(rules, domains, settings.max_rows)})
+        return settings
 
     @cached_property
     def problem(self) -> id3.Problem:

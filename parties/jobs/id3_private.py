@@ -65,7 +65,7 @@ class Private(Learner, BoundedLoss):
         """The settings with a depth: the given one, or one that is chosen from public numbers."""
         from protocols.release.defaults import chosen
 
-        if settings.epsilon is None or settings.max_depth is not None:
+        if settings.max_depth is not None:
             return settings
         learner = cls(settings, schema, target)
         epsilon = learner.epsilon / (1 + learner.replaced)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from parties.jobs import privacy_models as models
 from parties.jobs.kind import Extra
@@ -33,17 +33,23 @@ class Id3Settings(TabularSettings):
     max_depth: Count | None = public(
         None,
         "Most levels",
-        "Deepest level of the tree; with epsilon it is chosen if left out",
+        "Deepest level of the tree",
         none="no limit",
+        left_out="chosen by public numbers; with plain no limit",
     )
     max_rows: RowBound = row_bound()
-    k: models.K = models.fewest_rows(1, "No leaf speaks of fewer rows, unless of none")
+    plain: Annotated[bool, Field(strict=True)] = public(
+        False, "Plain", "ID3-delta as published, without rules for its leaves: they may speak of one person"
+    )
+    k: models.K | None = models.fewest_rows(
+        None, "No leaf speaks of fewer rows, unless of none", left_out="5; with plain or epsilon none"
+    )
     l: models.L = models.diverse("No leaf speaks of rows with fewer classes")  # noqa: E741
     diversity: models.Diversity = models.diversity("classes")
     t: models.T = models.close("No leaf's classes are distributed otherwise than those of all rows by more")
     distance: models.Distance = models.distance("classes")
     against: models.Against = models.against(
-        "k, l and t hold for each party's own rows or only for those of both together"
+        "k, l and t hold for each party's own rows, k and l then for both together too, or only for both together"
     )
     epsilon: Annotated[float, Field(strict=True, ge=2**-20, le=1000, allow_inf_nan=False)] | None = public(
         None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
@@ -64,6 +70,13 @@ class Id3Settings(TabularSettings):
     out: LocalPath | None = output("Write the tree as JSON.")
     dot: LocalPath | None = output("Write the tree in Graphviz's DOT.")
     svg: LocalPath | None = output("Draw the tree.")
+
+    @model_validator(mode="after")
+    def _plain_has_no_rules(self) -> Id3Settings:
+        given = [name for name in ("k", "l", "t") if getattr(self, name) not in (None, 1)]
+        if self.plain and given:
+            raise ValueError(f"plain is the tree without rules for its leaves: leave out plain, or {given[0]}")
+        return self
 
 
 class Id3Extra(Extra):

@@ -49,6 +49,11 @@ class Learner(ABC):
         depth = self.settings.max_depth
         return len(self.domains) if depth is None else min(depth, len(self.domains))
 
+    @classmethod
+    @abstractmethod
+    def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
+        """The settings with what was left open chosen, from public numbers only."""
+
     @property
     @abstractmethod
     def bounded(self) -> bool:

@@ -16,9 +16,9 @@ Distance: TypeAlias = Literal["variational", "ordered"]
 Against: TypeAlias = Literal["peer", "public"]
 
 
-def fewest_rows(default: int | None, promise: str) -> AnyField:
-    """The field `k`."""
-    return public(default, "k-anonymity", f"{promise} (k-anonymity)")
+def fewest_rows(default: int | None, promise: str, left_out: str = "") -> AnyField:
+    """The field `k`; `left_out` says what leaving it out means, if something is chosen then."""
+    return public(default, "k-anonymity", f"{promise} (k-anonymity)", left_out=left_out)
 
 
 def diverse(promise: str) -> AnyField:

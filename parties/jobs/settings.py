@@ -41,6 +41,7 @@ def public(
     help_: str,
     *,
     none: str = "",
+    left_out: str = "",
     node: bool = False,
     joined: str = "",
     column: bool = False,
@@ -49,11 +50,12 @@ def public(
 ) -> AnyField:
     """A parameter that both parties must have the same.
 
-    `none` says what leaving it out means (without it, it must be given), "no limit" stands for an infinite number;
+    `none` says what None means in a job, "no limit" stands for an infinite number; `left_out` what leaving it out
+    means, if something is chosen then (without either, it must be given);
     `node`: only a node's job has it; `joined`: its flag may be given several times, and this stands between the texts
     then; `column`: it names one, or several if it is a list; `unless`: the setting with which it need not be given.
     """
-    about = {"none": none, "node": node, "joined": joined, "column": column, "unless": unless}
+    about = {"none": none, "left_out": left_out, "node": node, "joined": joined, "column": column, "unless": unless}
     return _field("public", default, title, help_, about, options)
 
 
@@ -123,7 +125,8 @@ class ManyGatesSettings(BooleanSettings):
 class Parameter:
     """One field of a kind's settings, as everything that is derived from it sees it.
 
-    `key` is its name in files, and with `-` for `_` its flag; `type` what it is read as; `none` what None means.
+    `key` is its name in files, and with `-` for `_` its flag; `type` what it is read as; `none` what None means
+    in a job, `left_out` what leaving it out means if that differs.
     """
 
     key: str
@@ -134,6 +137,7 @@ class Parameter:
     choices: tuple[str, ...]
     default: object
     none: str
+    left_out: str
     node: bool
     argument: bool
     data: bool
@@ -169,11 +173,11 @@ class Parameter:
     @property
     def is_needed(self) -> bool:
         """Whether nothing stands for it if it is left out."""
-        return self.role == "public" and self.default is None and not self.none
+        return self.role == "public" and self.default is None and not (self.none or self.left_out)
 
     def shown_default(self) -> str:
         """The default in words."""
-        return in_words(self.default, self.none)
+        return in_words(self.default, self.left_out or self.none)
 
 
 def in_words(value: object, none: str = "") -> str:
@@ -218,6 +222,7 @@ def _parameter(name: str, info: FieldInfo) -> Parameter:
         choices=choices,
         default=info.default,
         none=about.get("none", ""),
+        left_out=about.get("left_out", ""),
         node=about.get("node", False),
         argument=about.get("argument", False),
         data=about.get("data", False),

@@ -4,7 +4,8 @@
     JointID3Classifier("schema.toml", peer="party.toml").fit(X, y)   with the peer: both parties' rows
     JointID3Classifier(peer=node).fit(table="patients")              by one's node: consent, records, then the tree
 
-What is learnt, and what that leaks, is that of `protocols.id3`; alone, the same program runs on the clear engine.
+What is learnt, and what that leaks, is that of `protocols.id3`, or with epsilon of `protocols.release.tree`; alone, the
+same program runs on the clear engine.
 """
 
 from __future__ import annotations
@@ -33,26 +34,27 @@ from parties.tables import categories
 from parties.tables.schema import Schema
 from parties.trees.compiled import compiled
 from parties.trees.tree import Leaf, Node, TreeFile, places
-from protocols.counts import Counts
+from protocols.counts import Rows
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.operator.interface import Operator
 
 DEFAULTS = Id3Settings()
-PARAMETERS = ("delta", "min_rows", "max_depth", "max_rows", "engine")
+PARAMETERS = ("epsilon", "k", "l", "t", "plain", "delta", "min_rows", "max_depth", "max_rows", "engine")
 
 
 class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[misc]
-    """A decision tree by ID3-delta over categorical attributes: of one's own rows, or of two organisations' together.
+    """A decision tree over categorical attributes, exact or with noise: of one's own rows, or of two organisations'.
 
     Parameters. `schema`: the public schema, a file or a `Schema`; None, alone, derives it from the data. `target`:
     the name of the class column; None means the schema's. `bins`: numbers as categories, edges by column, such as
     `{"age": [40, 65]}` for `< 40`, `40 to 65` (without 65) and `>= 65`: public, the same for both parties, and
     listed by the schema (`parties.notebook.bin_labels`, `equal_width`); alone also how many of equal width.
-    `delta`, `min_rows`, `max_depth`, `max_rows`, `engine`: as for `smc id3`, the same for both parties; `max_rows`
-    None means 65535, or the bound of the node's table. `peer`: None; the way to the other party, a `party.toml` or
-    a `LinkSettings`; or one's own node, a `NodeClient`.
+    `epsilon`, `k`, `l`, `t`, `plain`, `delta`, `min_rows`, `max_depth`, `max_rows`, `engine`: as for `smc id3`, with
+    its defaults, the same for both parties: no leaf speaks of fewer than five rows of a party, unless of none, and
+    `plain` lifts that; `max_rows` None means 65535, or the bound of the node's table. `peer`: None; the way to the
+    other party, a `party.toml` or a `LinkSettings`; or one's own node, a `NodeClient`.
 
     After `fit`: `tree_`; `tree_file_`, the same with target, delta and the schema's digest, whose `dump(path)` writes
     `tree.json`; `classes_`, in the schema's order and the type of y; `n_features_in_`, and `feature_names_in_` unless X
@@ -72,6 +74,11 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         schema: Schema | Path | str | None = None,
         target: str | None = None,
         *,
+        epsilon: float | None = DEFAULTS.epsilon,
+        k: int | None = DEFAULTS.k,
+        l: float = DEFAULTS.l,  # noqa: E741 (its name everywhere)
+        t: float = DEFAULTS.t,
+        plain: bool = DEFAULTS.plain,
         delta: float = DEFAULTS.delta,
         min_rows: int = DEFAULTS.min_rows,
         max_depth: int | None = DEFAULTS.max_depth,
@@ -82,6 +89,11 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
     ) -> None:
         self.schema = schema
         self.target = target
+        self.epsilon = epsilon
+        self.k = k
+        self.l = l
+        self.t = t
+        self.plain = plain
         self.delta = delta
         self.min_rows = min_rows
         self.max_depth = max_depth
@@ -159,7 +171,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         self.edges_ = binning.checked(self.bins, shared=link is not None or given is not None)
         if link is not None and given is None:
             raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
-        own: Counts
+        own: Rows  # one tree asks a source for what `Counts` has, nothing else
         if callable(getattr(type(X), "level", None)):  # of the type: a frame may have a column of that name
             if given is None or y is not None:
                 raise InputError("a source of counts comes with its schema, and without y")

@@ -11,12 +11,13 @@ import numpy as np
 
 from parties import console
 from parties.jobs.id3 import Id3
+from parties.jobs.kind import State
+from parties.jobs.means import Means
 from parties.jobs.running import Connection, Report
 from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator
 from parties.tables.categories import Column
-from protocols.counts import Counts, RowCounts
-from protocols.tree import Tree
+from protocols.counts import RowCounts, Rows
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, LinkError
 from smc.local import run_local
@@ -55,27 +56,27 @@ def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
     return RowCounts(learner.domains, learner.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
 
 
-def alone(task: Id3, own: Counts) -> Tree:
+def alone(task: Id3, own: Rows) -> State:
     """The tree of one's own rows, by the same program on the clear engine: the peer's part is played without rows."""
     domains = task.learner.domains
     nobody = RowCounts(domains, task.learner.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
 
     profile = Profile("clear")
 
-    def program(session: Any) -> Tree:
+    def program(session: Any) -> State:
         engine = engine_of(session, profile)
-        return task.run(engine, (own, nobody)[session.party], task.beginning, lambda step: None)
+        rows = task.learner.own((own, nobody)[session.party], Means().secret)
+        return task.run(engine, rows, task.beginning, lambda step: None)
 
-    found: Tree = run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
-    return found
+    return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 
 
-def with_peer(link: LinkSettings, task: Id3, own: Counts) -> tuple[Tree, Report]:
+def with_peer(link: LinkSettings, task: Id3, own: Rows) -> tuple[State, Report]:
     """The tree of both parties' rows, and its cost; the peer runs `smc id3`, or this.
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
     """
-    return Connection(link).run_task(task, own, _Log())
+    return Connection(link).run_task(task, task.learner.own(own, Means().secret), _Log())
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

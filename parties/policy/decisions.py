@@ -38,7 +38,8 @@ def decide(rules: Iterable[Rule], request: Request, combine: Combine = "deny-ove
     So each owner decides by its own rules; then all of them by `combine`, as XACML 3.0 names it. With permit-overrides
     one that permits is enough, but for what the rules without owner, the party's own, deny.
 
-    A job that opens a joint number without noise is denied unless a rule that permits it says `exact = true`.
+    A job that opens a joint number without noise, or anything of a table with a budget, is denied unless a rule that
+    permits it says `exact = true`.
     """
     applying = sorted((rule for rule in rules if rule.applies(request)), key=lambda rule: rule.name)
     denying = [rule for rule in applying if rule.effect == "deny"]
@@ -52,11 +53,16 @@ def decide(rules: Iterable[Rule], request: Request, combine: Combine = "deny-ove
     if denying:
         return Decision("deny", tuple(rule.name for rule in denying), f"denied by {_because(denying, request)}")
     if request.exact and not any(rule.exact for rule in permitting):
-        why = f"a joint number would be opened without noise, and {EXACT}"
-        return Decision("deny", (), f"denied: {why}; no rule permits it by exact = true")
+        return Decision("deny", (), f"denied: {_exactly(request)}; no rule permits it by exact = true")
     if permitting:
         return Decision("permit", names, f"permitted by {_because(permitting, request)}{overridden}")
     return Decision("ask", (), "no rule applies: the operator decides")
+
+
+def _exactly(request: Request) -> str:
+    if request.joint_number:
+        return f"a joint number would be opened without noise, and {EXACT}"
+    return "the table has a privacy budget, and what the job opens has no noise and spends nothing of it"
 
 
 def _because(rules: Iterable[Rule], request: Request) -> str:

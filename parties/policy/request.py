@@ -23,6 +23,8 @@ class Request:
     `at` is the moment, aware, in the machine's own time zone; `table` is ours; `columns` are all that the job reads;
     `numbers` are the kind's parameters that can be bounded, infinite where there is no limit; `runs_today` counts the
     runs of the table since midnight; our file says `attributes` of the peer, and `rights` of the people in the table.
+    `joint_number`: one is opened without noise; `past_budget`: our table has a privacy budget, of which the job spends
+    nothing, so whatever it opens is without noise, decisions too.
     """
 
     peer: str | None
@@ -37,7 +39,8 @@ class Request:
     purpose: str | None
     at: datetime
     address: IPv4Address | IPv6Address | None
-    exact: bool = False  # whether a joint number is opened without noise
+    joint_number: bool = False
+    past_budget: bool = False
     analyst: str = ""  # the fingerprint that numbers are sealed to, if to any
     attributes: Mapping[str, bool | str] = field(default_factory=dict)
     rights: RightsSettings | None = None
@@ -46,6 +49,11 @@ class Request:
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
             raise ValueError("the moment of a request needs a time zone")
+
+    @property
+    def exact(self) -> bool:
+        """Whether something is opened without noise that only a rule with `exact = true` permits."""
+        return self.joint_number or self.past_budget
 
 
 def request_for(
@@ -63,7 +71,8 @@ def request_for(
     runs_today: int | None,
     at: datetime,
     address: str | None,
-    exact: bool = False,
+    joint_number: bool = False,
+    past_budget: bool = False,
     analyst: str = "",
     attributes: Mapping[str, bool | str] | None = None,
     rights: RightsSettings | None = None,
@@ -89,7 +98,8 @@ def request_for(
         purpose=purpose or None,
         at=at,
         address=_ip(address),
-        exact=exact,
+        joint_number=joint_number,
+        past_budget=past_budget,
         analyst=analyst,
         attributes=attributes or {},
         rights=rights,

@@ -182,7 +182,8 @@ def conditions(rule: Rule) -> Iterator[Condition]:
     if said := rule.runs_today.words():
         yield Condition(f"runs_today {said}", _attribute("runs_today"), rule.runs_today.fits)
     if (exact := rule.exact) is not None:
-        said = "a joint number is opened without noise" if exact else "no joint number is opened without noise"
+        some, of_table = ("a", "or anything") if exact else ("no", "nor anything")
+        said = f"{some} joint number is opened without noise, {of_table} of a table with a budget"
         yield Condition(said, _attribute("exact"), lambda opened: opened == exact)
     if analysts := rule.analyst:
         yield Condition(f"numbers are sealed to {_or(analysts)}", _attribute("analyst"), lambda one: one in analysts)

@@ -155,6 +155,9 @@ def test_what_no_rule_permits(nodes: Nodes, tmp_path: Path) -> None:
     assert "spent epsilon 1.5, asked 1.25, left 0.5" in smc(nodes.b, "approve", two, code=2)
     assert job(nodes.b, two).state == "waiting"
 
+    free = submit(nodes.a, protocol="majority", table="rows", purpose="research")
+    eventually(lambda: job(nodes.a, free).state == job(nodes.b, free).state == "refused")
+    assert "the table has a privacy budget" in job(nodes.b, free).ours.reason
     identifier, *states = noisy(nodes, without_noise=1)
     assert states == ["refused", "refused"]
     assert "this tells each party the other's number" in job(nodes.b, identifier).ours.reason
@@ -168,6 +171,7 @@ def test_what_no_rule_permits(nodes: Nodes, tmp_path: Path) -> None:
     nodes.b.start()
     nodes.await_both()
     assert noisy(nodes, without_noise=1)[1:] == ("done", "done")
+    nodes.finished(submit(nodes.a, protocol="majority", table="rows", purpose="research"))
     (nodes.b.directory / "job.toml").write_text('protocol = "noisy"\ntable = "rows"\nwithout_noise = 1\n')
     assert "no rule permits it by exact = true" in smc(nodes.b, "submit", "job.toml", code=2)
 

@@ -21,7 +21,7 @@ LINK = ["--identity", "a.key", "--certificate", "a.crt", "--peer", "b.crt", "--l
 
 
 def id3(data: Path = DEMO.clinic_a, *more: object) -> list[object]:
-    return ["id3", "--data", data, "--schema", DEMO.schema, *more]
+    return ["id3", "--plain", "--data", data, "--schema", DEMO.schema, *more]
 
 
 @pytest.mark.parametrize(

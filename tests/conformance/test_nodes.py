@@ -187,7 +187,7 @@ def measured(url: str) -> tuple[float, float]:
 
 def test_a_notebook_asks_its_own_node(days: Nodes) -> None:
     estimator = pytest.importorskip("parties.notebook.estimator", reason="scikit-learn is not installed")
-    joint = estimator.JointID3Classifier(max_depth=1, peer=days.a.client)
+    joint = estimator.JointID3Classifier(max_depth=1, peer=days.a.client, plain=True)
     joint.fit(table="rows", purpose="research", deadline=PATIENCE)
     assert to_json(joint.tree_) == clear_tree(days, max_depth=1)
     assert days.b.client.job(joint.job_).state == "done"

@@ -31,7 +31,8 @@ COST_KEYS = {"bytes_sent", "bytes_received", "messages", "rounds", "seconds", "a
 
 
 def id3(data: Path, *more: object) -> list[object]:
-    return ["id3", "--data", data, "--schema", DEMO.schema, *more]
+    plain = [] if {"--epsilon", "--k", "--l", "--t"} & {*map(str, more)} else ["--plain"]
+    return ["id3", *plain, "--data", data, "--schema", DEMO.schema, *more]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_car_within_the_traffic_and_memory_promised(processes, shared: Path) -> 
         (processes.directory / f"{name}.csv").write_text("\n".join([header, *part]) + "\n")
     car = shared / "data" / "car.csv"
     assert processes.here("schema", "--data", car, "--target", "class", "--out", "s.toml").code == 0
-    common = ["--schema", "s.toml", "--min-rows", "86", "--json"]
+    common = ["--plain", "--schema", "s.toml", "--min-rows", "86", "--json"]
     peaks: dict[int, int] = {}
     over = threading.Event()
     watcher = threading.Thread(target=_watch_memory, args=(processes, peaks, over))

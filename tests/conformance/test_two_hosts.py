@@ -95,7 +95,7 @@ def hosts() -> Iterator[Hosts]:
 
 
 def start_both(hosts: Hosts, processes, arguments: list[object], first: Path, second: Path):  # type: ignore[no-untyped-def]
-    common = ["id3", "--schema", DEMO.schema, *arguments]
+    common = ["id3", "--plain", "--schema", DEMO.schema, *arguments]
     zero = hosts.start(0, processes.directory, *common, "--data", first, *processes.link("a", "b"), "--listen",
                        f"{ADDRESSES[0]}:7001", "--out", "a.json")  # fmt: skip
     one = hosts.start(1, processes.directory, *common, "--data", second, *processes.link("b", "a"), "--connect",

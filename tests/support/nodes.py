@@ -230,8 +230,9 @@ def cost_as_predicted(node: NodeProcess, view: JobView) -> None:
 
 
 def submit(node: NodeProcess, **fields: Any) -> str:
-    """Propose a job of the table `rows`; its identifier."""
-    return node.client.submit({"table": "rows", **fields}).id
+    """Propose a job of the table `rows`, a plain tree unless said otherwise; its identifier."""
+    plain = {} if fields.keys() & {"protocol", "epsilon"} else {"plain": True}
+    return node.client.submit({"table": "rows", **plain, **fields}).id
 
 
 def verified(node: NodeProcess) -> dict[str, Any]:

@@ -36,11 +36,14 @@ def estimates(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[di
     return json.loads(out)["estimates"]
 
 
-def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp_path: Path, plain: bool) -> None:
+    """Of the defaults as of the plain tree: k's gates are counted, and no level below the depth is."""
+    how = ["--plain"] if plain else []
     agreed = schema.load(DEMO.schema)
     target = agreed.choose_target()
-    own = Id3Settings(max_rows=20)
-    task = Exact(own, agreed, target)
+    own = Id3Settings(max_rows=20, plain=plain)
+    task = Exact(Exact.completed(own, agreed, target), agreed, target)
     problem = task.problem
     costs: dict[int, Any] = {}
 
@@ -56,13 +59,13 @@ def test_a_tree_makes_the_estimate_exact(capsys: pytest.CaptureFixture[str], tmp
     tree, _ = run_local(program)
     assert task.state_of(task.tree_file(tree)) == tree
     task.tree_file(tree).dump(tmp_path / "tree.json")
-    rows = estimates(capsys, "id3", "--schema", DEMO.schema, "--max-rows", 20, "--tree", tmp_path / "tree.json")
+    rows = estimates(capsys, "id3", "--schema", DEMO.schema, "--max-rows", 20, "--tree", tmp_path / "tree.json", *how)
     (mixed,) = [row for row in rows if (row["engine"], row["ot"], row["garbling"]) == ("mixed", "extension", "half")]
     assert mixed["party0_sends"] == costs[0].bytes_sent
     assert mixed["party1_sends"] == costs[1].bytes_sent
     assert (mixed["party0_rounds"], mixed["party1_rounds"]) == (costs[0].rounds, costs[1].rounds)
     assert mixed["messages"] == costs[0].messages
-    bound = estimates(capsys, "id3", "--schema", DEMO.schema, "--max-rows", 20)
+    bound = estimates(capsys, "id3", "--schema", DEMO.schema, "--max-rows", 20, *how)
     assert all(row["party0_sends"] >= 0 for row in bound)
     (most,) = [row for row in bound if (row["engine"], row["ot"], row["garbling"]) == ("mixed", "extension", "half")]
     assert most["party0_sends"] > mixed["party0_sends"]
@@ -117,7 +120,7 @@ def test_a_tree_of_another_schema_is_refused(capsys: pytest.CaptureFixture[str],
 def test_a_tree_that_may_be_too_large_to_count_is_a_typical_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 20)
+    arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 20, "--plain")
     assert "at most, for any tree" in run(capsys, *arguments)[1]
     monkeypatch.setattr("parties.jobs.id3_exact.LARGEST_COUNTED", 100)
     assert "for a tree of at most 16 splits a level" in run(capsys, *arguments)[1]
@@ -126,5 +129,5 @@ def test_a_tree_that_may_be_too_large_to_count_is_a_typical_one(
 def test_a_column_of_many_values_makes_it_too_large() -> None:
     values = [str(number) for number in range(51)]
     wide = schema.Schema({**{f"a{i}": values for i in range(7)}, "class": ["no", "yes"]})
-    assert not Exact(Id3Settings(max_rows=2000), wide, "class").bounded
-    assert Exact(Id3Settings(max_rows=2000, max_depth=2), wide, "class").bounded
+    assert not Exact(Id3Settings(max_rows=2000, k=1), wide, "class").bounded
+    assert Exact(Id3Settings(max_rows=2000, k=1, max_depth=2), wide, "class").bounded

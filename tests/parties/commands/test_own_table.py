@@ -55,6 +55,6 @@ def test_whose_rows_are_read(
         Path(f"{name}.csv").write_text(f"{column},play\na,yes\nb,no\n")
         Path(f"{name}.toml").write_text(f'target = "play"\n[attributes]\n{column} = ["a", "b"]\nplay = ["yes", "no"]\n')
     schema = [] if file or "--schema" in flags else ["--schema", "days.toml"]
-    words = ["id3", "--config", "party.toml", "--connect", "127.0.0.1:9", *schema, *flags.split()]
+    words = ["id3", "--plain", "--config", "party.toml", "--connect", "127.0.0.1:9", *schema, *flags.split()]
     told = refused(words, capsys)
     assert re.sub(rf"^smc: |{re.escape(str(tmp_path))}/", "", told).startswith(message), told

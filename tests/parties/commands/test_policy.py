@@ -134,7 +134,7 @@ def test_what_surrounds_the_job_matters(words: list[str], effect: str) -> None:
     ("change", "effect"),
     [
         (("max_depth = 4", "max_depth = 5"), "ask"),
-        (("max_depth = 4", ""), "ask"),  # no limit
+        (("max_depth = 4", "plain = true"), "ask"),  # no limit
         (("research", "teaching"), "ask"),
         (('columns = ["age"]', ""), "deny"),  # all of the schema's, the zip code among them
         (("max_depth", "max_rows = 9999\nmax_depth"), "ask"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from parties.tables.schema import Schema
 from parties.trees.tree import Leaf, Split, TreeFile
 from protocols import id3
 from smc.errors import InputError
+from tests.support.proposals import proposal_of
 
 SCHEMA = Schema({"a": ("x", "y"), "class": ("no", "yes"), "b": ("u", "v", "w")}, "class")
 
@@ -51,7 +53,7 @@ def test_private_things_do_not_enter_the_job() -> None:
 
 
 def test_the_problem_and_the_names() -> None:
-    problem = Exact(Id3Settings(), SCHEMA, "class").problem
+    problem = Exact(Id3Settings(k=1), SCHEMA, "class").problem
     assert (problem.domains, problem.classes, problem.max_rows) == ((2, 3), 2, 65535)
     tree = id3.Split(1, (id3.Leaf(0), id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1)))
     found = named(tree, SCHEMA, "class")
@@ -64,13 +66,14 @@ def test_the_problem_and_the_names() -> None:
 def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
     wide = Schema({f"a{i}": ("x", "y") for i in range(202)}, "a0")
     with pytest.raises(InputError, match="--max-depth"):
-        Exact(Id3Settings(), wide, "a0").check()
-    Exact(Id3Settings(max_depth=200), wide, "a0").check()
+        Id3(Id3Settings(plain=True), wide, "a0").learner.check()
+    Id3(Id3Settings(plain=True, max_depth=200), wide, "a0").learner.check()
+    Id3(Id3Settings(), wide, "a0").learner.check()
 
 
 def test_what_does_not_fit_the_word_is_refused() -> None:
     with pytest.raises(InputError, match="--delta"):
-        Exact(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class").check()
+        Id3(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class").learner.check()
 
 
 NOISY = {"epsilon": 1.0, "max_depth": 2}
@@ -99,7 +102,7 @@ def test_every_parameter_of_the_noise_enters_the_job(change: dict[str, object]) 
     [
         ({"quality": "gini"}, "quality is for a tree with noise: give epsilon"),
         ({"trees": 3}, "trees is for a tree with noise"),
-        ({"epsilon": 1.0}, "max_depth is missing"),
+        ({"epsilon": 1.0, "plain": True}, "plain is the exact tree without rules: leave it out, or leave out epsilon"),
         (NOISY | {"min_rows": 5}, "min_rows asks for exact counts"),
         (NOISY | {"delta": 0.5}, "delta is the exact tree's"),
         (NOISY | {"leaf_epsilon": 2.0}, "at most epsilon"),
@@ -158,7 +161,54 @@ def test_the_depth_is_chosen_from_public_numbers_if_it_is_not_given() -> None:
         assert found.max_depth == depth
         assert Private(found, SCHEMA, "class").problem.leaf_epsilon == Fraction(1, depth + 1)
     assert Private.completed(Id3Settings(epsilon=1, max_depth=7), SCHEMA, "class").max_depth == 7
-    assert Private.completed(Id3Settings(), SCHEMA, "class").max_depth is None
+    with pytest.raises(InputError, match="max_depth is missing"):
+        Private(Id3Settings(epsilon=1), SCHEMA, "class").check()
+
+
+def test_an_exact_tree_has_k_and_a_depth_unless_it_is_plain() -> None:
+    def chosen(schema: Schema = SCHEMA, **given: Any) -> tuple[int | None, int | None]:
+        settings = Id3(Id3Settings(**given), schema, "class").settings
+        return settings.k, settings.max_depth
+
+    wide = Schema({"class": ("no", "yes"), **{f"a{i}": ("x", "y") for i in range(20)}}, "class")
+    assert chosen() == (5, 2)
+    assert chosen(max_rows=29) == (5, 1)  # 29 / 6 is below 5, and three values of 29 rows may have 5 each
+    assert chosen(max_rows=30) == (5, 2)
+    assert chosen(wide) == (5, 13)  # 5 * 2^13 is at most 65,535
+    assert chosen(wide, k=7) == (7, 13)
+    assert chosen(wide, k=8) == (8, 12)
+    assert chosen(wide, k=8, against="public") == (8, 13)  # the union has twice as many
+    assert chosen(wide, max_depth=20) == (5, 20)
+    assert chosen(wide, max_depth=0) == (5, 0)
+    assert chosen(wide, k=1) == (1, 15)
+    assert chosen(wide, l=2) == (5, 13)
+    assert chosen(wide, plain=True) == (1, None)
+    assert chosen(wide, plain=True, max_depth=3, min_rows=4) == (1, 3)
+
+
+def test_the_default_is_the_same_by_a_command_a_job_file_and_a_specification(tmp_path: Path) -> None:
+    """And a specification that leaves something open is none: the peer might choose otherwise."""
+    SCHEMA.save(tmp_path / "schema.toml")
+    said = Id3.planned(Id3Settings(schema=tmp_path / "schema.toml", max_rows=30)).specification()
+    assert said == proposal_of(SCHEMA, max_rows=100).specification | {"max_rows": 30}
+    assert (said["k"], said["max_depth"], said["plain"]) == (5, 2, False)
+    for change in ({"k": None}, {"max_depth": None}):
+        assert Id3.agreed(said | change).specification() != said | change
+    plain = proposal_of(SCHEMA, plain=True).specification
+    assert (plain["k"], plain["max_depth"], plain["plain"]) == (1, None, True)
+    assert Id3.agreed(plain).specification() == plain
+    assert "Leaves may speak of a single person" in " ".join(Id3.agreed(plain).reveals("bob"))
+
+
+@pytest.mark.parametrize("rule", [{"k": 5}, {"l": 2.0}, {"t": 0.5}])
+def test_plain_goes_with_no_rule(rule: dict[str, Any]) -> None:
+    (name,) = rule
+    line = f"plain is the tree without rules for its leaves: leave out plain, or {name}"
+    with pytest.raises(InputError) as flags:
+        merge(Id3Settings(), {"plain": True, **rule})
+    with pytest.raises(InputError) as file:
+        proposal_of(SCHEMA, plain=True, **rule)
+    assert str(flags.value) == str(file.value) == line
 
 
 def test_states_and_results_of_a_forest() -> None:

@@ -13,7 +13,7 @@ from parties.jobs.spending import KEPT_BY_NODES
 from parties.settings import merge
 from parties.tables.example import demo
 from parties.tables.schema import Schema
-from protocols.rules import NO_RULES, Rules
+from protocols.rules import NO_RULES, USUAL, Rules
 from smc.errors import InputError
 
 DEMO = demo()
@@ -26,7 +26,8 @@ def task(**given: Any) -> Id3:
 
 
 def test_the_settings_are_the_protocols_rules() -> None:
-    assert task().learner.problem.rules == NO_RULES  # type: ignore[attr-defined]
+    assert task(plain=True).learner.problem.rules == NO_RULES  # type: ignore[attr-defined]
+    assert task().learner.problem.rules == USUAL  # type: ignore[attr-defined]
     assert task(**ALL).learner.problem.rules == Rules(5, 1.5, "entropy", 0.25, "ordered", "public")  # type: ignore[attr-defined]
 
 
@@ -44,7 +45,8 @@ def test_the_peer_reads_the_same(given: dict[str, Any]) -> None:
 
 
 def test_the_policy_is_told_also_of_rules_that_rule_nothing_out() -> None:
-    assert {name: task().parameters()[name] for name in ("k", "l", "t", "against")} == {
+    assert {name: task(plain=True).parameters()[name] for name in ("plain", "k", "l", "t", "against")} == {
+        "plain": True,
         "k": 1,
         "l": 1,
         "t": 1,
@@ -53,7 +55,10 @@ def test_the_policy_is_told_also_of_rules_that_rule_nothing_out() -> None:
 
 
 def test_what_is_promised() -> None:
-    assert len(task().reveals("B")) == 3
+    assert task().reveals("B")[3:] == ["No leaf speaks of fewer than 5 rows of B or of us alone, unless of none."]
+    for given in ({"plain": True}, {"k": 1}, {"plain": True, "max_depth": 1}, {"k": 1, "t": 0.5}):
+        assert task(**given).reveals("B")[3].startswith("Leaves may speak of a single person: neither k nor l asks")
+    assert not any("single person" in line for line in task(k=1, l=2).reveals("B"))
     assert task(k=20, l=2, t=0.3).reveals("B")[3:] == [
         "No leaf speaks of fewer than 20 rows of B or of us alone, unless of none.",
         "No leaf speaks of rows of B or of us alone with fewer than 2 classes.",
@@ -69,7 +74,7 @@ def test_what_is_promised() -> None:
         "Who has rows in a leaf can subtract them: of the other's rows alone these rules promise nothing.",
     ]
     assert "rules" in task(**ALL).question
-    assert "rules" not in task().question
+    assert "rules" not in task(plain=True).question
 
 
 @pytest.mark.parametrize(
@@ -91,7 +96,7 @@ def test_what_is_promised() -> None:
         ({"l": 3, "diversity": "entropy"}, "l is 3: for entropy it must be below 3 here"),
         ({"diversity": "entropy"}, "diversity says how l is meant: it needs an l above 1"),
         ({"distance": "ordered"}, "distance says how t is meant: it needs a t below 1"),
-        ({"against": "public"}, "against says whom k, l and t keep something from: it needs one of them"),
+        ({"k": 1, "against": "public"}, "against says whom k, l and t keep something from: it needs one of them"),
         ({"t": 0.123456789, "against": "public"}, "does not fit 64-bit words"),
         (
             {"epsilon": 1.0, "max_depth": 2, "k": 5},
@@ -118,10 +123,11 @@ def test_what_would_take_long_to_count_is_not_counted() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({}, ["leaves may speak of one person: --min-rows, --k or --max-depth keeps the tree coarser"]),
-        ({"max_depth": 2}, []),
-        ({"min_rows": 9}, []),
-        ({"k": 2}, []),
+        ({}, ["at most 4 levels, chosen by public numbers", "k is 5, unless --k or --plain says otherwise"]),
+        ({"max_depth": 2}, ["k is 5, unless --k or --plain says otherwise"]),
+        ({"max_depth": 2, "k": 2}, []),
+        ({"plain": True}, ["leaves may speak of one person: --k or --l keeps them from it"]),
+        ({"plain": True, "min_rows": 9}, ["leaves may speak of one person: --k or --l keeps them from it"]),
         ({"epsilon": 1.0, "max_depth": 2}, [KEPT_BY_NODES]),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, get_args
 
 from hypothesis import given, settings
@@ -12,9 +13,14 @@ from parties.canonical import canonical
 from parties.jobs import kinds
 from parties.jobs.kind import Means
 from parties.jobs.settings import public_parameters
+from parties.node.gate import Surroundings, request
+from parties.node.peers import Acquaintance
 from parties.node.proposal import propose, read_job
+from parties.node.settings import NodeFile, PeerSettings
 from parties.node.statement import Statement
+from parties.policy.decisions import decide
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, Garbling
+from tests.support.policies import rule
 from tests.support.specified import SCHEMA, made
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
@@ -64,12 +70,13 @@ PUBLIC = {
             "min_rows": st.integers(0, 10**6),
             "max_depth": st.integers(0, 200),
             "max_rows": st.integers(1, 100_000),
-            "k": st.just(1),
+            "k": st.sampled_from([1, 5]),
             "l": st.sampled_from([1, 1.0]),
             "t": st.floats(0.001, 1).map(lambda t: round(t, 3)),
         },
         table="days",
-    ),
+    )
+    | fields({"max_depth": st.integers(0, 200), "min_rows": st.integers(0, 10**6)}, table="days", plain=True),
     "millionaires": AMOUNT,
     "equality": AMOUNT,
     "majority": fields({"bits": st.integers(1, 62), "target": st.sampled_from(sorted(SCHEMA.attributes))}, table="days")
@@ -226,9 +233,31 @@ def test_the_peer_reads_the_same_task(
         if key in told and key != "circuit":
             assert told[key] == (meaning(name, key, value)), key
     defaults = {one.key: one.default for one in public_parameters(type(theirs).Settings)}
-    from_table = {"classes", "target", "circuit", "max_rows", "columns"}
+    from_table = {"classes", "target", "circuit", "max_rows", "columns", "k", "max_depth"}
     for key in defaults.keys() & told.keys() - job.keys() - from_table:
         assert told[key] == defaults[key], key
+
+
+@settings(max_examples=150)
+@given(JOBS)
+def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
+    means: Callable[[dict[str, Any]], Means], case: tuple[str, dict[str, Any], dict[str, Any]]
+) -> None:
+    """Whatever the kind: a general rule lets nothing pass the budget. Of a table without one it permits as before."""
+    name, what, how = case
+    job = {"protocol": name, **what, **how}
+    proposal = propose(read_job(job), means(job))
+    anything, exact = rule(), rule(name="exact", exact=True)
+    peer = Acquaintance(None, PeerSettings(), "bob")
+    for budget in ({}, {"budget": {"epsilon": 1}}):
+        table = {"source": "days.csv", "schema": "schema.toml", "max_rows": 100, **budget}
+        file = NodeFile.model_validate({"tables": {"days": table}})
+        asked = request(proposal, 1, "peer", file, peer, Surroundings(0, 0, datetime.now(UTC), None))
+        past = bool(budget) and "table" in job and "epsilon" not in job
+        assert asked.past_budget == past
+        assert decide([anything], asked).effect == ("deny" if past or "exact" in job else "permit")
+        assert decide([], asked).effect == ("deny" if past or "exact" in job else "ask")
+        assert decide([anything, exact], asked).effect == "permit"
 
 
 def meaning(name: str, key: str, value: Any) -> Any:

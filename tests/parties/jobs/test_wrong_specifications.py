@@ -49,6 +49,8 @@ WRONG = [
     *(("id3", {"k": value}, "k") for value in (0, 2**32 + 1, *WRONG_NUMBERS)),
     *(("id3", {"l": value}, "l") for value in (0.5, -1, float("inf"), "1", True, None)),
     *(("id3", {"t": value}, "t") for value in (0, -1, 1.5, float("nan"), "1", True, None)),
+    *(("id3", {"plain": value}, "plain") for value in (1, "yes", None)),
+    *(("id3", {"plain": True, **rule}, "plain") for rule in ({"k": 5}, {"l": 2}, {"t": 0.5})),
     *(("id3", {"against": value}, "against") for value in ("nobody", 1, None)),
     *((name, {"engine": value}, "engine") for name in GOOD for value in ("clear", "YAO", 1, None, ["yao"])),
     *((name, {"engine": value}, "engine") for name in GOOD if name != "id3" for value in ("mixed", "lean")),

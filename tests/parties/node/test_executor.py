@@ -121,7 +121,7 @@ def test_a_job_is_held_against_the_bounds_of_the_table_not_its_rows(
 ) -> None:
     """Were rows held against the job's, whoever proposes jobs could find their number by halves."""
     (tmp_path / "rows.csv").unlink()
-    job = proposal_of(OURS, party=1, max_rows=2)
+    job = proposal_of(OURS, party=1, max_rows=2, k=1)
     with (
         pytest.raises(InputError, match="must be at least 100, the public bound of the table"),
         executor.opened(order_of(job, means, identities["alice"])),

@@ -121,6 +121,35 @@ def test_whom_no_rule_serves_is_told_one_thing(identities: dict[str, Identity]) 
     assert "rule no wind" in judged(identities, job_of(1), rules=(deny, bobs)).public, "a rule serves this peer"
 
 
+@pytest.mark.parametrize("protocol", ["id3", "millionaires", "equality"])
+def test_a_job_without_noise_on_a_table_with_a_budget_needs_a_rule_that_says_so(
+    identities: dict[str, Identity], protocol: str
+) -> None:
+    """Also one whose input is typed, if it names the table: nobody could say where the number came from."""
+
+    def verdict(job: Proposal, budget: bool, exact: bool, by: str = "peer") -> Judgement:
+        table: dict[str, Any] = {"source": "days.csv", "schema": "schema.toml", "max_rows": 100}
+        rules: list[dict[str, Any]] = [{"name": "anything", "effect": "permit"}]
+        rules += [{"name": "audit", "effect": "permit", "exact": True, "proposed_by": by}] if exact else []
+        days = table | ({"budget": {"epsilon": 0.01}} if budget else {})
+        file = NodeFile.model_validate({"tables": {"days": days}, "policy": rules})
+        who = Who(identities["alice"], identities["bob"].certificate, 0)
+        offers = Offers({"days": Offer(file.tables["days"], SCHEMA)}, {})
+        return Gate(file, offers).judge(job, who, by, AROUND)  # type: ignore[arg-type]
+
+    job = job_of(1, protocol=protocol)
+    assert verdict(job, budget=False, exact=False).verdict == "approved"
+    found = verdict(job, budget=True, exact=False)
+    assert (found.verdict, found.by) == ("refused", "no rule")
+    assert "the table has a privacy budget" in found.public
+    assert verdict(job, budget=True, exact=True).verdict == "approved"
+    ours = job_of(0, protocol=protocol)
+    assert [verdict(ours, True, exact, "us").verdict for exact in (False, True)] == ["refused", "approved"]
+    if protocol != "id3":
+        typed = job_of(1, protocol=protocol, table=None)
+        assert verdict(typed, budget=True, exact=False).verdict == "approved"
+
+
 def test_what_our_file_says_of_peer_and_table_is_put_to_the_rules(identities: dict[str, Identity]) -> None:
     """Attributes, rights and whose word counts: all three are taken from the file, of the table that is ours."""
     table: dict[str, Any] = {"source": "days.csv", "schema": "schema.toml", "max_rows": 100}

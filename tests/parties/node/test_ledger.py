@@ -153,7 +153,7 @@ def test_a_rule_approves_and_another_denies(tmp_path: Path, identities: dict[str
             ({"max_depth": 1, "columns": ["rain"]}, "queued", "rule shallow"),
             ({"max_depth": 1}, "refused", "rule not wind"),
             ({"max_depth": 2, "columns": ["wind"]}, "refused", "rule not wind"),
-            ({"columns": ["rain"]}, "waiting", ""),
+            ({"columns": ["rain"], "plain": True}, "waiting", ""),
         ):
             job = propose(pair, 0, **fields)
             pair.deliver()

@@ -31,7 +31,9 @@ def test_what_the_operator_sees_of_a_job(identities: dict[str, Identity]) -> Non
     assert view.parameters["max_depth"] == 1
     assert view.cost is not None
     assert view.cost.bytes > 0
-    assert [("100" in line, "tree" in line) for line in view.reveals] == [(False, True), (True, False), (True, False)]
+    *some, rule = view.reveals
+    assert [("100" in line, "tree" in line) for line in some] == [(False, True), (True, False), (True, False)]
+    assert rule == "No leaf speaks of fewer than 5 rows of  or of us alone, unless of none."
 
 
 def test_a_job_of_absurd_size_is_not_counted_through(
@@ -44,5 +46,5 @@ def test_a_job_of_absurd_size_is_not_counted_through(
 
     monkeypatch.setattr(prediction, "forecast", endless)
     wide = {f"a{i}": tuple(map(str, range(10))) for i in range(190)}
-    view = view_of(proposal_of(Schema({**wide, "play": ("yes", "no")}, "play"), party=1), identities)
+    view = view_of(proposal_of(Schema({**wide, "play": ("yes", "no")}, "play"), party=1, plain=True), identities)
     assert view.cost is None

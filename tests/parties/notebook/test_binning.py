@@ -33,17 +33,17 @@ def test_measurements_are_refused_with_a_hint() -> None:
     with pytest.raises(
         InputError, match=r"column 'age': 500 different numbers, .*bins=\{'age': \[\.\.\.\]\}.*public edges"
     ):
-        JointID3Classifier().fit(FRAME, GRADES)
+        JointID3Classifier(plain=True).fit(FRAME, GRADES)
     agreed = Schema({"age": ("1", "2"), "sex": ("m", "f"), "grade": ("young", "old")}, "grade")
     with pytest.raises(InputError, match="column 'age': 500 different numbers"):
-        JointID3Classifier(agreed).fit(FRAME, GRADES)
+        JointID3Classifier(agreed, plain=True).fit(FRAME, GRADES)
     few = FRAME.assign(age=np.round(AGES, -1))  # fractions by their type, categories by their number
-    assert JointID3Classifier().fit(few, GRADES).attributes_ == ("age", "sex")
+    assert JointID3Classifier(plain=True).fit(few, GRADES).attributes_ == ("age", "sex")
 
 
 def test_given_edges_make_a_tree_that_reads_numbers() -> None:
     for edges in ([40], equal_width(0, 100, 5)):
-        found = JointID3Classifier(bins={"age": edges}).fit(FRAME, GRADES)
+        found = JointID3Classifier(bins={"age": edges}, plain=True).fit(FRAME, GRADES)
         assert found.score(FRAME, GRADES) == 1.0
         assert found.tree_.attribute == "age"
         assert tuple(found.tree_.branches) == bin_labels(edges)
@@ -55,19 +55,22 @@ def test_a_schema_lists_the_bins() -> None:
     edges = [20.0, 40.0]
     agreed = Schema({"age": (*bin_labels(edges), "?"), "sex": ("m", "f"), "grade": ("young", "old")}, "grade")
     frame = FRAME.assign(age=np.where(AGES > 95, np.nan, AGES))
-    found = JointID3Classifier(agreed, bins={"age": edges}).fit(frame, GRADES)
+    found = JointID3Classifier(agreed, bins={"age": edges}, plain=True).fit(frame, GRADES)
     assert found.score(frame, GRADES) == 1.0
     assert found.schema_ is agreed
     with pytest.raises(InputError, match=r"'(<|>=) 30' is not in the schema"):
-        JointID3Classifier(agreed, bins={"age": [30]}).fit(frame, GRADES)
+        JointID3Classifier(agreed, bins={"age": [30]}, plain=True).fit(frame, GRADES)
 
 
 def test_a_number_of_bins_is_for_one_alone() -> None:
-    found = JointID3Classifier(bins=10).fit(FRAME, GRADES)
+    found = JointID3Classifier(bins=10, plain=True).fit(FRAME, GRADES)
     assert len(found.tree_.branches) == 10
     assert found.score(FRAME, GRADES) > 0.9
     agreed = Schema({"age": ("1", "2"), "sex": ("m", "f"), "grade": ("young", "old")}, "grade")
-    for joint in (JointID3Classifier(agreed, bins=10), JointID3Classifier(peer="party.toml", bins=10)):
+    for joint in (
+        JointID3Classifier(agreed, bins=10, plain=True),
+        JointID3Classifier(peer="party.toml", bins=10, plain=True),
+    ):
         with pytest.raises(InputError, match=r"range from one's own rows|party\.toml"):
             joint.fit(FRAME, GRADES)
 
@@ -75,17 +78,17 @@ def test_a_number_of_bins_is_for_one_alone() -> None:
 @pytest.mark.parametrize("bins", [0, 1, True, 2.5, {"age": []}, {"age": [2, 1]}, {"age": [1, float("nan")]}])
 def test_bins_that_are_none(bins: object) -> None:
     with pytest.raises(InputError, match=r"^bins: "):
-        JointID3Classifier(bins=bins).fit(FRAME, GRADES)  # type: ignore[arg-type]
+        JointID3Classifier(bins=bins, plain=True).fit(FRAME, GRADES)  # type: ignore[arg-type]
 
 
 def test_text_has_no_bins() -> None:
     with pytest.raises(InputError, match=r"row 0 \(the first is 0\), column 'sex': '[mf]' is not a number"):
-        JointID3Classifier(bins={"age": [40], "sex": [1]}).fit(FRAME, GRADES)
+        JointID3Classifier(bins={"age": [40], "sex": [1]}, plain=True).fit(FRAME, GRADES)
 
 
 def test_plot_draws_on_the_axes_that_it_is_given() -> None:
     rows = pd.read_csv(demo().clinic_a)
-    found = JointID3Classifier(target="play")
+    found = JointID3Classifier(target="play", plain=True)
     with pytest.raises(NotFittedError):
         found.plot()
     found.fit(rows)
@@ -105,7 +108,7 @@ def test_plot_draws_on_the_axes_that_it_is_given() -> None:
 
 def test_a_formula_is_text() -> None:
     frame = pd.DataFrame({"a$b$": ["$x", "$y"], "c": ["1", "1"]})
-    found = JointID3Classifier().fit(frame, ["no", "yes"])
+    found = JointID3Classifier(plain=True).fit(frame, ["no", "yes"])
     try:
         axes = found.plot()
         axes.figure.canvas.draw()

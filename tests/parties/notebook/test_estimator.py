@@ -89,7 +89,7 @@ def weather(draw: st.DrawFn) -> tuple[pd.DataFrame, np.ndarray]:
 @given(weather(), st.sampled_from([None, 0, 1, 2]))
 def test_a_plain_id3_would_take_every_step(data: tuple[pd.DataFrame, np.ndarray], depth: int | None) -> None:
     frame, classes = data
-    classifier = JointID3Classifier(max_depth=depth).fit(frame, classes)
+    classifier = JointID3Classifier(max_depth=depth, plain=True).fit(frame, classes)
     schema = classifier.schema_
     assert schema is not None
     rows = [(*row, str(label)) for row, label in zip(frame.itertuples(index=False), classes, strict=True)]
@@ -113,13 +113,15 @@ KINDS: dict[str, Any] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_frame_gives_quinlans_tree(kind: str) -> None:
     frame = KINDS[kind](WEATHER[["play", "wind", "outlook", "temperature", "humidity"]].assign(id=range(14)))
-    classifier = JointID3Classifier(DEMO.schema).fit(frame)  # the classes inside, columns in another order, one more
+    classifier = JointID3Classifier(DEMO.schema, plain=True).fit(
+        frame
+    )  # the classes inside, columns in another order, one more
     assert classifier.tree_ == TREE
     assert classifier.predict(frame).tolist() == WEATHER["play"].tolist()
     assert classifier.feature_names_in_.tolist() == ["outlook", "temperature", "humidity", "wind"]
     assert classifier.n_features_in_ == 4
     column = frame["play"]
-    apart = JointID3Classifier(str(DEMO.schema)).fit(frame, column)
+    apart = JointID3Classifier(str(DEMO.schema), plain=True).fit(frame, column)
     assert apart.tree_ == TREE
     assert apart.score(frame, column) == 1.0
 
@@ -128,7 +130,7 @@ def test_every_kind_of_frame_gives_quinlans_tree(kind: str) -> None:
 def test_arrays_have_the_schemas_columns(make: Any) -> None:
     names = ["outlook", "temperature", "humidity", "wind"]
     cells = make(WEATHER[names].to_numpy().tolist())
-    classifier = JointID3Classifier(DEMO.schema).fit(cells, WEATHER["play"].tolist())
+    classifier = JointID3Classifier(DEMO.schema, plain=True).fit(cells, WEATHER["play"].tolist())
     assert classifier.tree_ == TREE
     assert classifier.attributes_ == tuple(names)
     assert not hasattr(classifier, "feature_names_in_")
@@ -138,7 +140,7 @@ def test_arrays_have_the_schemas_columns(make: Any) -> None:
 
 
 def test_a_frame_with_its_classes_inside_needs_no_schema() -> None:
-    classifier = JointID3Classifier(target="play").fit(WEATHER)
+    classifier = JointID3Classifier(target="play", plain=True).fit(WEATHER)
     assert classifier.tree_file_.target == "play"
     assert size(classifier.tree_) == size(TREE)
     assert classifier.predict(WEATHER).tolist() == WEATHER["play"].tolist()
@@ -147,7 +149,7 @@ def test_a_frame_with_its_classes_inside_needs_no_schema() -> None:
 
 def test_a_column_that_is_called_level_is_a_column() -> None:
     frame = pd.DataFrame({"level": ["low", "high"] * 3, "name": ["x", "y", "z"] * 2})
-    classifier = JointID3Classifier().fit(frame, pd.Series([0, 1] * 3, name="name2"))
+    classifier = JointID3Classifier(plain=True).fit(frame, pd.Series([0, 1] * 3, name="name2"))
     assert classifier.tree_ == Split("level", {"high": Leaf("1"), "low": Leaf("0")})
     assert classifier.tree_file_.target == "name2"
 
@@ -167,7 +169,7 @@ def test_a_column_that_is_called_level_is_a_column() -> None:
     ],
 )
 def test_classes_keep_their_type(classes: Any, kind: str) -> None:
-    classifier = JointID3Classifier().fit([["x"], ["y"], ["x"], ["y"]], classes)
+    classifier = JointID3Classifier(plain=True).fit([["x"], ["y"], ["x"], ["y"]], classes)
     assert classifier.classes_.dtype.kind == kind
     assert classifier.classes_.tolist() == sorted(set(np.asarray(classes).tolist()))
     assert classifier.predict([["y"], ["x"]]).tolist() == [np.asarray(classes)[1], np.asarray(classes)[0]]
@@ -175,16 +177,20 @@ def test_classes_keep_their_type(classes: Any, kind: str) -> None:
 
 def test_objects_that_are_numbers_are_classes_of_a_schema() -> None:
     schema = Schema({"a": ("x", "y"), "y": ("0", "1")}, "y")
-    classifier = JointID3Classifier(schema).fit([["x"], ["y"]], np.array([0, 1], dtype=object))
+    classifier = JointID3Classifier(schema, plain=True).fit([["x"], ["y"]], np.array([0, 1], dtype=object))
     assert classifier.predict([["y"]]).tolist() == [1]
 
 
 def test_numbers_are_the_schemas_classes_even_those_not_seen_here() -> None:
     schema = Schema({"a": ("1", "2"), "y": ("0", "1", "7")}, "y")
-    classifier = JointID3Classifier(schema).fit(pd.DataFrame({"a": [1, 2]}), np.array([0, 1], dtype=np.int16))
+    classifier = JointID3Classifier(schema, plain=True).fit(
+        pd.DataFrame({"a": [1, 2]}), np.array([0, 1], dtype=np.int16)
+    )
     assert classifier.classes_.tolist() == [0, 1, 7]
     assert classifier.classes_.dtype == np.int16
-    named = JointID3Classifier(Schema({"a": ("1", "2"), "y": ("0", "1", "none")}, "y")).fit([[1], [2]], [0, 1])
+    named = JointID3Classifier(Schema({"a": ("1", "2"), "y": ("0", "1", "none")}, "y"), plain=True).fit(
+        [[1], [2]], [0, 1]
+    )
     assert named.classes_.tolist() == ["0", "1", "none"]
     assert named.predict([[2]]).tolist() == ["1"]
 
@@ -203,7 +209,7 @@ def test_numbers_are_the_schemas_classes_even_those_not_seen_here() -> None:
     ],
 )
 def test_missing_values_are_a_category_of_their_own(frame: Any) -> None:
-    classifier = JointID3Classifier().fit(frame, [0, 1, 2, 0])
+    classifier = JointID3Classifier(plain=True).fit(frame, [0, 1, 2, 0])
     assert classifier.tree_ == Split(classifier.attributes_[0], {"a": Leaf("2"), "b": Leaf("0"), "?": Leaf("1")})
     assert classifier.predict(frame).tolist() == [0, 1, 2, 0]
 
@@ -212,29 +218,29 @@ def test_missing_values_are_a_category_of_their_own(frame: Any) -> None:
 def test_missing_numbers_do_not_change_how_the_others_are_spelled(values: list[Any]) -> None:
     schema = Schema({"x": ("1", "3", "?"), "y": ("0", "1")}, "y")
     for frame in (pd.DataFrame({"x": values}), pl.DataFrame({"x": values}), pd.DataFrame({"x": values}, dtype="Int64")):
-        tree = JointID3Classifier(schema).fit(frame, [0, 1, 0]).tree_
+        tree = JointID3Classifier(schema, plain=True).fit(frame, [0, 1, 0]).tree_
         assert tree == Split("x", {"1": Leaf("0"), "3": Leaf("0"), "?": Leaf("1")})
 
 
 def test_true_is_not_one_in_a_column_of_both() -> None:
     cells = np.array([[True], [1], ["1"], [1.0]], dtype=object)
-    assert JointID3Classifier().fit(cells, [0, 1, 1, 1]).predict(cells).tolist() == [0, 1, 1, 1]
+    assert JointID3Classifier(plain=True).fit(cells, [0, 1, 1, 1]).predict(cells).tolist() == [0, 1, 1, 1]
 
 
 def test_a_cell_outside_the_schema_is_named() -> None:
     frame = WEATHER.copy()
     frame.loc[3, "wind"] = "weka"
     with pytest.raises(InputError, match=r"row 3 .*, column 'wind': 'weka' is not .*did you mean 'weak'.*'strong'"):
-        JointID3Classifier(DEMO.schema).fit(frame)
+        JointID3Classifier(DEMO.schema, plain=True).fit(frame)
     frame.loc[3, "wind"] = None
     with pytest.raises(InputError, match=r"row 3 .*, column 'wind': no value, and the schema does not list '\?'"):
-        JointID3Classifier(DEMO.schema).fit(frame)
+        JointID3Classifier(DEMO.schema, plain=True).fit(frame)
     with pytest.raises(InputError, match=r"row 1 .*, column 'play': 'maybe' is not in the schema"):
-        JointID3Classifier(DEMO.schema).fit(WEATHER[:2], ["yes", "maybe"])
+        JointID3Classifier(DEMO.schema, plain=True).fit(WEATHER[:2], ["yes", "maybe"])
 
 
 def test_a_value_without_a_branch_is_named_only_on_a_rows_path() -> None:
-    classifier = JointID3Classifier(DEMO.schema).fit(WEATHER)
+    classifier = JointID3Classifier(DEMO.schema, plain=True).fit(WEATHER)
     rows = WEATHER[:3].assign(outlook=["overcast", "rain", "sunny"], wind=["storm", "weak", "storm"])
     assert classifier.predict(rows)[:2].tolist() == ["yes", "yes"]
     rows["outlook"] = ["overcast", "sunny", "rain"]
@@ -258,13 +264,13 @@ def test_a_value_without_a_branch_is_named_only_on_a_rows_path() -> None:
     ],
 )
 def test_a_wrong_parameter_is_named_in_fit(parameters: dict[str, Any], message: str) -> None:
-    classifier = JointID3Classifier(**{"schema": DEMO.schema, **parameters})
+    classifier = JointID3Classifier(**{"schema": DEMO.schema, **parameters}, plain=True)
     with pytest.raises(InputError, match=message):
         classifier.fit(WEATHER)
 
 
 def test_wrong_calls_say_what_is_wrong() -> None:
-    classifier = JointID3Classifier()
+    classifier = JointID3Classifier(plain=True)
     with pytest.raises(TypeError, match="sample_weight"):
         classifier.fit(WEATHER, WEATHER["play"], sample_weight=np.ones(14))  # type: ignore[call-arg]
     with pytest.raises(InputError, match="table is for a node"):
@@ -274,9 +280,9 @@ def test_wrong_calls_say_what_is_wrong() -> None:
     with pytest.raises(InputError, match="X has a column 'play' beside y"):
         classifier.fit(WEATHER, WEATHER["play"])
     with pytest.raises(InputError, match=r"lacks the column 'paly'.*did you mean 'play'"):
-        JointID3Classifier(target="paly").fit(WEATHER)
+        JointID3Classifier(target="paly", plain=True).fit(WEATHER)
     with pytest.raises(InputError, match="lacks the columns 'outlook', 'humidity'"):
-        JointID3Classifier(DEMO.schema).fit(WEATHER[["wind", "temperature", "play"]])
+        JointID3Classifier(DEMO.schema, plain=True).fit(WEATHER[["wind", "temperature", "play"]])
     with pytest.raises(InputError, match="collect it first"):
         classifier.fit(pl.from_pandas(WEATHER).lazy(), WEATHER["play"])
     with pytest.raises(InputError, match=r"row 1 .*column 'x': list is no category"):
@@ -292,12 +298,12 @@ def test_wrong_calls_say_what_is_wrong() -> None:
 
 
 def test_numpys_numbers_are_parameters() -> None:
-    classifier = JointID3Classifier(DEMO.schema, max_depth=np.int64(1), delta=np.float64(0.01))
+    classifier = JointID3Classifier(DEMO.schema, max_depth=np.int64(1), delta=np.float64(0.01), plain=True)
     assert size(classifier.fit(WEATHER).tree_).depth == 1
 
 
 def test_no_rows_give_no_predictions_and_nobodys_rows_the_first_class() -> None:
-    nobody = JointID3Classifier(DEMO.schema).fit(WEATHER[:0])
+    nobody = JointID3Classifier(DEMO.schema, plain=True).fit(WEATHER[:0])
     assert nobody.tree_ == Leaf("yes")
     assert nobody.predict(WEATHER[:0]).tolist() == []
     assert nobody.predict(WEATHER).tolist() == ["yes"] * 14
@@ -306,14 +312,14 @@ def test_no_rows_give_no_predictions_and_nobodys_rows_the_first_class() -> None:
 def test_a_source_of_counts_is_as_good_as_its_rows() -> None:
     schema = Schema({"a": ("x", "y"), "b": ("x", "y"), "class": ("no", "yes")}, "class")
     counts = RowCounts((2, 2), 2, np.array([[0, 0], [0, 1], [1, 0]]), np.array([0, 1, 1]))
-    classifier = JointID3Classifier(schema).fit(counts)
+    classifier = JointID3Classifier(schema, plain=True).fit(counts)
     assert classifier.predict(pl.DataFrame({"b": ["x", "y"], "a": ["x", "x"]})).tolist() == ["no", "yes"]
     with pytest.raises(InputError, match="a source of counts comes with its schema"):
-        JointID3Classifier().fit(counts)
+        JointID3Classifier(plain=True).fit(counts)
 
 
 def test_clones_pickles_and_repeated_fits() -> None:
-    classifier = JointID3Classifier(DEMO.schema, max_depth=1).fit(WEATHER)
+    classifier = JointID3Classifier(DEMO.schema, max_depth=1, plain=True).fit(WEATHER)
     twin = clone(classifier)
     assert twin.get_params() == classifier.get_params()
     with pytest.raises(NotFittedError):
@@ -323,7 +329,7 @@ def test_clones_pickles_and_repeated_fits() -> None:
     assert again.predict(WEATHER).tolist() == classifier.predict(WEATHER).tolist()
     assert classifier.set_params(max_depth=None).fit(WEATHER).tree_ == TREE
     assert classifier.cost_ is classifier.job_ is None
-    scores = cross_val_score(JointID3Classifier(DEMO.schema), WEATHER, WEATHER["play"], cv=3)
+    scores = cross_val_score(JointID3Classifier(DEMO.schema, plain=True), WEATHER, WEATHER["play"], cv=3)
     assert len(scores) == 3
     assert np.isfinite(scores).all()
 
@@ -341,3 +347,42 @@ def test_without_scikit_learn_one_line_says_what_to_install() -> None:
     assert last == (
         "ImportError: parties.notebook: needs more packages (sklearn is not installed): " + install_line("notebook")
     )
+
+
+def leaf_sizes(tree: Node, rows: pd.DataFrame) -> list[int]:
+    """How many rows end in each leaf."""
+    if isinstance(tree, Leaf):
+        return [len(rows)]
+    parts = [(child, rows[rows[tree.attribute] == value]) for value, child in tree.branches.items()]
+    return [number for child, part in parts for number in leaf_sizes(child, part)]
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.integers(5, 120))
+def test_no_leaf_points_at_people_unless_the_tree_is_plain(seed: int, rows: int) -> None:
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({name: random.choice(["x", "y", "z"], rows) for name in "abcd"})
+    classes = random.choice(["no", "yes"], rows)
+    found = JointID3Classifier().fit(frame, classes)
+    assert all(number == 0 or number >= 5 for number in leaf_sizes(found.tree_, frame))
+    if rows > 100:  # coins by coins: it goes down to the last row
+        assert 1 in leaf_sizes(JointID3Classifier(plain=True).fit(frame, classes).tree_, frame)
+
+
+def test_rules_and_noise_are_those_of_the_command() -> None:
+    frame = pd.DataFrame({"a": list("xy") * 40, "b": list("xxyy") * 20})
+    classes = ["no", "yes"] * 40
+    assert JointID3Classifier().fit(frame, classes).score(frame, classes) == 1
+    assert isinstance(JointID3Classifier(k=41).fit(frame, classes).tree_, Leaf)
+    assert JointID3Classifier(l=2).fit(frame, classes).score(frame, classes) == 0.5
+    assert JointID3Classifier(t=0.25).fit(frame, classes).score(frame, classes) == 0.5
+    noisy = JointID3Classifier(epsilon=8.0).fit(frame, classes).tree_file_
+    assert noisy.noise is not None
+    assert noisy.noise.epsilon == 8
+    for given_, message in (
+        ({"plain": True, "k": 5}, "plain is the tree without rules"),
+        ({"epsilon": 1.0, "k": 5}, "k is a rule of the exact tree's leaves"),
+        ({"epsilon": 1.0, "plain": True}, "plain is the exact tree without rules"),
+    ):
+        with pytest.raises(InputError, match=message):
+            JointID3Classifier(**given_).fit(frame, classes)  # type: ignore[arg-type]

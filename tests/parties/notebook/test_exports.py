@@ -24,7 +24,7 @@ WEATHER = pd.concat([pd.read_csv(DEMO.clinic_a), pd.read_csv(DEMO.clinic_b)], ig
 
 
 def test_onnx_of_a_fitted_classifier(tmp_path: Path) -> None:
-    classifier = JointID3Classifier(DEMO.schema).fit(WEATHER)
+    classifier = JointID3Classifier(DEMO.schema, plain=True).fit(WEATHER)
     model = export_onnx(classifier, tmp_path / "tree.onnx")
     assert onnx.load(tmp_path / "tree.onnx") == model
     cells = WEATHER[list(classifier.attributes_)].to_numpy(dtype=object)
@@ -44,7 +44,7 @@ def test_onnx_takes_the_numbers_that_are_binned(bins: object) -> None:
     age[:4], age[rng.integers(4, 300, 30)] = [0.1, np.nextafter(0.1, 0), 40, 65], np.nan  # on an edge, next to it
     frame = pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], 300), "weight": weight})
     classes = np.where(np.nan_to_num(age, nan=50) * weight > 3000, "b", "a")
-    classifier = JointID3Classifier(bins=bins).fit(frame, classes)  # type: ignore[arg-type]
+    classifier = JointID3Classifier(bins=bins, plain=True).fit(frame, classes)  # type: ignore[arg-type]
     model = export_onnx(classifier)
     cells = frame.map(str).to_numpy(dtype=object)
     expected = classifier.predict(frame).tolist()
@@ -59,13 +59,13 @@ def test_onnx_takes_the_numbers_that_are_binned(bins: object) -> None:
 
 def test_a_bin_that_the_tree_never_saw_is_the_empty_text() -> None:
     frame = pd.DataFrame({"age": [10.0, 50.0]})
-    classifier = JointID3Classifier(bins={"age": [30]}).fit(frame, ["young", "old"])
+    classifier = JointID3Classifier(bins={"age": [30]}, plain=True).fit(frame, ["young", "old"])
     cells = np.array([["12"], ["1e3"], ["-7.5"], ["?"]], dtype=object)
     assert run(export_onnx(classifier), cells) == ["young", "old", "young", ""]
 
 
 def test_text_dot_and_svg() -> None:
-    classifier = JointID3Classifier(DEMO.schema).fit(WEATHER)
+    classifier = JointID3Classifier(DEMO.schema, plain=True).fit(WEATHER)
     assert "├── outlook = overcast: yes\n" in export_text(classifier)
     assert export_dot(classifier).count("->") == 7
     svg = export_svg(classifier)
@@ -76,11 +76,11 @@ def test_text_dot_and_svg() -> None:
 @pytest.mark.parametrize("export", [export_text, export_dot, export_svg, export_onnx])
 def test_there_is_nothing_to_export_before_fit(export) -> None:
     with pytest.raises(NotFittedError):
-        export(JointID3Classifier())
+        export(JointID3Classifier(plain=True))
 
 
 def test_a_notebook_shows_scikit_learns_box_and_then_the_tree() -> None:
-    classifier = JointID3Classifier(DEMO.schema)
+    classifier = JointID3Classifier(DEMO.schema, plain=True)
     before = classifier._repr_mimebundle_()["text/html"]
     assert "<img" not in before
     assert classifier._repr_svg_() is None

@@ -38,7 +38,7 @@ from tests.support.places import ENVIRONMENT, ROOT
 DEMO = demo()
 OURS, THEIRS = pd.read_csv(DEMO.clinic_a), pd.read_csv(DEMO.clinic_b)
 WEATHER = pd.concat([OURS, THEIRS], ignore_index=True)
-WHOLE = JointID3Classifier(DEMO.schema).fit(WEATHER).tree_
+WHOLE = JointID3Classifier(DEMO.schema, plain=True).fit(WEATHER).tree_
 Ends = tuple[LinkSettings, LinkSettings]
 
 
@@ -66,7 +66,7 @@ def both(left: Callable[[], Any], right: Callable[[], Any]) -> tuple[Any, Any]:
 
 
 def test_alone_nothing_is_compiled(nothing_compiled: list[str]) -> None:
-    JointID3Classifier(DEMO.schema).fit(OURS)
+    JointID3Classifier(DEMO.schema, plain=True).fit(OURS)
     assert nothing_compiled == []
 
 
@@ -74,7 +74,7 @@ def test_that_kernels_are_compiled_is_said_where_no_log_is_set_up(
     ends: Ends, nothing_compiled: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)  # what Python shows of itself
-    alice, bob = (JointID3Classifier(DEMO.schema, max_depth=1, peer=link) for link in ends)
+    alice, bob = (JointID3Classifier(DEMO.schema, max_depth=1, peer=link, plain=True) for link in ends)
     both(lambda: alice.fit(OURS), lambda: bob.fit(THEIRS))
     assert {"labels", "halfgates", "ot"} <= set(nothing_compiled)
     assert [record.getMessage() for record in caplog.records] == [warm.NOTICE]
@@ -82,8 +82,8 @@ def test_that_kernels_are_compiled_is_said_where_no_log_is_set_up(
 
 @pytest.mark.parametrize("engine", ["mixed", "auto"])
 def test_two_notebooks_learn_the_tree_of_all_rows(ends: Ends, engine: str) -> None:
-    alice = JointID3Classifier(DEMO.schema, engine=engine, peer=ends[0])
-    bob = JointID3Classifier(schema.load(DEMO.schema), "play", engine=engine, peer=ends[1])
+    alice = JointID3Classifier(DEMO.schema, engine=engine, peer=ends[0], plain=True)
+    bob = JointID3Classifier(schema.load(DEMO.schema), "play", engine=engine, peer=ends[1], plain=True)
     both(lambda: alice.fit(OURS), lambda: bob.fit(pl.from_pandas(THEIRS.drop(columns="play")), THEIRS["play"]))
     assert alice.tree_ == bob.tree_ == WHOLE
     assert alice.tree_file_ == bob.tree_file_
@@ -95,14 +95,16 @@ def test_two_notebooks_learn_the_tree_of_all_rows(ends: Ends, engine: str) -> No
 
 
 def test_a_party_without_rows_only_learns(ends: Ends) -> None:
-    alice, bob = (JointID3Classifier(DEMO.schema, max_depth=1, peer=link) for link in ends)
+    alice, bob = (JointID3Classifier(DEMO.schema, max_depth=1, peer=link, plain=True) for link in ends)
     both(lambda: alice.fit(np.empty((0, 4)), []), lambda: bob.fit(WEATHER))
-    assert alice.tree_ == bob.tree_ == JointID3Classifier(DEMO.schema, max_depth=1).fit(WEATHER).tree_
+    assert alice.tree_ == bob.tree_ == JointID3Classifier(DEMO.schema, max_depth=1, plain=True).fit(WEATHER).tree_
     assert alice.classes_.tolist() == ["yes", "no"]
 
 
 def test_other_parameters_end_the_session_with_both_values(ends: Ends) -> None:
-    alice, bob = (JointID3Classifier(DEMO.schema, max_depth=depth, peer=link) for depth, link in zip([1, 2], ends))  # noqa: B905
+    alice, bob = (
+        JointID3Classifier(DEMO.schema, max_depth=depth, peer=link) for depth, link in zip([1, 2], ends, strict=True)
+    )
 
     def attempt(classifier: JointID3Classifier, rows: pd.DataFrame) -> str:
         with pytest.raises(JobMismatchError) as error:
@@ -114,7 +116,14 @@ def test_other_parameters_end_the_session_with_both_values(ends: Ends) -> None:
 
 
 @pytest.mark.parametrize(
-    "flags", [{}, {"max_depth": 2, "min_rows": 3, "delta": 0.01, "max_rows": 500, "engine": "yao"}]
+    "flags",
+    [
+        {},
+        {"plain": True},
+        {"plain": True, "max_depth": 2, "min_rows": 3, "delta": 0.01, "max_rows": 500, "engine": "yao"},
+        {"k": 1, "l": 2, "t": 0.9},
+        {"epsilon": 20.0},
+    ],
 )
 def test_a_notebook_faces_a_command_line(
     identities: dict[str, Identity], tmp_path: Path, caplog: pytest.LogCaptureFixture, flags: dict[str, Any]
@@ -122,7 +131,8 @@ def test_a_notebook_faces_a_command_line(
     alice, bob, address = identities["alice"], identities["bob"], free_address()
     party = f'[link]\nidentity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"\n'
     (tmp_path / "party.toml").write_text(f'{party}peer = "{bob.certificate_path}"\nlisten = "{address}"\nwait = 30.0\n')
-    options = [word for name, value in flags.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    given = {f"--{name.replace('_', '-')}": value for name, value in flags.items()}
+    options = [word for flag, value in given.items() for word in ([flag] if value is True else [flag, str(value)])]
     command = ["id3", "--data", DEMO.clinic_b, "--schema", DEMO.schema, "--json", *options, "--connect", address]
     link = ["--identity", bob.key_path, "--certificate", bob.certificate_path, "--peer", alice.certificate_path]
     process = subprocess.Popen(
@@ -148,9 +158,9 @@ def test_a_notebook_faces_a_command_line(
 
 def test_what_a_link_needs_is_said_before_anything_is_sent() -> None:
     with pytest.raises(InputError, match="schema is missing: both parties need the same"):
-        JointID3Classifier(peer=LinkSettings()).fit(OURS, OURS["play"])
+        JointID3Classifier(peer=LinkSettings(), plain=True).fit(OURS, OURS["play"])
     with pytest.raises(InputError, match="no way to the peer"):
-        JointID3Classifier(DEMO.schema, peer=LinkSettings()).fit(OURS)
+        JointID3Classifier(DEMO.schema, peer=LinkSettings(), plain=True).fit(OURS)
 
 
 TREE = {"attribute": "wind", "branches": {"weak": {"class": "yes"}, "strong": {"class": "no"}}}
@@ -192,11 +202,12 @@ class FakeNode:
 
 def test_a_node_is_asked_for_consent_and_then_for_the_tree() -> None:
     node = FakeNode("waiting", "queued", "running", "done")
-    classifier = JointID3Classifier(target="play", delta=0.01, max_depth=1, peer=node)  # type: ignore[arg-type]
+    classifier = JointID3Classifier(target="play", delta=0.01, max_depth=1, peer=node, plain=True)  # type: ignore[arg-type]
     classifier.fit(table="patients", purpose="research", columns=("outlook", "wind"), deadline=20)
     assert node.submitted == [
         {
-            "table": "patients", "purpose": "research", "columns": ["outlook", "wind"], "target": "play", "delta": 0.01,
+            "table": "patients", "purpose": "research", "columns": ["outlook", "wind"], "target": "play",
+            "plain": True, "l": 1, "t": 1, "delta": 0.01,
             "min_rows": 0, "max_depth": 1, "engine": "mixed",
         }
     ]  # fmt: skip
@@ -213,13 +224,13 @@ def test_a_node_is_asked_for_consent_and_then_for_the_tree() -> None:
 
 def test_the_schema_checks_the_tree_of_a_node_and_orders_its_classes() -> None:
     node: Any = FakeNode("done")
-    classifier = JointID3Classifier(DEMO.schema, peer=node).fit(table="patients")
+    classifier = JointID3Classifier(DEMO.schema, peer=node, plain=True).fit(table="patients")
     assert classifier.classes_.tolist() == ["yes", "no"]
     assert classifier.schema_ is not None
     assert list(classifier.schema_.attributes) == ["outlook", "wind", "play"]
     other = Schema({"outlook": ("a",), "wind": ("weak",), "play": ("yes", "no")}, "play")
     with pytest.raises(InputError, match="was made for another schema than the one given"):
-        JointID3Classifier(other, peer=node).fit(table="patients")
+        JointID3Classifier(other, peer=node, plain=True).fit(table="patients")
 
 
 @pytest.mark.parametrize(
@@ -229,12 +240,12 @@ def test_the_schema_checks_the_tree_of_a_node_and_orders_its_classes() -> None:
 def test_a_job_that_ends_without_a_tree_says_why(state: str, message: str) -> None:
     node: Any = FakeNode("waiting", state, why="too deep")
     with pytest.raises(LinkError, match=message):
-        JointID3Classifier(peer=node).fit(table="patients")
+        JointID3Classifier(peer=node, plain=True).fit(table="patients")
 
 
 def test_a_deadline_leaves_the_job_where_it_is_and_it_is_taken_up_later() -> None:
     node: Any = FakeNode("waiting")
-    classifier = JointID3Classifier(peer=node)
+    classifier = JointID3Classifier(peer=node, plain=True)
     with pytest.raises(LinkError, match=r"is waiting after 0.1 s; it goes on at the node: fit\(job='01234567'\)"):
         classifier.fit(table="patients", deadline=0.1)
     node.states = ["running", "done"]
@@ -245,16 +256,16 @@ def test_a_deadline_leaves_the_job_where_it_is_and_it_is_taken_up_later() -> Non
 def test_wrong_calls_of_a_node() -> None:
     node: Any = FakeNode("done")
     with pytest.raises(InputError, match="a node reads its own tables"):
-        JointID3Classifier(peer=node).fit(OURS, OURS["play"])
+        JointID3Classifier(peer=node, plain=True).fit(OURS, OURS["play"])
     for arguments in ({}, {"table": "patients", "job": "0123"}):
         with pytest.raises(InputError, match="either table=NAME, or job=ID"):
-            JointID3Classifier(peer=node).fit(**arguments)
+            JointID3Classifier(peer=node, plain=True).fit(**arguments)
     assert node.submitted == []
 
 
 def test_a_client_is_shared_by_clones_and_not_pickled(tmp_path: Path) -> None:
     node = client.NodeClient(tmp_path)
-    classifier = JointID3Classifier(peer=node, max_depth=2)
+    classifier = JointID3Classifier(peer=node, max_depth=2, plain=True)
     assert clone(classifier).peer is node
     assert clone(classifier).max_depth == 2
     assert pickle.loads(pickle.dumps(classifier)).peer is None  # noqa: S301 (our own)

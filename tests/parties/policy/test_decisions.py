@@ -337,15 +337,21 @@ def test_to_know_less_never_permits_more(rules: list[Rule], asked: Request, attr
 
 def test_exact_results_only_where_a_rule_says_so() -> None:
     """A rule that permits anything else does not permit that; one that denies it says no by its name."""
-    exact, noisy = request(exact=True), request()
     anything, consent = rule(name="anything"), rule(name="consent", exact=True, purpose="research")
-    for rules in ([], [anything], [rule(exact=False)], [rule(exact=True, purpose="teaching")]):
-        found = decide(rules, exact)
-        assert (found.effect, found.rules) == ("deny", ())
-        assert "this tells each party the other's number" in found.reason
-        assert "no rule permits it by exact = true" in found.reason
-    assert decide([consent], exact).effect == "permit"
-    assert decide([anything, consent], exact).rules == ("anything", "consent")
-    assert decide([consent], noisy).effect == "ask"
-    assert decide([consent, rule("deny", "no")], exact).rules == ("no",)
-    assert decide([rule("deny", "no exact", exact=True)], noisy).effect == "ask"
+    why = {
+        "joint_number": "a joint number would be opened without noise, and this tells each party the other's number",
+        "past_budget": "the table has a privacy budget, and what the job opens has no noise and spends nothing of it",
+    }
+    for attribute, reason in why.items():
+        exact, noisy = request(**{attribute: True}), request()
+        for rules in ([], [anything], [rule(exact=False)], [rule(exact=True, purpose="teaching")]):
+            found = decide(rules, exact)
+            assert (found.effect, found.rules) == ("deny", ())
+            assert found.reason == f"denied: {reason}; no rule permits it by exact = true"
+        assert decide([consent], exact).effect == "permit"
+        assert decide([anything, consent], exact).rules == ("anything", "consent")
+        assert decide([consent], noisy).effect == "ask"
+        assert decide([anything], noisy).effect == "permit"
+        assert decide([consent, rule("deny", "no")], exact).rules == ("no",)
+        assert decide([consent, rule("deny", "no exact", exact=True)], exact).rules == ("no exact",)
+        assert decide([rule("deny", "no exact", exact=True)], noisy).effect == "ask"

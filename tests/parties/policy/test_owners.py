@@ -106,7 +106,7 @@ def test_what_was_overridden_is_said() -> None:
 
 
 def test_an_exact_number_needs_a_rule_that_says_so_of_an_owner_who_permits() -> None:
-    exact = request(exact=True)
+    exact = request(joint_number=True)
     consent = rule("permit", "consent", owner="institute", exact=True)
     assert decide([PERMIT, DENY], exact, "permit-overrides").effect == "deny"
     assert decide([consent, DENY], exact, "permit-overrides").effect == "permit"
