@@ -123,9 +123,7 @@ def test_a_share_of_the_budget_each_and_no_answer_of_anothers_job(ledger: Ledger
     assert ledger.accounts.account("days").spent == 1.5
     ledger.hear("lab", with_lab.to_bytes())
     refused = ledger.find(with_lab.proposal.id)
-    with pytest.raises(
-        InputError, match=r"spent epsilon 0, asked 1\.5, left 0\.4"
-    ):  # of its share; the operator hears it
+    with pytest.raises(InputError, match=r"spent epsilon 0, asked 1\.5, left 0\.4"):
         ledger.decide(refused.id, "approved")
     more = theirs(1, **fields | {"epsilon": 0.25})
     ledger.hear("bob", more.to_bytes())
