@@ -118,7 +118,9 @@ class Runs(Register):
             spent = outcome.added(record.spent, record.current)
             changes |= {"sessions": record.sessions + 1, "spent": spent, "current": {}, "depth": depth}
             changes |= {"tries": record.tries + bool(profile), "profile": profile or record.profile}
-            changes |= {"repeats": repeats or record.repeats, "version": self._offers.version(record.table)}
+            version = self._offers.version(record.table)
+            same = not record.sessions or record.version == version  # else its answer is of no version of the rows
+            changes |= {"repeats": repeats or record.repeats, "version": version if same else ""}
             if profile and record.charged is None and (refusal := self.accounts.refusal(record)):
                 raise BudgetError(refusal)
             self._put(record.model_copy(update={"started_at": record.started_at or now(), "note": "", **changes}))
@@ -130,10 +132,7 @@ class Runs(Register):
             self._store.write_opening(identifier, one)
 
     def opening_leaves(self, identifier: str, one: Leaving) -> None:
-        """Our share of an opening leaves when this returns: now at the latest what the job spends is spent, once.
-
-        `BudgetError` if it does not fit.
-        """
+        """Our share of an opening leaves when this returns: now at the latest what the job spends is spent, once."""
         with self._writing():
             record = self._get_running(identifier)
             self._store.opening_leaves(identifier, one)
