@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -80,7 +81,7 @@ def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[li
         bits, law = compared(engine, JointTables(engine, own, task.work.sizes, MAX_ROWS), estimates)
         return bitpack.to_words(engine.reveal(bits)[0]).astype(np.int64), law
 
-    (first, law), (second, _) = (run_local(lambda session, w=one: program(session, w))[0] for one in counts)
+    (first, law), (second, _) = (run_local(partial(program, whole=one))[0] for one in counts)
     return [first, second], law
 
 
