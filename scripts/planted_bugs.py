@@ -653,7 +653,6 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("os.urandom(8 * len(numbers))", "bytes(8 * len(numbers))"),
             ("np.array_split(order, blocks)", "np.array_split(np.append(order, order[:1]), blocks)"),
-            ("return round(min(max(found, low), high))", "return round(found)"),
         ],
     ),
     (

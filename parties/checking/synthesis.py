@@ -81,8 +81,8 @@ def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[li
         bits, law = compared(engine, JointTables(engine, own, task.work.sizes, MAX_ROWS), estimates)
         return bitpack.to_words(engine.reveal(bits)[0]).astype(np.int64), law
 
-    found = [run_local(partial(program, whole=one))[0] for one in counts]
-    return [scores for scores, _ in found], found[0][1]
+    (first, law), (second, _) = (run_local(partial(program, whole=one))[0] for one in counts)
+    return [first, second], law
 
 
 def _estimates(task: Synthesise, first: Numbers, second: Numbers) -> Numbers:

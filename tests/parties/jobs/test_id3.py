@@ -147,7 +147,9 @@ def test_a_policy_can_bound_epsilon_and_an_exact_tree_has_none() -> None:
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_what_is_spent_is_epsilon_in_all(more: dict[str, object], adjacency: str) -> None:
     """Levels one after the other, then the leaves; trees have different rows, and cost no more than one."""
-    spent = noisy(adjacency=adjacency, **more).spends
+    made = noisy(adjacency=adjacency, **more)
+    spent, problem = made.spends, made.learner.problem  # type: ignore[attr-defined]
+    assert problem.replace == (adjacency == "replace")
     assert sum(one.epsilon * one.times for one in spent) == pytest.approx(1)
     assert {(one.adjacency, one.delta, one.rho) for one in spent} == {(adjacency, 0, 0)}
     assert Id3(Id3Settings(), SCHEMA, "class").spends == ()

@@ -119,6 +119,7 @@ def test_all_of_rho_is_charged() -> None:
         assert spent.rho + 2 * (spent.rho * 20.72326583694641) ** 0.5 == pytest.approx(1, abs=1e-4)  # ln(10^9)
         assert spent.adjacency == adjacency
         assert float(task.work.rho) == spent.rho
+        assert task.work.replaced == (adjacency == "replace")
 
 
 @pytest.mark.parametrize(

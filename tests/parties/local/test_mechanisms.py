@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parties.analysis.losses import examine
 from parties.local.categories import DirectResponse
 from parties.local.coins import Coins
 from parties.local.hadamard import HadamardResponse
@@ -55,6 +56,58 @@ def test_the_truth_is_said_as_often_as_the_formula_says(epsilon: float, size: in
     assert near(said, expected, rows)
     assert made.epsilon == pytest.approx(epsilon, abs=1e-5)
     assert made.epsilon <= epsilon
+
+
+WHOLE: list[tuple[Mechanism, Any, Any]] = [  # and two values that are told apart well
+    (DirectResponse(NAMES, 3.0), 0, 3),
+    (UnaryEncoding(NAMES, 3.0), 0, 3),
+    (UnaryEncoding(NAMES, 3.0, optimised=False), 0, 3),
+    (HadamardResponse(NAMES, 3.0), 0, 3),
+    (OneBitMean(0.0, 8.0, 3.0), -1000.0, 1000.0),  # moved to the bounds
+    (OneBitMean(0.0, 8.0, 3.0, memoised=True), -1000.0, 1000.0),
+    (BitHistogram(0.0, 4.0, 4, 1, 3.0), 0.5, 3.5),
+    (BitHistogram(0.0, 2.0, 2, 2, 3.0), 0.5, 1.5),
+    (CountMeanSketch(2, 4, 3.0), "a", "b"),
+    (Rappor(bits=4, hashes=1, cohorts=2, f=0.2, p=0.2, q=0.8), "a", "b"),
+]
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize(("made", "one", "other"), WHOLE, ids=str)
+def test_no_report_as_a_whole_tells_more_than_epsilon(made: Mechanism, one: Any, other: Any, keyed: bool) -> None:
+    """All bits of a report at once: a promise that is kept is called broken with a probability of 10^-9."""
+    rows, key = 1 << 14, bytes(16) if keyed else None
+    reports = [
+        made.report([value] * rows if isinstance(value, str) else np.full(rows, value), coins(rows, seed, key))
+        for seed, value in ((20, one), (21, other))
+    ]
+    said = [report.astype(np.int64) @ (256 ** np.arange(made.width)) for report in reports]
+    finding = examine(*said, made.epsilon)
+    assert finding.holds
+    assert finding.loss > 0.25 * made.epsilon  # so these two values would show a coin that is forgotten
+
+
+def test_what_is_not_remembered_is_tossed_anew() -> None:
+    made, values = OneBitMean(0.0, 8.0, 1.0), np.full(1000, 4.0)
+    reports = [made.report(values, coins(1000, seed, bytes(16))) for seed in (22, 23)]
+    assert 300 < (reports[0] != reports[1]).sum() < 700  # half of them: 12 deviations
+
+
+@pytest.mark.parametrize(
+    "made", [CountMeanSketch(16, 64, 2.0), Rappor(bits=64, hashes=1, cohorts=16, f=0.5, p=0.0, q=1.0)], ids=str
+)
+def test_another_text_keeps_its_row_and_has_other_coins(made: Mechanism) -> None:
+    """A row that went with the text would tell that it is another one; so would coins that did not, by what is left."""
+    one, other = (made.report([text] * 1000, coins(1000, seed, bytes(16))) for seed, text in ((25, "a"), (26, "b")))
+    assert (one[:, :2] == other[:, :2]).all()
+    assert (bits(one, 2, 64) != bits(other, 2, 64)).mean() > 0.3  # 2 p (1 - p), for coins of 0.25 or 0.27
+
+
+def test_which_buckets_are_told_says_nothing_of_the_coins() -> None:
+    made, rows = BitHistogram(0.0, 4.0, 4, 1, 1.0), 100_000
+    reports = made.report(np.full(rows, 0.5), coins(rows, 24, bytes(16)))
+    flipped = bits(reports, 2, 1)[:, 0] != (from_bytes(np.ascontiguousarray(reports[:, :2])) == 0)
+    assert near(flipped.mean(), 1 / (math.e + 1), rows)
 
 
 def test_two_coins_of_the_classic_question() -> None:

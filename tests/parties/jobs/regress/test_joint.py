@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,9 @@ def test_what_is_spent_is_epsilon(fields: dict[str, Any], epsilon: float, adjace
     assert spent.rho == pytest.approx(squared / (2 * float(method.noise[0].scale) ** 2))
     if isinstance(method, Gradient):
         assert method.problem.variance == method.noise[0].scale ** 2
+        assert method.change.replaced == (adjacency == "replace")
+    else:  # a minimiser in units of a 2^10th of what a row moves it by, rounded, and 1 for all rounding of doubles
+        assert squared >= (1 << 10) ** 2 + 2 * 1024 * (1 + math.sqrt(made.features.number))
 
 
 @pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw")], ids=str)

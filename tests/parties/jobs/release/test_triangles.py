@@ -83,6 +83,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"columns": ("from", "t")}, "'t' is not an attribute"),
     ({"delta": None}, "delta: is missing"),
     ({"delta": 1e-3}, "less than one over the greatest number of rows, 1 / 2000"),
+    ({"delta": 5e-4}, "less than one over the greatest number of rows, 1 / 2000"),
     ({"exact": True}, "without noise there is no delta"),
 ]
 
