@@ -79,7 +79,7 @@ def _total() -> exp.Expression:
     return exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.Literal.number(0)])
 
 
-def _number() -> exp.Alias:
+def _number() -> exp.Expr:
     return exp.alias_(exp.cast(_total(), "BIGINT"), "n")
 
 
