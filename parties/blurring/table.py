@@ -18,6 +18,8 @@ from parties.sources.opened import Rows
 from parties.text import listed, quoted
 from smc.errors import InputError
 
+MOST_ROWS = 10_000_000  # that are read at once
+
 
 def blur(rows: Rows, path: Path, plan: BlurPlan, rng: np.random.Generator, tell: Callable[[int], None]) -> int:
     """Write the plan's columns of all rows, blurred; returns how many rows. `tell` hears how many there are so far.
@@ -39,8 +41,19 @@ def blur(rows: Rows, path: Path, plan: BlurPlan, rng: np.random.Generator, tell:
 
 
 def read(rows: Rows, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]:
-    """Columns as they stand: numbers float64[rows], categories int32[rows], others text of each row."""
-    found = pa.concat_tables(list(rows.engine.batches(rows.select(names))))
+    """Columns as they stand: numbers float64[rows], categories int32[rows], others text of each row.
+
+    `InputError` for more than `MOST_ROWS` rows: all are in memory at once.
+    """
+    total, batches = 0, []
+    for batch in rows.engine.batches(rows.select(names)):
+        total += batch.num_rows
+        if total > MOST_ROWS:
+            raise InputError(
+                f"{rows.engine.place}: there are more than {MOST_ROWS:,} rows: take some of them at random"
+            )
+        batches.append(batch)
+    found = pa.concat_tables(batches)
     if not found.num_rows:
         raise InputError(f"{rows.engine.place}: there are no rows")
     columns: dict[str, Any] = {}

@@ -15,7 +15,7 @@ from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, check_proposal, json_option
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
-from parties.commands.publish_options import PLAN, Telling, report_options
+from parties.commands.publish_options import ESCAPE, PLAN, Telling, report_options
 from parties.commands.publish_table import table_command
 from parties.commands.rows import TABLE, opened, paths, place
 from parties.text import listed
@@ -87,6 +87,7 @@ def check_command(plan_file: Path, data: str | None, telling: Telling) -> None:
 @click.option("--algorithm", help="flash, samarati, incognito, mondrian, mondrian-relaxed, top-down  [as in the plan]")
 @click.option("--utility", help="discernibility, ncp, class-size, entropy  [as in the plan]")
 @click.option("--max-suppressed", type=float, help="The share of rows that may be left out  [as in the plan]")
+@ESCAPE
 @log_options
 @report_options
 def anonymise_command(
@@ -97,6 +98,7 @@ def anonymise_command(
     algorithm: str | None,
     utility: str | None,
     max_suppressed: float | None,
+    escape_formulas: bool,
     config_file: Path | None,
     purpose: str | None,
     telling: Telling,
@@ -124,7 +126,7 @@ def anonymise_command(
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"])
         status.doing("writing")
         order = order_of(plan.columns, rows)
-        put(rows, target, order, cells, outcome.partition, masks_of(plan.columns))
+        put(rows, target, order, cells, outcome.partition, masks_of(plan.columns), escape_formulas)
         log.published(plan, order, [model.words for model in models], target)
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
@@ -146,6 +148,7 @@ def anonymise_command(
 @click.option("--max-suppressed", type=Between(0, 1), help="The share that may be left out  [as recoded]")
 @click.option("--public", metavar="SOURCE", help="For presence: a table of all who could be among these rows.")
 @click.option("--public-table", metavar="NAME", help="Which table of it, if it is a database.")
+@ESCAPE
 @log_options
 @report_options
 def apply_command(
@@ -157,6 +160,7 @@ def apply_command(
     max_suppressed: float | None,
     public: str | None,
     public_table: str | None,
+    escape_formulas: bool,
     config_file: Path | None,
     purpose: str | None,
     telling: Telling,
@@ -172,7 +176,7 @@ def apply_command(
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
     with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
-        report = apply(recoding, own, target, max_suppressed, register)
+        report = apply(recoding, own, target, max_suppressed, register, escape_formulas)
         log.published(own, recoding.published(), [model["model"] for model in report["models"]], target)
     telling.tell(report, out.name if out else str(into))
     if "unchecked" in report:

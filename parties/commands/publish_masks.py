@@ -9,7 +9,7 @@ import click
 from parties import console, files
 from parties.commands.options import FILE
 from parties.commands.publish_log import check_outputs, log_options, recording
-from parties.commands.publish_options import PLAN
+from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import paths
 
 
@@ -22,8 +22,9 @@ def add_to(group: click.Group) -> None:
 @click.command("mask", epilog="Example:  smc publish mask --plan publish.toml --out masked.csv")
 @PLAN
 @click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
+@ESCAPE
 @log_options
-def mask(plan_file: Path, out: Path, config_file: Path | None, purpose: str | None) -> None:
+def mask(plan_file: Path, out: Path, escape_formulas: bool, config_file: Path | None, purpose: str | None) -> None:
     """Write a table through the plan's masks. Identifiers without one are dropped, other columns stay as they are."""
     from parties.publish.pseudonyms import write
     from parties.publish.settings import read
@@ -33,7 +34,7 @@ def mask(plan_file: Path, out: Path, config_file: Path | None, purpose: str | No
     check_outputs({"--out": out}, [plan_file, *paths(plan.source)], config_file)
     with recording(config_file, "mask", purpose) as log, console.progress("masking"):
         with open_rows(plan) as rows:
-            written = write(rows, plan, None, out)
+            written = write(rows, plan, None, out, escape_formulas)
         masks = [f"{name}: {one.mask.kind} mask" for name, one in plan.columns.items() if one.mask is not None]
         log.published(plan, [name for name, one in plan.columns.items() if one.shown], masks, out)
     console.err.print(f"written: {out} ({written.rows} rows)")

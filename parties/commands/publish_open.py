@@ -8,6 +8,7 @@ import click
 
 from parties import console, files
 from parties.commands.options import FILE, json_option
+from parties.commands.publish_options import ESCAPE
 from parties.identity import load_key
 from smc.errors import InputError
 
@@ -16,8 +17,9 @@ from smc.errors import InputError
 @click.argument("sealed_files", metavar="FILE...", type=FILE, nargs=-1, required=True)
 @click.option("--key", type=FILE, required=True, help="Your own key, for your eyes only (mode 0600).")
 @click.option("--out", type=FILE, required=True, help="The table, CSV, for your eyes only (mode 0600).")
+@ESCAPE
 @json_option
-def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, as_json: bool) -> None:
+def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, escape_formulas: bool, as_json: bool) -> None:
     """Read a table that smc publish joint-table --to has sealed to your certificate.
 
     One party's file is enough. Ask both for theirs: they must be the same, and then neither party has changed it alone.
@@ -39,7 +41,7 @@ def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, as_json: 
         [HIDDEN if over else spelled(int(x) * units.factor, units.digits) for x, over in zip(line, hidden, strict=True)]
         for line, hidden in zip(opened.values, mask, strict=True)
     ]
-    files.write_text(out, as_csv(first.by, first.columns, first.rows, texts), private=True)
+    files.write_text(out, as_csv(first.by, first.columns, first.rows, texts, escape_formulas), private=True)
     about = first.model_dump(include={"job", "by", "across", "sum", "threshold", "against", "zeros"})
     about |= {"cells": mask.size, "hidden": int(mask.sum())}
     if as_json:

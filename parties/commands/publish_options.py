@@ -15,6 +15,9 @@ from parties import console, files
 from parties.commands.options import FILE, json_option
 
 PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
+ESCAPE = click.option(
+    "--escape-formulas", is_flag=True, help="In CSV put ' before text that a spreadsheet would compute (= + - @)."
+)
 _REPORT = click.option("--report", "report_file", type=FILE, help="Write the report as JSON.")
 _PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as a page, HTML.")
 

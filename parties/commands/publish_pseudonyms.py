@@ -10,7 +10,7 @@ import click
 from parties import console, files
 from parties.commands.options import FILE, json_option, typed_line
 from parties.commands.publish_log import check_outputs, log_options, recording
-from parties.commands.publish_options import PLAN
+from parties.commands.publish_options import ESCAPE, PLAN
 from parties.commands.rows import TABLE, paths
 from parties.commands.rows import opened as rows_at
 from smc.errors import InputError
@@ -53,9 +53,16 @@ def keys(master: Path, keys: Path) -> None:
 @MASTER
 @KEYS
 @click.option("--out", type=FILE, required=True, help="The rows: CSV, or Parquet if named so.")
+@ESCAPE
 @log_options
 def pseudonyms(
-    plan_file: Path, master: Path, keys: Path, out: Path, config_file: Path | None, purpose: str | None
+    plan_file: Path,
+    master: Path,
+    keys: Path,
+    out: Path,
+    escape_formulas: bool,
+    config_file: Path | None,
+    purpose: str | None,
 ) -> None:
     """Write a table with pseudonyms for identifiers, as the plan says; other columns stay as they are."""
     from parties.publish.keyring import opened, read_master
@@ -75,7 +82,7 @@ def pseudonyms(
     ):
         for warning in Pseudonyms(plan, ring).guessable(rows):
             console.err.print(f"warning: {warning}")
-        written = write(rows, plan, ring, out)
+        written = write(rows, plan, ring, out, escape_formulas)
         made = [f"{name}: {one.pseudonym} pseudonyms" for name, one in plan.columns.items() if one.pseudonym]
         told = [name for name, one in plan.columns.items() if one.shown or one.pseudonym]
         log.published(plan, told, made, out)

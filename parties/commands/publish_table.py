@@ -11,6 +11,7 @@ import click
 from parties import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.publish_log import check_outputs, log_options, recording
+from parties.commands.publish_options import ESCAPE
 from parties.commands.rows import TABLE, paths, place
 from smc.errors import InputError
 
@@ -34,6 +35,7 @@ DOMINANCE = click.Tuple([int, float])
 @click.option("--base", type=int, help="Round counts to multiples of it, instead of hiding any.")
 @click.option("--rounding", type=click.Choice(["controlled", "random"]), help="Do totals stay sums?  [controlled]")
 @click.option("--out", type=FILE, required=True, help="The published table, CSV.")
+@ESCAPE
 @click.option("--report", "report_file", type=FILE, help="Write as JSON what was hidden and why; keep it to yourself.")
 @log_options
 @json_option
@@ -50,6 +52,7 @@ def table_command(
     base: int | None,
     rounding: str | None,
     out: Path,
+    escape_formulas: bool,
     report_file: Path | None,
     config_file: Path | None,
     purpose: str | None,
@@ -79,7 +82,7 @@ def table_command(
             made = tabulate(rows, by, across, summed, rules.largest)
         status.doing("hiding cells" if base is None else "rounding cells")
         texts, report = _told(made, rules, base, rounding, summed is not None)
-        files.write_text(out, as_csv(by, made.column_names, made.row_names, texts))
+        files.write_text(out, as_csv(by, made.column_names, made.row_names, texts, escape_formulas))
         columns = [name for name in (by, across, summed) if name is not None]
         log.published(where, columns, [rules.words if base is None else f"rounded to multiples of {base}"], out)
     if report_file is not None:

@@ -70,8 +70,9 @@ def each_once(paths: Sequence[Path]) -> Sequence[Path]:
     for path in paths:
         with suppress(OSError):  # what is wrong with it is said when it is read
             found = path.stat()
-            if (before := seen.setdefault((found.st_dev, found.st_ino), path)) is not path:
+            if before := seen.get((found.st_dev, found.st_ino)):
                 raise InputError(f"{path}: is given twice{'' if before == path else f', as {before} too'}")
+            seen[found.st_dev, found.st_ino] = path
     return paths
 
 

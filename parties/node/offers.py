@@ -59,7 +59,8 @@ class Offers:
         found = {}
         for name, offer in self.tables.items():
             try:
-                if schemas.load(offer.settings.schema_file) == offer.schema:
+                now = schemas.load(offer.settings.schema_file)
+                if (now.digest(), now.target) == (offer.schema.digest(), offer.schema.target):
                     continue
                 what = "has changed"
             except InputError:

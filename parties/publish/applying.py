@@ -24,6 +24,7 @@ def apply(
     out: Path | str,
     most: float | None = None,
     public: PlaceSettings | None = None,
+    escape_formulas: bool = False,
 ) -> dict[str, Any]:
     """Write the rows of a source, recoded, to a file or a table of its database; returns the report on them.
 
@@ -63,5 +64,5 @@ def apply(
                 f"and at most a share of {most:.4g} may be; nothing was written"
             )
         plans = recoding.plans()
-        put(rows, out, order_of(plans, rows), cells, partition, masks_of(plans))
+        put(rows, out, order_of(plans, rows), cells, partition, masks_of(plans), escape_formulas)
     return report(cells, partition, models) | ({"unchecked": unchecked} if (unchecked := recoding.unchecked()) else {})

@@ -48,12 +48,15 @@ def propose(rows: Rows, source: str, table: str | None) -> Proposal:
     """
     names = list(rows.types)
     texts = exp.Select().select(*(text_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)))
-    kept = rows.engine.keep(texts.from_(rows.query.subquery("t")))
+    cells = [exp.column(f"c{i}") for i in range(len(names))]
+    # Distinct rows and how many are so: what repeats takes no memory.
+    grouped = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_("n")).group_by(*cells)
+    kept = rows.engine.keep(grouped.from_(texts.from_(rows.query.subquery("t")).subquery("r")))
     counted = [exp.Count(this=exp.Distinct(expressions=[exp.column(f"c{i}")])) for i in range(len(names))]
     columns = [count.as_(f"n{i}") for i, count in enumerate(counted)]
-    total, *distinct = rows.engine.counts(
-        exp.Select().select(exp.Count(this=exp.Star()).as_("n"), *columns).from_(kept.subquery("t"))
-    )[0].tolist()
+    total, *distinct = rows.engine.counts(exp.Select().select(_number(), *columns).from_(kept.subquery("t")))[
+        0
+    ].tolist()
     plan: dict[str, Any] = {"source": source} | ({} if table is None else {"table": table})
     plan |= {"max_suppressed": 0.02, "columns": {}, "models": [{"model": "k-anonymity", "k": 5}]}
     notes, quasi = [f"{total} rows, {len(names)} columns"], []
@@ -69,6 +72,15 @@ def propose(rows: Rows, source: str, table: str | None) -> Proposal:
         notes.append(f'{", ".join(sounding)}: sensitive, by the name? If so, say role = "sensitive" and give a model')
     notes += _singling(rows, kept, names, sorted(quasi, key=lambda i: -distinct[i])[:COLUMNS], total)
     return Proposal(tomli_w.dumps(plan), [printable(note) for note in notes])
+
+
+def _total() -> exp.Expression:
+    """How many rows the distinct ones stand for; 0 without any."""
+    return exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.Literal.number(0)])
+
+
+def _number() -> exp.Expr:
+    return exp.alias_(exp.cast(_total(), "BIGINT"), "n")
 
 
 def _values(rows: Rows, kept: exp.Select, i: int) -> list[str]:
@@ -103,7 +115,7 @@ def _singling(rows: Rows, kept: exp.Select, names: Sequence[str], columns: Seque
         found = []
         for chosen in combinations(columns, size):
             keys = [exp.column(f"c{i}") for i in chosen]
-            alone = exp.Count(this=exp.Star()).eq(exp.Literal.number(1))
+            alone = _total().eq(exp.Literal.number(1))
             groups = exp.Select().select(*keys).from_(kept.subquery("t")).group_by(*keys).having(alone)
             query = exp.Select().select(exp.Count(this=exp.Star()).as_("n")).from_(groups.subquery("g"))
             found.append((int(rows.engine.counts(query)[0, 0]), [names[i] for i in chosen]))

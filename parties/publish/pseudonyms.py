@@ -145,7 +145,7 @@ class Written:
     forgotten: int = 0
 
 
-def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path) -> Written:
+def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path, escape_formulas: bool = False) -> Written:
     """Write the plan's columns: as pseudonyms, through masks, or as they are; other identifiers are dropped.
 
     Without keys what would become a pseudonym is dropped. Rows are mixed within each batch. New keys are kept before
@@ -165,7 +165,7 @@ def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path) -> Wri
     query = exp.Select().select(*selected).from_(rows.query.subquery("t"))
     places = {name: i for i, name in enumerate(texts)}
     mixed, written = private(), 0
-    with files.replacing(out) as stream, writer_of(out, stream, order) as writer:
+    with files.replacing(out) as stream, writer_of(out, stream, order, escape_formulas) as writer:
         for batch in rows.engine.batches(query):
             made = {}
             if pseudonyms is not None:

@@ -31,10 +31,11 @@ def put(
     cells: Cells,
     partition: Partition,
     masks: Mapping[str, MaskPlan | None],
+    escape_formulas: bool = False,
 ) -> int:
     """Write recoded rows to a file, see `write`, or to a table of this name, see `store`; returns how many."""
     if isinstance(out, Path):
-        return write(rows, out, order, cells, partition, masks)
+        return write(rows, out, order, cells, partition, masks, escape_formulas)
     return store(rows, out, order, cells, partition, masks)
 
 

@@ -15,8 +15,18 @@ def spelled(units: int, digits: int) -> str:
     return f"{whole}.{rest:0{digits}}" if digits else str(whole)
 
 
-def as_csv(by: str, columns: Sequence[str], rows: Sequence[str], texts: Sequence[Sequence[str]]) -> str:
-    """The table with its titles; `texts` are its cells, row by row."""
+def as_csv(
+    by: str,
+    columns: Sequence[str],
+    rows: Sequence[str],
+    texts: Sequence[Sequence[str]],
+    escape_formulas: bool = False,
+) -> str:
+    """The table with its titles; `texts` are its cells, row by row. Titles that look like formulas can be escaped."""
+    if escape_formulas:
+        from parties.publish.writing import escaped_text
+
+        by, columns, rows = escaped_text([by])[0], escaped_text(columns), escaped_text(rows)
     stream = io.StringIO()
     lines = [[by, *columns], *([name, *line] for name, line in zip(rows, texts, strict=True))]
     csv.writer(stream, lineterminator="\n").writerows(lines)

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 import sqlglot.expressions as exp
@@ -26,6 +27,8 @@ from parties.sources.opened import Rows
 from smc.errors import InputError
 
 PARQUET = ".parquet"
+FORMULA = r"^[=+\-@\t\r]"  # how a cell begins that spreadsheets compute
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"  # which may begin so, too
 
 
 def write(
@@ -35,6 +38,7 @@ def write(
     cells: Cells,
     partition: Partition,
     masks: Mapping[str, MaskPlan | None],
+    escape_formulas: bool = False,
 ) -> int:
     """Write the columns in `order`: quasi-identifiers recoded, others as they are or masked; returns the rows written.
 
@@ -53,7 +57,7 @@ def write(
     assigned = _Assigned(cells, partition)
     written = 0
     mixed = private()
-    with files.replacing(path) as stream, writer_of(path, stream, order) as writer:
+    with files.replacing(path) as stream, writer_of(path, stream, order, escape_formulas) as writer:
         for batch in rows.engine.batches(query):
             classes = assigned.next([batch.column(i) for i in range(len(texts))], rows.engine.place)
             keep = mixed.permutation(np.flatnonzero(classes != SUPPRESSED))
@@ -146,17 +150,38 @@ def changed(place: str) -> InputError:
     return InputError(f"{place}: the rows changed while they were published; nothing was written")
 
 
-class CsvWriter:
-    """Tables as CSV, with a header once."""
+def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text that a spreadsheet would take for a formula, with an apostrophe before it; other cells as they are."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    begins = pa.compute.match_substring_regex(column, FORMULA)
+    number = pa.compute.match_substring_regex(column, NUMBER)
+    marked = pa.compute.binary_join_element_wise("'", column.cast(pa.string()), "")
+    return pa.compute.if_else(pa.compute.and_not(begins, number), marked, column.cast(pa.string()))
 
-    def __init__(self, stream: IO[bytes], names: Sequence[str]) -> None:
+
+def escaped_text(texts: Sequence[str]) -> list[str]:
+    """The same of some texts."""
+    return escaped(pa.chunked_array([list(texts)], pa.string())).to_pylist()
+
+
+class CsvWriter:
+    """Tables as CSV, with a header once; see `escaped` for formulas."""
+
+    def __init__(self, stream: IO[bytes], names: Sequence[str], escape_formulas: bool = False) -> None:
+        self._escape_formulas = escape_formulas
         header = io.StringIO()
-        csv.writer(header, lineterminator="\n").writerow(names)
+        shown = escaped_text(names) if escape_formulas else names
+        csv.writer(header, lineterminator="\n").writerow(shown)
         stream.write(header.getvalue().encode())
         self._stream = stream
 
     def write(self, table: pa.Table) -> None:
         """Add the rows of a table."""
+        if self._escape_formulas:
+            table = pa.table([escaped(column) for column in table.columns], names=table.column_names)
         options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
         pyarrow.csv.write_csv(table, self._stream, options)
 
@@ -181,10 +206,12 @@ class ParquetWriter:
 
 
 @contextmanager
-def writer_of(path: Path, stream: IO[bytes], names: Sequence[str]) -> Iterator[CsvWriter | ParquetWriter]:
-    """What writes tables to a stream, by the file's name."""
+def writer_of(
+    path: Path, stream: IO[bytes], names: Sequence[str], escape_formulas: bool = False
+) -> Iterator[CsvWriter | ParquetWriter]:
+    """What writes tables to a stream, by the file's name; a Parquet file has no formulas to be escaped."""
     if path.suffix != PARQUET:
-        yield CsvWriter(stream, names)
+        yield CsvWriter(stream, names, escape_formulas)
         return
     writer = ParquetWriter(stream)
     yield writer

@@ -126,6 +126,7 @@ def written(directory: Path, name: str, made: JointTable, state: Any) -> Path:
 
 def opened(*files: Path, key: Path, out: Path) -> dict[tuple[str, str], str]:
     assert run(["publish", "open", *map(str, files), "--key", str(key), "--out", str(out)]) == 0
+    assert out.stat().st_mode & 0o777 == 0o600
     with out.open(newline="") as stream:
         header, *lines = csv.reader(stream)
     return {(line[0], name): cell for line in lines for name, cell in zip(header[1:], line[1:], strict=True)}

@@ -117,3 +117,87 @@ def test_reports_that_do_not_last_are_each_charged() -> None:
     few = LocalPlan.model_validate(fields | {"reports": 1})
     assert few.lasting(few.made()) == min(few.made().epsilon, few.made().lasting)
     assert RAPPOR.lasting(RAPPOR.made()) == RAPPOR.made().lasting
+
+
+ASKED = {
+    "direct": PLAN,
+    "unary": LocalPlan(question="q", mechanism="unary", values=("a", "b", "c"), epsilon=1.0),
+    "hadamard": LocalPlan(question="q", mechanism="hadamard", values=("a", "b", "c"), epsilon=1.0),
+    "mean": LocalPlan(question="q", mechanism="mean", low=0.0, high=1.0, epsilon=1.0),
+    "histogram": LocalPlan(question="q", mechanism="histogram", low=0.0, high=1.0, buckets=5, told=2, epsilon=1.0),
+    "sketch": LocalPlan(question="q", mechanism="sketch", rows=3, bits=5, epsilon=1.0),
+    "rappor": RAPPOR,
+}
+IMPOSSIBLE = {
+    "unary": [[4, 0, 0, 3], [0, 0, 1, 0]],
+    "mean": [[2, 1]],
+    "histogram": [[1, 0, 0, 0, 0, 0, 1, 0, 0, 1], [0, 0, 0, 0, 0, 3, 1, 0, 0, 0], [0, 0, 0, 0, 0, 1, 0, 0, 0, 0]],
+    "sketch": [[0] * 12 + [2, 0, 0, 0, 0, 1], [1] + [0] * 17],
+    "rappor": [[1] + [0] * 29, [0] * 10 + [6] + [0] * 8 + [5] + [0] * 10],
+}
+
+
+def tallied(path: Path, plan: LocalPlan, numbers: list[int]) -> Path:
+    path.write_text(reports.tally_document(plan, np.array(numbers)))
+    return path
+
+
+@pytest.mark.parametrize(("name", "numbers"), [(name, one) for name, all_ in IMPOSSIBLE.items() for one in all_])
+def test_a_tally_that_no_reports_have_is_refused(tmp_path: Path, name: str, numbers: list[int]) -> None:
+    path = tallied(tmp_path / "tally", ASKED[name], numbers)
+    with pytest.raises(InputError, match="tally: is a tally that no reports have"):
+        reports.read_tally(path, ASKED[name], ASKED[name].made())
+
+
+@pytest.mark.parametrize("name", ASKED)
+@given(data=st.data())
+def test_a_tally_of_reports_is_read(tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject) -> None:
+    """Any bytes that can be reports."""
+    made = ASKED[name].made()
+    rows = data.draw(st.lists(st.binary(min_size=made.width, max_size=made.width), max_size=5))
+    content = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, made.width)
+    try:
+        tally = made.tally(content)
+    except InputError:
+        return
+    if name == "histogram" and any(len({*row[:8:4]}) < 2 for row in content):
+        return  # no device tells one bucket twice
+    path = tallied(tmp_path_factory.mktemp("tally") / "tally", ASKED[name], tally.tolist())
+    assert reports.read_tally(path, ASKED[name], made).tolist() == tally.tolist()
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_tally_of_too_many_reports_is_refused(tmp_path: Path, name: str) -> None:
+    made = ASKED[name].made()
+    empty = reports.total((), made)
+    most = [10**9] * len(empty)
+    path = tallied(tmp_path / "tally", ASKED[name], most)
+    with pytest.raises(InputError, match="tally: is a tally of more than 268,435,456 reports"):
+        reports.read_tally(path, ASKED[name], made)
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("unary", [8]), ("unary", [0x80]), ("sketch", [0, 0, 0x20]), ("rappor", [0, 0, 0, 2]), ("histogram", None)],
+)
+def test_bits_beyond_a_reports_last_are_refused(tmp_path: Path, name: str, row: list[int] | None) -> None:
+    made = ASKED[name].made()
+    row = [0] * (made.width - 1) + [4] if row is None else row
+    assert len(row) == made.width
+    path = write(tmp_path / "reports", ASKED[name], [row])
+    with pytest.raises(InputError, match="lines 2 to 2: a report has bits beyond its last"):
+        reports.read_tally(path, ASKED[name], made)
+
+
+def test_a_file_counts_once(tmp_path: Path) -> None:
+    one, other = (write(tmp_path / name, PLAN, [[0]]) for name in ("one", "other"))
+    (tmp_path / "link").symlink_to(one)
+    (tmp_path / "hard").hardlink_to(one)
+    assert reports.each_once([one, other, tmp_path / "away"]) == [one, other, tmp_path / "away"]
+    for again, message in (
+        (one, "one: is given twice$"),
+        (tmp_path / "link", "link: is given twice, as "),
+        (tmp_path / "hard", "hard: is given twice, as "),
+    ):
+        with pytest.raises(InputError, match=message):
+            reports.each_once([one, other, again])
