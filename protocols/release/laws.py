@@ -21,7 +21,7 @@ from smc.engines import Bits, Engine
 from smc.errors import InputError
 
 SECURITY = 40  # by default, the statistical distance to the ideal law is at most 2^-40
-MOST_SECURITY = 256
+MOST_SECURITY = 2048  # more than an epsilon of 1,000 asks for
 TABULATED = 1 << 16  # values of a law that are listed with their exact probabilities
 
 

@@ -260,6 +260,22 @@ def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
         assert decide([anything, exact], asked).effect == "permit"
 
 
+@settings(max_examples=150)
+@given(JOBS)
+def test_a_promise_that_holds_but_for_a_delta_says_so(
+    means: Callable[[dict[str, Any]], Means], case: tuple[str, dict[str, Any], dict[str, Any]]
+) -> None:
+    """Whoever consents reads the delta of noise that has one, of every kind."""
+    name, what, how = case
+    task = made(means, protocol=name, **what, **how).task
+    said = " ".join(task.reveals("bob"))
+    fails = any(use.rho or use.delta for use in task.spends)
+    assert ("but for" in said) == fails
+    if fails:
+        settings_: Any = task.settings
+        assert f"{settings_.delta:g}" in said
+
+
 def meaning(name: str, key: str, value: Any) -> Any:
     """How a parameter is told: several names as one text, a predicate in its canonical words."""
     if key == "where":

@@ -146,7 +146,7 @@ def test_what_no_law_has_is_refused() -> None:
     for scale in (Fraction(0), Fraction(-1)):
         with pytest.raises(InputError, match="must be positive"):
             DiscreteLaplace(scale)
-    with pytest.raises(InputError, match="must be from 1 to 256"):
+    with pytest.raises(InputError, match="must be from 1 to 2048"):
         OneSidedGeometric(Fraction(1), 0)
     with pytest.raises(InputError, match="binary digits"):
         OneSidedGeometric(Fraction(1 << 60))

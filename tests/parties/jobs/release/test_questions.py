@@ -237,8 +237,8 @@ ASKED: dict[str, dict[str, Any]] = {
     "mean": {"of": "visits", "by": ("sex",)},
     "median": {"of": "visits", "by": ("sex",)},
     "top": {"of": "age", "first": 2},
-    "naive-bayes": {},
-    "marginals": {"sets": "age,outcome; sex"},
+    "naive-bayes": {"delta": 1e-6},
+    "marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
     "triangles": {"columns": ("age", "visits"), "where": "sex = male", "delta": 1e-6},
 }
 
@@ -283,8 +283,12 @@ def test_what_is_said_of_a_question(name: str) -> None:
     assert "this tells each party the other's number" in exact.reveals("bob")[0]
     assert (noisy.exact, exact.exact, exact.spends) == (False, True, ())
     assert noisy.spends
+    delta = ASKED[name].get("delta")
+    assert ("but for events of probability 1e-06" in noisy.reveals("bob")[0]) == (delta is not None)
     for task in (noisy, exact):
         document = task.document(state_of(task, [[row] * 5, [row] * 4]))
+        assert document.get("delta") == (None if task.exact else delta)
+        assert ("epsilon 1, delta 1e-06" in type(task).text(document, 0)) == (delta is not None and not task.exact)
         assert json.loads(json.dumps(document)) == document
         text = type(task).text(document, 0)
         assert text.endswith("\n")
