@@ -64,9 +64,9 @@ def verify_command(
     peer_certificate: Path | None,
     as_json: bool,
 ) -> None:
-    """Check that no entry was changed, removed, inserted or moved.
+    """Check that no entry was changed or moved.
 
-    Exit code 0 if the log is whole, 2 if it is not; then each problem is a line.
+    Nor removed or inserted. Exit code 0 if the log is whole, 2 if it is not; then each problem is a line.
     """
     if export_file is None and certificate is None:  # what an auditor is handed is checked with what comes with it
         config_file = find_party_file(config_file)

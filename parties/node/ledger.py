@@ -25,6 +25,8 @@ from parties.operator.budget import Simulation
 from parties.operator.interface import ENDED
 from smc.errors import InputError, ProtocolError
 
+MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing, and each is some entries of the log
+
 
 class Ledger(Runs):
     """What changes jobs beside sessions: the operator, the peer."""
@@ -101,6 +103,14 @@ class Ledger(Runs):
                 raise InputError(f"job {record.id[:8]} is computed here: only the peer's signature is missing")
             record = self._end(record, "cancelled", why.strip() or "the operator cancelled it")
         return self._tell(record)
+
+    def begin(self, identifier: str, peer: str) -> Record | None:
+        """See `Runs.begin`. `InputError`, too, if the peer does not sign what is computed here, however often."""
+        if (record := self._store.get(identifier)) is not None and record.ours.end == "computed":
+            self._unsigned[identifier] += 1
+            if self._unsigned[identifier] > MOST_UNSIGNED:
+                raise InputError("the job is computed here, and the peer does not sign its result")
+        return super().begin(identifier, peer)
 
     # What the peer says.
 

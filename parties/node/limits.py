@@ -100,6 +100,11 @@ class Rate:
             self._left -= 1
             return True
 
+    def back(self) -> None:
+        """Give one back: it came to nothing."""
+        with self._lock:
+            self._left += 1
+
     def _refill(self) -> None:
         now = self._clock()
         self._left = min(self._burst, self._left + (now - self._at) * self._a_second)

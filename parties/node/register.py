@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -56,6 +57,7 @@ class Register:
         self._refusals = Refusals()
         self._folding = Folding(self._note_repeats, FREE, WINDOW_SECONDS)
         self._running: set[str] = set()
+        self._unsigned = Counter[str]()  # sessions since the job was computed here, by job
         self._closed = False
 
     # What there is.

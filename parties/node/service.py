@@ -45,7 +45,7 @@ from smc.session import Session
 SCHEMA_SECONDS = 10.0  # between looks at whether the tables' schemas are what they were
 STREAMS = 40  # threads of the port for each peer: the control link and sessions
 LINKS_AT_ONCE, SECONDS_A_LINK = 30, 3.0  # standing links that a peer may open; an honest one pauses between them
-SESSIONS_AT_ONCE, SESSIONS_A_SECOND = 200, 2.0  # the same of sessions
+SESSIONS_AT_ONCE, SECONDS_A_SESSION = 200, 10.0  # the same of sessions that are let begin, each some entries of the log
 
 
 class Front(Protocol):
@@ -132,7 +132,7 @@ class Node:
             self._predict,
         )
         links = Rate(LINKS_AT_ONCE, 1 / SECONDS_A_LINK)
-        return Contact(who, options.connect, control, held, links, Rate(SESSIONS_AT_ONCE, SESSIONS_A_SECOND))
+        return Contact(who, options.connect, control, held, links, Rate(SESSIONS_AT_ONCE, 1 / SECONDS_A_SESSION))
 
     # Its life.
 
@@ -232,7 +232,11 @@ class Node:
                 raise RefusedError("jobs wait: the records of one of the two nodes were rolled back")
             if not contact.begun.allows():
                 raise RefusedError("too many sessions were begun one after the other: wait a little")
-            return contact.sessions.admit(label.removeprefix(sessions.LABEL))
+            try:
+                return contact.sessions.admit(label.removeprefix(sessions.LABEL))
+            except RefusedError:
+                contact.begun.back()
+                raise
         raise RefusedError("this is a node: start smc node at the other end as well")
 
     def _say(self, peer: str, identifier: str) -> None:

@@ -109,10 +109,10 @@ def furnished(nodes: Nodes, more: str = "") -> None:
     nodes.furnish((ROWS, ROWS), TABLE, (more, ""))
 
 
-def largest_row(node: NodeProcess) -> int:
-    """Bytes of the largest row that a node's database has of a job."""
+def rows(node: NodeProcess) -> list[str]:
+    """What a node's database has of jobs."""
     with closing(sqlite3.connect(node.directory / "state" / "node.sqlite")) as connection:
-        return int(connection.execute("SELECT max(length(record)) FROM jobs").fetchone()[0])
+        return [text for (text,) in connection.execute("SELECT record FROM jobs")]
 
 
 def lines(node: NodeProcess, event: str) -> int:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from parties.identity import Identity
-from parties.node import limits, register
+from parties.node import ledger, limits, register
 from parties.node.statement import Statement
 from parties.policy.rules import Rule
 from smc.errors import InputError, ProtocolError
-from tests.support.ledgers import SCHEMA, Pair, paired, propose
+from tests.support.ledgers import SCHEMA, Pair, agreed, paired, propose
 from tests.support.proposals import proposal_of
 
 ALL = (Rule(name="all", effect="permit"),)
@@ -162,3 +162,27 @@ def test_a_proposal_that_was_withdrawn_before_we_heard_of_it_is_recorded(pair: P
     pair.deliver()
     assert bob.state(job) == "cancelled"
     assert alice.ledger.to_greet(alice.who.peer_name) == []
+
+
+def test_a_rate_has_a_burst_and_then_a_pace() -> None:
+    now = [0.0]
+    rate = limits.Rate(3, 2, lambda: now[0])
+    assert [rate.allows() for _ in range(5)] == [True] * 3 + [False] * 2
+    now[0] += 0.5
+    assert [rate.allows() for _ in range(2)] == [True, False]
+    rate.back()
+    assert rate.allows()
+    now[0] += 100
+    assert [rate.delay() for _ in range(5)] == [0, 0, 0, 0.5, 1.0]
+    assert rate.delay(10) == 6.0
+
+
+def test_a_job_that_the_peer_does_not_sign_does_not_go_on_for_ever(pair: Pair) -> None:
+    alice, job = pair.parties[0], agreed(pair)
+    pair.session(job, until=(9, 1))
+    pair.parties[0].said.clear()
+    for _ in range(ledger.MOST_UNSIGNED):
+        assert alice.begin(job) is not None
+        alice.ledger.over(job)
+    with pytest.raises(InputError, match="does not sign"):
+        alice.begin(job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,7 +23,7 @@ from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
-from parties.node.peers import Peers, Who, acquainted, reached
+from parties.node.peers import Peers, Who, acquainted, misnamed, reached
 from parties.node.service import Node
 from parties.node.settings import NodeFile, load
 from parties.node.statement import Statement
@@ -344,3 +345,25 @@ def test_nobody_can_connect_before_the_inner_loops_are_compiled(
             node.start()
     finally:
         node.stop(seconds=0)
+
+
+def test_a_name_fits_its_certificate_or_what_the_log_knows(whos: tuple[Who, Who]) -> None:
+    bob, lab = whos
+    known = {fingerprint(bob.peer): "bob", fingerprint(lab.peer): "lab"}
+    swapped = (replace(bob, name="lab"), replace(lab, name="bob"))
+    assert [misnamed(who, whos, known) for who in whos] == ["", ""]
+    assert [misnamed(who, whos, {}) for who in whos] == ["", ""]  # a new certificate: any name that is nobody's
+    for who in swapped:
+        assert "the log knows it as" in misnamed(who, swapped, known)
+    assert "another has that of 'bob'" in misnamed(swapped[1], swapped, {})
+    assert not misnamed(replace(lab, name=""), whos, known)  # the certificate's own name is always right
+
+
+def test_names_that_were_exchanged_keep_the_ledger_shut(ledger: Ledger, whos: tuple[Who, Who], tmp_path: Path) -> None:
+    for who in whos:
+        ledger.note("connected", peer=who.peer_name, fingerprint=fingerprint(who.peer))
+    ledger.check(tmp_path / "log.json")
+    bob, lab = whos
+    ledger._peers = Peers((replace(bob, name="lab"), replace(lab, name="bob")))
+    with pytest.raises(InputError, match=r"^peers: the certificate .* is called 'lab', and the log knows it as 'bob'"):
+        ledger.check(tmp_path / "log.json")

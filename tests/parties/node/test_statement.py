@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import pytest
 
-from parties.node.statement import Statement, state, why
+from parties.node.statement import MAX_RESULT_BYTES, Statement, state, takes_back, why
 from parties.operator.interface import ENDED
 from smc.errors import ProtocolError
 from tests.support.statements import says
@@ -104,3 +104,32 @@ def test_a_result_without_a_signature_is_none() -> None:
 
 def test_of_two_reasons_the_peers_is_told() -> None:
     assert why(says(end="cancelled", why="ours"), says(end="failed", why="theirs"), "bert") == "bert: theirs"
+
+
+def test_what_was_said_is_not_unsaid() -> None:
+    """Along a path of statements each pair that goes forward is allowed; between any two, not both ways."""
+    forward = [says("waiting"), says(), says(end="computed"), says(end="failed")]
+    for earlier, later in combinations(forward, 2):
+        assert not takes_back(earlier, later)
+        assert takes_back(later, earlier)
+    assert takes_back(says("refused"), says())
+    assert not takes_back(says(), says("refused"))
+    assert takes_back(says(end="cancelled"), says(end="failed"))
+    assert takes_back(says(end="failed"), says(end="cancelled"))
+    settled = says("refused").model_copy(update={"settled": True})
+    assert takes_back(settled, says("refused"))
+    waits = says().model_copy(update={"waits": "table"})
+    assert not takes_back(waits, says())
+    assert not takes_back(says(), waits)
+
+
+def test_what_is_signed_is_short() -> None:
+    signed = says(end="computed")
+    assert signed.signed is not None
+    for size, fits in ((MAX_RESULT_BYTES - 20, True), (MAX_RESULT_BYTES + 1, False)):
+        long = signed.model_copy(update={"signed": signed.signed.model_copy(update={"result": {"x": "y" * size}})})
+        if fits:
+            assert Statement.from_bytes(long.to_bytes()) == long
+        else:
+            with pytest.raises(ProtocolError, match="more than 8192 bytes"):
+                Statement.from_bytes(long.to_bytes())

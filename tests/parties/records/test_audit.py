@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import stat
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ import pytest
 from pydantic import ValidationError
 
 from parties.identity import Identity, create, fingerprint
-from parties.records import AuditLog, Head, connect, failure, reading
+from parties.records import AuditLog, Head, connect, database, failure, reading
 from parties.records.audit import verify
-from parties.records.chain import NOTHING
+from parties.records.chain import NOTHING, Row
 from parties.records.kinds import MAX_TEXT
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
 
@@ -253,3 +254,61 @@ def test_a_directory_name_that_a_uri_could_misread(tmp_path: Path, identities: d
     assert path.is_file()
     with reading(path) as connection:
         assert verify(connection, identities["alice"].certificate).problems == []
+
+
+def test_what_was_found_whole_is_not_read_again(
+    connection: sqlite3.Connection, log: AuditLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4,235 entries took a second a visit of the page; now new ones are read, or all if others have written."""
+    read: list[int] = []
+    rows = database.rows
+
+    def counted(connection: sqlite3.Connection, after: int | None = None) -> Iterator[Row]:
+        for row in rows(connection, after):
+            read.append(row.number)
+            yield row
+
+    monkeypatch.setattr(database, "rows", counted)
+
+    def visit() -> list[int]:
+        read.clear()
+        assert log.verify().model_dump() == {"entries": log.head().number, "ok": True, "problems": []}
+        return read
+
+    with connection:
+        for _ in range(5):
+            log.append(*STOPPED)
+    assert visit() == [1, 2, 3, 4, 5]
+    assert visit() == []
+    with connection:
+        log.append(*STOPPED)
+    assert visit() == [6]
+    place = connection.execute("PRAGMA database_list").fetchone()[2]
+    with closing(sqlite3.connect(place)) as other, other:
+        other.execute("CREATE TABLE elsewhere (one INTEGER)")
+    assert visit() == [1, 2, 3, 4, 5, 6]
+    with closing(sqlite3.connect(place)) as other, other:
+        other.execute("DROP TRIGGER audit_no_update")
+        other.execute("UPDATE audit SET at = 'then' WHERE number = 2")
+    assert any("entry 2 was changed" in problem for problem in log.verify().problems)
+    assert not log.verify().ok
+
+
+def test_a_check_in_a_transaction_that_comes_to_nothing_leaves_no_trace(
+    connection: sqlite3.Connection, log: AuditLog
+) -> None:
+    with connection:
+        log.append(*STOPPED)
+
+    def break_off() -> None:
+        with connection:
+            log.append(*STOPPED)
+            assert log.verify().ok
+            raise RuntimeError("on the way")
+
+    with pytest.raises(RuntimeError, match="on the way"):
+        break_off()
+    assert log.verify().ok
+    with connection:
+        log.append("node stopped", None, {"why": "else"})
+    assert log.verify().model_dump() == {"entries": 2, "ok": True, "problems": []}

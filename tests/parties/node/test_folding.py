@@ -1,0 +1,52 @@
+"""Repeats told as one: none is lost, and a flood is few."""
+
+from __future__ import annotations
+
+import io
+import time
+
+from parties.node import events
+from parties.node.events import Events
+from parties.node.folding import Folding, Repeats
+from tests.support.waiting import eventually
+
+KEY = ("connected", "b")
+
+
+def test_the_first_are_told_and_the_rest_is_counted() -> None:
+    told: list[tuple[tuple[str, str], Repeats]] = []
+    folding = Folding(lambda key, found: told.append((key, found)), 3, 3600)
+    assert [folding.add(KEY, {"why": str(number)}) for number in range(10)] == [True] * 3 + [False] * 7
+    assert folding.add(("connected", "c"), {}), "another peer's are folded with it"
+    folding.flush()
+    ((key, found),) = told
+    assert (key, found.times, found.fields) == (KEY, 7, {"why": "9"})
+    assert found.first <= found.last
+    folding.flush()
+    assert len(told) == 1
+
+
+def test_the_end_of_a_window_tells_by_itself_and_the_next_is_longer() -> None:
+    """However long it goes on, each is told or counted once."""
+    told: list[int] = []
+    folding = Folding(lambda _, found: told.append(found.times), 2, 0.05)
+    alone = sum(folding.add(KEY, {}) for _ in range(50))
+    eventually(lambda: told)
+    assert alone + sum(told) == 50
+    assert not folding.add(KEY, {}), "a flood that goes on is told one by one again"
+    eventually(lambda: len(told) == 2)
+    time.sleep(0.5)  # longer than the next window, in which nothing is repeated: it is over
+    assert folding.add(KEY, {})
+
+
+def test_lines_of_a_log_are_folded() -> None:
+    stream = io.StringIO()
+    log = Events(stream)
+    for number in range(100):
+        log.log("statement refused", peer="b", error=f"error {number}")
+        log.log("job", job=str(number))
+    log.log_repeats()
+    lines = stream.getvalue().splitlines()
+    assert sum("statement refused" in line for line in lines) == events.FREE + 1
+    assert f'"times": {100 - events.FREE}' in lines[-1]
+    assert sum('"event": "job"' in line for line in lines) == 100

@@ -1,0 +1,93 @@
+"""The heads of both logs: what is found missing, by whom, and who may go on."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from parties.node.heads import Found, Shown, why_held
+from parties.records import Evidence, Head
+from parties.records.chain import sign_head
+from smc.errors import ProtocolError
+from tests.support.ledgers import Pair, agreed
+
+HEAD = Head(number=7, hash="ab" * 32)
+
+
+def lost(pair: Pair, party: int) -> Found:
+    """What a party's log lacks of what the other holds."""
+    own, other = pair.parties[party], pair.parties[1 - party]
+    return own.ledger.lost(own.who.peer_name, other.ledger.shown(other.who.peer_name))
+
+
+def test_after_a_job_each_holds_the_others_signature(pair: Pair) -> None:
+    job = agreed(pair)
+    assert [p.ledger.shown(p.who.peer_name).held for p in pair.parties] == [None, None]
+    pair.session(job)
+    pair.deliver()
+    for own, other in itertools.permutations(pair.parties):
+        held = own.ledger.shown(own.who.peer_name).held
+        assert held is not None
+        assert held.is_signed_by(other.who.identity.certificate)
+        assert not held.is_signed_by(own.who.identity.certificate)
+        assert held == Evidence.model_validate_json(held.model_dump_json())
+    assert [lost(pair, party) for party in (0, 1)] == [Found(lost=None)] * 2
+
+
+def test_a_log_made_anew_lacks_what_it_signed(pair: Pair) -> None:
+    pair.session(agreed(pair))
+    pair.deliver()
+    alice, bob = pair.parties
+    held = bob.ledger.shown("alice").held
+    assert held is not None
+    alice.connection.close()
+    for file in alice.path.parent.iterdir():
+        file.unlink()
+    alice.open()
+    found = lost(pair, 0)
+    assert found == Found(lost=held.head, accepted=False)
+    assert lost(pair, 0) == found
+    shown = alice.ledger.shown("bob")
+    assert shown.held is None
+    for said in (found, Found(lost=None)):  # whether alice says so or not
+        assert bob.ledger.lost_by_peer("alice", shown, said) == Found(lost=held.head, accepted=False)
+    for party in pair.parties:
+        assert [entry.kind for entry in party.ledger.entries(100, None)].count("rolled back") == 1
+    while alice.ledger.entries(1, None)[0].number <= held.head.number:
+        alice.ledger.note("node stopped")
+    grown = alice.ledger.shown("bob")  # as long as it was: now its own word tells
+    assert bob.ledger.lost_by_peer("alice", grown, lost(pair, 0)).lost == held.head
+    bob.ledger.hold("alice", grown)
+    assert lost(pair, 0) == Found(lost=None)
+
+
+def test_what_nobody_signed_accuses_nobody(pair: Pair) -> None:
+    alice, bob = pair.parties
+    shown = bob.ledger.shown("alice")
+
+    def of(identity, head: Head = HEAD) -> Evidence:
+        found = sign_head(identity, head)
+        return Evidence(head=head, fingerprint=found.fingerprint, signature=found.signature.hex())
+
+    own = of(alice.who.identity)
+    forged = own.model_copy(update={"head": HEAD.model_copy(update={"number": 8})})
+    with pytest.raises(ProtocolError, match="we have not signed"):
+        alice.ledger.lost("bob", shown.model_copy(update={"held": forged}))
+    with pytest.raises(ProtocolError, match="not signed its log's head"):
+        alice.ledger.lost("bob", Shown(own=own, held=None))
+    former = shown.model_copy(update={"held": of(bob.who.identity)})  # of a certificate that is not ours now
+    assert alice.ledger.lost("bob", former) == Found(lost=None)
+    assert alice.ledger.lost("bob", shown.model_copy(update={"held": own})).lost == HEAD
+
+
+def test_nobody_goes_on_before_both_have_accepted() -> None:
+    for gone, ours, theirs in itertools.product((False, True), repeat=3):
+        found = Found(lost=HEAD if gone else None, accepted=ours)
+        nothing = Found(lost=None)
+        free = not gone or (ours and theirs)
+        assert (why_held("b", found, nothing, theirs, False) == "") == free
+        assert (why_held("b", nothing, found, False, theirs) == "") == free
+    both = why_held("b", Found(lost=HEAD), Found(lost=HEAD), False, False)
+    assert "the records here" in both
+    assert "the records of b" in both
