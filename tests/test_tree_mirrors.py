@@ -11,7 +11,7 @@ import pytest
 from tests.support.places import ROOT
 
 TESTS = ROOT / "tests"
-OF_THE_WHOLE = {TESTS, TESTS / "conformance"}  # about no one package
+OF_THE_WHOLE = {TESTS, TESTS / "conformance", TESTS / "conformance" / "attacks"}  # about no one package
 
 
 def unmirrored(tests: Path, root: Path) -> set[Path]:

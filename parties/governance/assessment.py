@@ -14,7 +14,6 @@ from parties.budget import shown
 from parties.budget.account import Account
 from parties.governance.activities import Job, by_purpose
 from parties.governance.processing import Evidence
-from parties.jobs.spending import EXACT
 from smc.errors import InputError
 
 OPEN = (
@@ -76,7 +75,7 @@ def _results(found: Evidence) -> Iterator[dict[str, Any]]:
         where = {"purpose": purpose, "table": table, "kind": kind}
         exact = [job for job in jobs if job.protection == "exact"]
         if exact:
-            yield where | {"risk": "exact", "jobs": len(exact), "tells": EXACT}
+            yield where | {"risk": "exact", "jobs": len(exact), "tells": exact[0].proposed["exact"]}
         bare = [job for job in jobs if job.protection == "none"]
         if bare:
             opened = sum(job.opened.total() for job in bare)

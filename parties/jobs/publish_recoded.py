@@ -167,8 +167,12 @@ class Recoded(BySchema):
     def promises(self, peer: str) -> list[str]:
         """What the rules keep from whom, a sentence each."""
         against = self.settings.against
+        admitted = (
+            "Before, both learn whether the rows as a whole keep the rules, and of each column whether no value of it "
+            "occurs at both; if not, or if so, nothing is published."
+        )
         whose = f"of {peer} or of us alone, unless none" if against == "peer" else "of both parties together"
-        found = [f"No class has fewer than {self.settings.k:,} rows {whose}."]
+        found = [admitted, f"No class has fewer than {self.settings.k:,} rows {whose}."]
         for words in self.models_in_words[1:]:
             found.append(f"Every class has {words}, for the rows {whose}.")
         if against == "public":

@@ -1,4 +1,4 @@
-"""Two processes make a table over gRPC and a third one opens it; two nodes make one as a job, with noise."""
+"""Two processes make a table over gRPC and a third one opens it; two nodes make one as a job, with noise and sealed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from parties.identity import create
+from parties.jobs import analyst
 from tests.support.nodes import Nodes, job
 from tests.support.processes import Processes
+from tests.support.waiting import eventually
 
+TELLS = "whoever holds the analyst's key and one party's rows has the other's numbers"
+RULE = '[[policy]]\nname = "the office"\neffect = "permit"\nexact = true\nprotocol = "publish-joint-table"\n'
 COUNTIES = {"A": (9, 1, 8), "B": (7, 12, 6), "C": (8, 9, 30)}
 BENEFITS = ("low", "middle", "high")
 SCHEMA = f"[attributes]\ncounty = {list(COUNTIES)}\nbenefit = {list(BENEFITS)}\n"
@@ -79,5 +84,30 @@ def test_two_nodes_make_one_as_a_job(tmp_path: Path) -> None:
         assert result.document == nodes.b.client.result(identifier).document
         assert result.opened["number with noise"] == 4
         assert all(one["noisy"] is not None for line in result.document["cells"] for one in line)
+    finally:
+        nodes.close()
+
+
+def test_two_nodes_seal_one_to_whom_both_name(tmp_path: Path) -> None:
+    nodes = Nodes(tmp_path)
+    for name in ("reader", "office"):
+        create(name, [], tmp_path)
+    reader, office = (analyst.in_file(tmp_path / f"{name}.crt") for name in ("reader", "office"))
+    named = f"analysts = ['{analyst.of(reader)}']\n"
+    theirs = f"analysts = ['{analyst.of(reader)}', '{analyst.of(office)}']\n"
+    nodes.furnish((table(0), table(1)), SCHEMA, (named + RULE, theirs + RULE))
+    try:
+        nodes.start()
+        asked = {"protocol": "publish-joint-table", "table": "rows", "by": "county", "against": "public"}
+        refused = nodes.b.client.submit({**asked, "analyst": office}).id
+        eventually(lambda: job(nodes.b, refused).state == "refused")  # a answers, and keeps nothing of it
+        assert f"sealed to nobody with the fingerprint {analyst.of(office)}" in job(nodes.b, refused).why
+        identifier = nodes.b.client.submit({**asked, "analyst": reader}).id
+        left, right = nodes.finished(identifier)
+        assert (left.state, right.state) == ("done", "done"), (left.why, right.why)
+        assert "Whoever holds that key and one party's rows has the other's numbers" in " ".join(left.reveals)
+        assert left.reveals[-1] == f"It is exact, without noise: {TELLS}."
+        recorded = [one for one in nodes.a.client.audit(100) if one.kind == "proposed" and one.job == identifier]
+        assert [one.fields["exact"] for one in recorded] == [TELLS]
     finally:
         nodes.close()

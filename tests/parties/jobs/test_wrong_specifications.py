@@ -115,8 +115,11 @@ WRONG = [
     *(("publish-joint-table", {"by": value}, "by") for value in ("hail", "", ["rain"], 1, None)),
     *(("publish-joint-table", {"across": value}, "across") for value in ("hail", "", ["wind"], 1)),
     *(("publish-joint-table", {"sum": value}, "sum") for value in ("hail", "", ["hours"], 1)),
-    *(("publish-joint-table", {"threshold": value}, "threshold") for value in (0, 2, 101, *WRONG_NUMBERS)),
-    *(("publish-joint-table", {"zeros": value}, "zeros") for value in ("gone", 1, None)),
+    *(("publish-joint-table", {"threshold": value}, "threshold") for value in (0, 2, 201, *WRONG_NUMBERS)),
+    *(("publish-joint-table", {"zeros": value}, "zeros") for value in ("gone", "shown", 1, None)),
+    ("publish-joint-table", {"against": "peer"}, "against"),
+    *(("regress-joint", {"lambda": value}, "lambda") for value in (1e-300, 9e-6, 0, 2)),
+    *(("regress-joint", {"huber": value}, "huber") for value in (1e-9, 0.009, 1)),
     *(("publish-joint-table", {"epsilon": value}, "epsilon") for value in (0, -1, 17.0, True, "1", None)),
     *(("publish-joint-table", {"epsilon": None, "analyst": value}, "analyst") for value in ("QUJD", "?", "", 1)),
     *(

@@ -128,3 +128,13 @@ def test_no_part_of_a_password_is_in_a_label(noise: str) -> None:
     password = f"S{noise}S"
     assert "S" not in public_place(f"postgresql://me:{password}@host/db")
     assert "S" not in public_place(f"postgresql://me@host/db?x=1&password={password}")
+
+
+def test_public_bounds_and_analysts() -> None:
+    printed = ":".join(["AB"] * 32)
+    assert table(least_rows=5, analysts=[printed.replace(":", "").lower()]).analysts == (printed,)
+    with pytest.raises(ValidationError, match="no more than max_rows, which is 5"):
+        table(least_rows=6, max_rows=5)
+    for wrong in ("office", printed[:23], ""):
+        with pytest.raises(ValidationError, match="no whole fingerprint"):
+            table(analysts=[wrong])

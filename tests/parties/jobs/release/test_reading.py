@@ -83,7 +83,7 @@ def test_from_a_mapped_table(tmp_path: Path) -> None:
     table = TableSettings.model_validate({"source": "people.csv", "schema": "s.toml", "columns": columns})
     table = table.model_copy(update={"source": str(tmp_path / "people.csv")})
     read = used(schema, ["sex", "age"])
-    with Means(0, table, schema).counts("sex", list(read.attributes), 10) as source:
+    with Means(0, table, schema).counts("sex", list(read.attributes)) as source:
         by_sex = cells(source, read, "sex", Question(Predicate(), ("sex", "age")))
         (where,) = parse("age in [young, middle]", read)
         assert by_sex.tolist() == [[1, 0, 0, 1], [1, 1, 1, 0]]
