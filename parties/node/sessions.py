@@ -261,7 +261,7 @@ class Sessions:
             case Leaving():
                 self._ledger.opening_leaves(identifier, event)
             case Finished(state, total, report):
-                self._pauses.forget(identifier)
+                self._pauses.put(identifier, longer=False)  # the signature of the peer is on its way
                 self._ledger.computed(identifier, state, total, report)
                 self._events.log("session finished", job=identifier, **outcome.traffic(total))
                 self._events.session_ended(time.monotonic() - session.started, total)
