@@ -82,14 +82,28 @@ class Accounts:
         if refusal := self.share(record.table, record.peer).refusal((*own, *spends)):
             return refusal
         every = [use for one in others for use in one.ours.proposal.task.spends]
-        if self.account(record.table).fits((*every, *spends)):
+        if self._kept_by_shares(record.table) or self.account(record.table).fits((*every, *spends)):
             return ""
         return f"the privacy budget of table {quoted(record.table)} does not allow the job"
 
-    def too_much(self, record: Record, besides: Iterable[Record] = ()) -> str:
-        """The same; but what was asked before may be for nothing: whether rows are the same is known when it starts."""
-        refusal = self.refusal(record, besides)
+    def _kept_by_shares(self, table: str) -> bool:
+        """Whether all that counts now was spent by peers of our file, each within its share.
+
+        Then the whole budget holds by basic composition as long as each keeps its share, and nobody hears of others.
+        """
+        names = {who.peer_name for who in self._peers}
+        if any(charge.peer not in names for charge in self.account(table).counted):
+            return False
+        return all(self.share(table, name).fits(()) for name in names)
+
+    def too_much(self, record: Record) -> str:
+        """The same; but what was asked before may be for nothing: whether it is, is known when it starts."""
+        refusal = self.refusal(record)
         return "" if refusal and self.earlier(record) else refusal
+
+    def too_much_beside(self, record: Record, running: Iterable[Record]) -> str:
+        """Why a job that fits by itself does not beside those under way; another one is repeated or refused later."""
+        return "" if self.refusal(record) else self.refusal(record, running)
 
     def simulated(self, record: Record, why: str) -> Simulation:
         """What a job would do to its table's budget; `why` it would be refused, empty if it would not."""

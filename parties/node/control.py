@@ -76,7 +76,7 @@ class Control:
         waiting = "it has not dialled since this node was started, or with another certificate than is named here"
         self.trouble = "not connected yet" if options.connect is not None else waiting
         self.tls, self.group = "", ""
-        self.held = ""
+        self.held = "the two nodes have not compared their records yet"
 
     @property
     def connected(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -61,6 +61,8 @@ class Gate:
         decision = self._decision(asked)
         if proposed_by == "us":
             return self._of_ours(decision, self.misfit(job, who.party), around)
+        if decision.is_past_consent and self._decision(replace(asked, past_budget=False)).effect == "ask":
+            decision = Decision("ask", (), decision.reason)  # a budget is no news for whom no rule permits the job
         if decision.effect == "deny":
             if not any(serves(rule, asked) for rule in self._file.policy):
                 return _refused(BY_NODE, decision.reason, NO)
@@ -78,9 +80,9 @@ class Gate:
             return _refused(BUDGET, around.budget)
         return Judgement("approved", decision.by, decision.reason)
 
-    def allows_now(self, job: Proposal, who: Who, around: Surroundings) -> Decision:
-        """What the rules say of a job that they have permitted before, now that it is to run."""
-        return self._decision(request(job, who.party, "peer", self._file, who.acquaintance, around))
+    def allows_now(self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"]) -> Decision:
+        """What the rules say now of a job that is to be consented to, or to run."""
+        return self._decision(request(job, who.party, proposed_by, self._file, who.acquaintance, around))
 
     def misfit(self, job: Proposal, party: int) -> str | None:
         """Why the job is impossible here, whatever the rules say; None if it is not."""

@@ -87,6 +87,9 @@ class Ledger(Runs):
                 raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} tells {record.peer} so")
             if verdict == "approved" and (refusal := self.accounts.too_much(record)):
                 raise InputError(refusal)
+            decision = self._gate.allows_now(record.ours.proposal, self._who(record), self._around(record), "peer")
+            if verdict == "approved" and decision.is_past_consent:
+                raise InputError(f"this cannot be approved: {decision.reason}")
             why = why.strip() or misfit or "the operator gave no reason" if verdict == "refused" else why.strip()
             ours = record.ours.model_copy(update={"verdict": verdict, "by": "operator", "at": now(), "why": why[:500]})
             self._journal.verdict(record.id, "us", ours)

@@ -64,11 +64,13 @@ class Runs(Register):
                 raise InputError(f"the job is {self.state(record)}")
             if record.ours.waits:
                 raise InputError("the job waits for its table")
-            if record.ours.by not in ("operator", "proposer"):
-                decision = self._gate.allows_now(record.ours.proposal, self._who(record), self._around(record))
-                if decision.effect != "permit":
-                    self._not_now(record, decision.reason)
-                    return None
+            by_rule = record.ours.by not in ("operator", "proposer")
+            decision = self._gate.allows_now(
+                record.ours.proposal, self._who(record), self._around(record), record.proposed_by
+            )
+            if decision.is_past_consent or (by_rule and decision.effect != "permit"):
+                self._not_now(record, decision.reason)
+                return None
             if missing := self._missing(record):
                 how = f"smc approve {record.id[:8]} --input {missing[0]}=VALUE"
                 self._not_now(record, f"needs {', '.join(missing)} to be typed: {how}")
@@ -77,7 +79,7 @@ class Runs(Register):
             if record.charged is None:
                 if why := self.accounts.too_much(record):
                     refused = self._refuse(record, why)
-                elif why := self.accounts.too_much(record, map(self._get, self._running)):
+                elif why := self.accounts.too_much_beside(record, map(self._get, self._running)):
                     self._not_now(record, f"another job under way may need what is left: {why}")
                     return None
             if refused is None:
@@ -132,9 +134,14 @@ class Runs(Register):
             self._store.write_opening(identifier, one)
 
     def opening_leaves(self, identifier: str, one: Leaving) -> None:
-        """Our share of an opening leaves when this returns: now at the latest what the job spends is spent, once."""
+        """Our share of an opening leaves when this returns: now at the latest what the job spends is spent, once.
+
+        `BudgetError` if it does not fit, which what `begin` reserves should prevent.
+        """
         with self._writing():
             record = self._get_running(identifier)
+            if record.charged is None and (refusal := self.accounts.refusal(record)):
+                raise BudgetError(refusal)
             self._store.opening_leaves(identifier, one)
             self._charge(record)
 

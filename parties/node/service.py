@@ -229,7 +229,7 @@ class Node:
             return contact.control.admit()
         if label.startswith(sessions.LABEL):
             if contact.control.held:
-                raise RefusedError("jobs wait: the records of one of the two nodes were rolled back")
+                raise RefusedError("jobs wait: the two nodes' records are not compared yet, or one's were rolled back")
             if not contact.begun.allows():
                 raise RefusedError("too many sessions were begun one after the other: wait a little")
             try:

@@ -36,7 +36,7 @@ from parties.node.store import Record
 from parties.node.under_way import Running
 from parties.node.validity import lapsed
 from parties.operator.interface import ENDED, Progress
-from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
+from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError
 
 LABEL = "job "
 DIAL_SECONDS = 10.0
@@ -282,7 +282,8 @@ class Sessions:
                 self._ledger.unpaid(identifier, str(error))
             case ProtocolError() | JobMismatchError() | InputError():
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
-                public = "an error in its own input" if isinstance(error, InputError) else str(error)
+                own = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
+                public = "an error in its own input" if own else str(error)
                 self._ledger.failed(identifier, error, public, session.linked and isinstance(error, InputError))
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)

@@ -27,6 +27,11 @@ class Decision:
     reason: str
 
     @property
+    def is_past_consent(self) -> bool:
+        """Whether nobody's consent can permit it, only a rule that says `exact = true`."""
+        return self.effect == "deny" and not self.rules
+
+    @property
     def by(self) -> str:
         """Who decided, as records and views name it: `rule NAME`; empty if nobody has."""
         return f"{'rule' if len(self.rules) == 1 else 'rules'} {', '.join(self.rules)}" if self.rules else ""

@@ -285,3 +285,21 @@ def test_a_clock_that_runs_behind_does_not_date_a_charge_back(noisy: Pair, monke
     assert abs(datetime.fromisoformat(charged.at) - right) < timedelta(minutes=5)
     (spent,) = (entry for entry in ledger.entries(1000, None) if entry.kind == "spent")
     assert spent.fields["counts_from"] == charged.at
+
+
+def test_what_may_be_for_nothing_reserves_all_the_same(noisy: Pair) -> None:
+    """A job that an earlier one may answer, beside one under way: the peer may name none, and then both are charged."""
+    run(noisy, agree(noisy, 0.75))
+    one, again = agree(noisy, 1.0), agree(noisy, 0.75)
+    alice = noisy.parties[0]
+    assert alice.begin(one) is not None
+    alice.ledger.met(one, 0, "yao", both(noisy, one, 0))
+    assert alice.begin(again) is None
+    alice.opens(one)
+    assert alice.begin(again) is not None, "it does not fit any more: it is repeated, or refused when the two have met"
+    assert "left 0.25" in alice.ledger.accounts.terms(alice.ledger.find(again)).refusal
+    with pytest.raises(BudgetError):
+        alice.ledger.met(again, 0, "yao", both(noisy, again, 0))
+    with pytest.raises(BudgetError):  # and if all that had failed
+        alice.opens(again)
+    assert alice.ledger.accounts.account("days").spent == 1.75

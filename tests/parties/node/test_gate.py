@@ -179,3 +179,16 @@ def test_what_our_file_says_of_peer_and_table_is_put_to_the_rules(identities: di
     assert verdict({"rights": rights}, complies).by == "rule not by law"
     assert verdict({"rights": rights, "combine": "permit-overrides"}, {}).verdict == "refused"
     assert verdict({"combine": "permit-overrides"}, complies).verdict == "refused"  # rights are not known
+
+
+@pytest.mark.parametrize("rules", [(), (Rule(name="days", effect="permit", table=("days",)),)])
+def test_a_budget_is_not_found_by_guessing(identities: dict[str, Identity], rules: tuple[Rule, ...]) -> None:
+    """An exact job on a table with a budget, without one, and on none: whom no rule permits it hears the same."""
+    who = Who(identities["alice"], identities["bob"].certificate, 0)
+    plain = {"source": "days.csv", "schema": "schema.toml", "max_rows": 100}
+    tables = {"hours": plain, "money": {**plain, "budget": {"epsilon": 1}}}
+    offers = Offers({name: Offer(TableSettings.model_validate(one), SCHEMA) for name, one in tables.items()}, {})
+    gate = Gate(NodeFile.model_validate({"tables": tables}).model_copy(update={"policy": rules}), offers)
+    found = [gate.judge(job_of(1, table=name), who, "peer", AROUND) for name in ("hours", "money", "nights")]
+    assert {(one.verdict, one.by, one.public) for one in found} == {("waiting", "", "")}
+    assert "has a privacy budget" in found[1].reason

@@ -6,14 +6,17 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from parties.budget.account import Charge
 from parties.commands.serving import Page
 from parties.identity import Identity, fingerprint
+from parties.jobs.spending import Spending
 from parties.link.address import Address
 from parties.link.listening import Port, RefusedError
 from parties.link.opening import open_link
@@ -367,3 +370,17 @@ def test_names_that_were_exchanged_keep_the_ledger_shut(ledger: Ledger, whos: tu
     ledger._peers = Peers((replace(bob, name="lab"), replace(lab, name="bob")))
     with pytest.raises(InputError, match=r"^peers: the certificate .* is called 'lab', and the log knows it as 'bob'"):
         ledger.check(tmp_path / "log.json")
+
+
+def test_small_answers_to_one_peer_leave_another_its_share(ledger: Ledger) -> None:
+    """Many small answers are less than their sum where a delta is allowed; another's share is what the file says."""
+    ledger._offers.tables["days"].settings.budget = BudgetSettings(epsilon=1.0, delta=1e-6)  # type: ignore[misc]
+    accounts = ledger.accounts
+    accounts._peers = Peers([replace(who, share=0.5) for who in accounts._peers])
+    charge = Charge(datetime.now(UTC), "days", "bob", "ab" * 16, (Spending("discrete Laplace", 0.01, times=124),))
+    accounts._all_charges = lambda: [charge]  # type: ignore[method-assign]
+    assert accounts.share("days", "bob").fits(())
+    assert not accounts.account("days").fits((Spending("discrete Laplace", 0.5),)), "the whole would refuse it"
+    with_lab = theirs(0, epsilon=0.5, max_depth=1, trees=1)
+    ledger.hear("lab", with_lab.to_bytes())
+    ledger.decide(with_lab.proposal.id, "approved")
