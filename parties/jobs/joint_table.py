@@ -242,8 +242,8 @@ class JointTable(BySchema):
 
     @property
     def estimate(self) -> Estimate:
-        """See `Kind.estimate`: fewer cells leave if some are hidden."""
-        return "at most"
+        """See `Kind.estimate`: fewer cells leave a sealed table if some are hidden."""
+        return "at most" if self.layout.noise is None else "exact"
 
     @property
     def assumed(self) -> str:

@@ -1,4 +1,4 @@
-"""All that a peer sees of a session before anything is opened: messages by name and size, and how it ends."""
+"""All that a peer sees of a session before a charge: messages by name and size, and how it ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, cast
 from parties.identity import Identity
 from parties.jobs.means import Means
 from parties.link.opening import Link
-from parties.node.executor import Met, Order, run
+from parties.node.executor import Event, Met, Order, run
+from parties.node.openings import Leaving
 from parties.node.proposal import Proposal, propose, read_job
 from parties.node.readiness import STEP, STILL
 from parties.sources.settings import TableSettings
@@ -20,23 +21,22 @@ from smc.local import run_local
 from smc.session import Session
 from tests.support.workers import MemoryLink
 
-OPENS = "reveal"  # the step at which an engine opens something, and from which on a charge has been made
+OPENS = "reveal"  # the step at which an engine opens something: not before a charge
 
 
 class OpensError(Exception):
-    """The session has come to where something is opened: it is ended there."""
+    """The session has come to its first charge, before anything is opened: it is ended there."""
 
 
 class Watched(Channel):
-    """One end of a line that notes what is sent, until something would be opened."""
+    """One end of a line that notes what is sent, and that nothing is opened."""
 
     def __init__(self, inner: Channel) -> None:
         self._inner = inner
         self.sent: list[tuple[str, int]] = []
 
     def send(self, step: str, payload: Buffer) -> None:
-        if step == OPENS:
-            raise OpensError
+        assert step != OPENS, "a share leaves without a charge"
         if (step, bytes(payload[:1])) != (STEP, bytes([STILL])):  # a sign of life says how busy the machine is
             self.sent.append((step, memoryview(payload).nbytes))
         self._inner.send(step, payload)
@@ -85,10 +85,17 @@ def outcome(job: Proposal, both: tuple[Means, Means], identities: tuple[Identity
 
     def program(session: Session) -> tuple[bool, str, str]:
         met: list[bool] = []
-        order = Order(job, both[session.party], None, "", "", identities[session.party], bytes([session.party]) * 32)
+        order = Order(job, both[session.party], None, "", "", identities[session.party])
+
+        def tell(event: Event) -> None:
+            if isinstance(event, Leaving):  # the first: the job is charged with it
+                raise OpensError
+            if isinstance(event, Met):
+                met.append(True)
+
         try:
             link = cast("Link", MemoryLink(session))  # type: ignore[arg-type]
-            run(link, order, lambda event: met.append(True) if isinstance(event, Met) else None)
+            run(link, order, tell)
         except (SmcError, OpensError) as error:
             return bool(met), type(error).__name__, str(error)
         return bool(met), "", ""

@@ -15,8 +15,8 @@ import pytest
 from parties.identity import Identity, create
 from parties.jobs import kinds
 from smc.errors import JointRefusalError
-from tests.conformance.attacks.blame_cases import CASES
 from tests.support.blame import Ending, Lie, endings
+from tests.support.blame_cases import CASES
 
 REFUSED = JointRefusalError.__name__
 # Their first reveal is no part of the result: what it was told wrongly may lead to the same one.

@@ -65,7 +65,7 @@ def means(tmp_path: Path) -> tuple[Means, Means]:
     for party in (0, 1):
         source = tmp_path / f"{party}.csv"
         source.write_text("\n".join(["age,visits,outcome", *ROWS * (2 + party)]) + "\n")
-        table = {"source": str(source), "schema": str(tmp_path / "schema.toml"), "max_rows": 100}
+        table = {"source": str(source), "schema": str(tmp_path / "schema.toml"), "max_rows": 100, "least_rows": 10}
         both.append(Means(party, TableSettings.model_validate(table), SCHEMA))
     return both[0], both[1]
 

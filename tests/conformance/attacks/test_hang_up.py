@@ -63,8 +63,8 @@ def orders(tmp_path: Path) -> tuple[Order, Order]:
     for party, rows in enumerate(ROWS):
         source = tmp_path / f"{party}.csv"
         source.write_text("p,y\n" + "1,y\n" * rows)
-        table = TableSettings.model_validate({"source": str(source), "schema": str(tmp_path / "schema.toml")})
-        both.append(Means(party, table, SCHEMA))
+        table = {"source": str(source), "schema": str(tmp_path / "schema.toml"), "max_rows": 100}
+        both.append(Means(party, TableSettings.model_validate(table), SCHEMA))
     fields = {"protocol": "release-count", "table": "days", "epsilon": 0.1, "max_rows": 100, "where": "p = 1"}
     job = propose(read_job(fields | {"engine": "yao"}), both[0])
     left, right = (Order(job, means, None, "", "", own) for means, own in zip(both, identities, strict=True))

@@ -227,9 +227,9 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
     result, meters = found(made, [own_numbers(made, half) for half in rows], profile)
     hidden = result["hidden"].count("1")
     if way != "sealed":
-        program, words = made.counted(JointTableExtra(), Means())
-        assert words == ""
-        counted = forecast(program, Profile(profile))
+        ahead = made.counted(JointTableExtra(), Means())
+        assert str(ahead) == "exact"
+        counted = forecast(ahead.program, Profile(profile))
         for party in (0, 1):
             cost, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
             assert {**cost, "seconds": 0} == {**said, "seconds": 0}

@@ -95,26 +95,28 @@ def score(made: Problem, tables: list[list[list[int]]]) -> list[int]:
     return run_local(program)[0]
 
 
-def one_sided(scale: Fraction, candidates: int) -> OneSidedGeometric:
-    """Noise for a choice among so many candidates, of which all samples are within 2^-40 of the ideal ones."""
-    return OneSidedGeometric(scale, 40 + math.ceil(math.log2(candidates)))
+def one_sided(scale: Fraction, epsilon: Fraction, candidates: int) -> OneSidedGeometric:
+    """Noise for an epsilon-private choice: (1 + e^epsilon) of all candidates' distances is 2^-38 at most."""
+    return OneSidedGeometric(scale, 38 + math.ceil(math.log2(1 + math.exp(epsilon))) + math.ceil(math.log2(candidates)))
 
 
 def level_epsilon(made: Problem) -> Fraction:
-    """A level's part of what is left by the leaves; a row is in one node of each. One that is replaced is in two."""
+    """A level's part of what is left by the leaves."""
     levels = min(made.max_depth, len(made.domains) - (0 if made.stop else 1))
-    return (made.epsilon - made.leaf_epsilon) / levels / (2 if made.replace else 1)
+    return (made.epsilon - made.leaf_epsilon) / levels
 
 
 def measure_change(made: Problem) -> int:
     """What a row changes of a score: one row for max; of the others, whose bounds test_quality compares, D and errors.
 
-    Both are in 32nds: D = 2 and 1/32 at most wrong for gini, D = ln N + 1 and 1/8 for entropy.
+    Both are in 32nds: D = 2 and 1/32 at most wrong for gini, D = ln N + 1 and 1/8 for entropy. A row is in one node of
+    each level; one that is replaced is in two.
     """
+    rows = 2 if made.replace else 1
     if made.quality == "max":
-        return 1
+        return rows
     change, wrong = (2.0, 1 / 32) if made.quality == "gini" else (math.log(2 * made.max_rows) + 1, 1 / 8)
-    return math.ceil(64 * wrong) + math.ceil(32 * (change + 2 * wrong))
+    return rows * (math.ceil(64 * wrong) + math.ceil(32 * (change + 2 * wrong)))
 
 
 def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
@@ -127,7 +129,7 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
         choices = [left] * len(level)
         if depth < made.max_depth and left and left + made.stop > 1:
             candidates = left + made.stop
-            law = one_sided(measure_change(made) / level_epsilon(made), candidates)
+            law = one_sided(measure_change(made) / level_epsilon(made), level_epsilon(made), candidates)
             drawn = noise.samples(law, 1, len(level) * candidates).reshape(-1, candidates)
             choices = []
             for (_, _, rows, attributes), extra in zip(level, drawn, strict=True):
@@ -145,7 +147,7 @@ def reference(made: Problem, parts: list[list[tuple[int, ...]]]) -> Forest:
             choices = [0] * len(level)
         leaves = [node for node, choice in zip(level, choices, strict=True) if choice == left]
         if leaves:
-            law = one_sided((1 + made.replace) / made.leaf_epsilon, made.classes)
+            law = one_sided((1 + made.replace) / made.leaf_epsilon, made.leaf_epsilon, made.classes)
             drawn = noise.samples(law, made.classes, len(leaves))
             for (place, number, rows, _), extra in zip(leaves, drawn, strict=True):
                 counts = Counter(row[-1] for row in rows)

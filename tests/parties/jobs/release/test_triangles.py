@@ -59,10 +59,11 @@ def test_what_it_spends_and_says(adjacency: str, times: int) -> None:
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_the_noise_is_that_of_what_it_spends(monkeypatch: pytest.MonkeyPatch, adjacency: str) -> None:
     """Half of epsilon for the bound, half for the number: by hand, with noise that is known to be none."""
-    scales: list[Fraction] = []
+    scales, securities = set(), set()
 
-    def known(scale: Fraction) -> Known:
-        scales.append(scale)
+    def known(scale: Fraction, security: int) -> Known:
+        scales.add(scale)
+        securities.add(security)
         return Known(0)
 
     monkeypatch.setattr(triangles, "DiscreteLaplace", known)
@@ -74,7 +75,8 @@ def test_the_noise_is_that_of_what_it_spends(monkeypatch: pytest.MonkeyPatch, ad
     ((spent),) = task.spends
     assert (spent.epsilon, spent.delta) == (4.0, 0.25)
     changed = 2 * bound if adjacency == "replace" else bound
-    assert set(scales) == {Fraction(1, 2), Fraction(2 * changed, 4)}
+    assert scales == {Fraction(1, 2), Fraction(2 * changed, 4)}
+    assert securities == {38 + 4 + 1}  # 1 + e^2 is below 2^4, and two samples are drawn
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

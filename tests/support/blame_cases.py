@@ -84,7 +84,7 @@ TABLE: dict[str, dict[str, Any]] = {
     | {"max_suppressed_rows": 10},
     "publish-joint-table": {"by": "rain", "across": "play", "threshold": 3, "analyst": office()},
     "publish-joint-table public": {"by": "rain", "across": "play", "threshold": 3, "against": "public"}
-    | {"zeros": "shown", "epsilon": 0.5},
+    | {"zeros": "shown", "analyst": office()},
     "publish-joint-table noise": {"by": "rain", "epsilon": 0.5},
     "publish-joint-table sums": {"by": "rain", "sum": "hours", "threshold": 3, "max_rows": 200, "analyst": office()},
 }
