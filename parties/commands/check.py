@@ -206,6 +206,8 @@ def _peer(
     seen = None if running is None else next((one for one in running.peers if one.name == name), None)
     if seen is not None and seen.connected:
         return _group(what, f"{name} is connected to our node", seen.group, link.classical)
+    if seen is not None and seen.held:
+        return Finding(False, what, seen.held)
     if link.connect is None:
         if running is None:
             return Finding(True, what, f"{name} dials us: start smc node, then {name} runs smc check")

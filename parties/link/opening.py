@@ -67,8 +67,8 @@ class Link:
     def finish(self, digest: bytes = b"") -> None:
         """Exchange goodbyes, once: then both parties have everything. `LinkError` if the peer says none in time.
 
-        With `digest`, of what both must have come to, `ProtocolError` at both if they have not: whoever sent something
-        else than the protocol says cannot have the other go away with a result that it does not have itself.
+        With `digest`, of what both must have come to, `ProtocolError` at both if the two differ. A peer that knows
+        ours can say it, whatever it has come to: party 0's goes first.
         """
         if not self._finished:
             self._finished = True

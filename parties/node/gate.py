@@ -25,7 +25,7 @@ MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 class Surroundings:
     """What counts beside the job: what is there already, when it is, and the peer's address if that is known."""
 
-    runs_today: int  # of the job's table
+    runs_today: int  # with this peer, of our table
     waiting: int  # jobs with this peer
     at: datetime
     address: str | None

@@ -25,7 +25,7 @@ has no more: it may send another share of its own (we then read a wrong value), 
 rows to what is computed anew, but no other share of an opening that has left ever goes out. Other rows, or other bits,
 in openings that are still to come are open to it in a session that does not break, too.
 
-A share that was written and never left is replaced. Shares stay until the next step writes its first, which both have
+A share that was written and has left at neither party is replaced. Shares stay until the next step writes its first, which both have
 reached by then, or until the job has ended.
 """
 

@@ -108,7 +108,8 @@ class Store:
         with connection:
             for table in _TABLES.split(";"):
                 connection.execute(table)
-        connection.execute("PRAGMA secure_delete = ON")  # shares that are not needed any more are overwritten
+        # Overwrites deleted shares in the database itself; its write-ahead log has them until SQLite writes over that.
+        connection.execute("PRAGMA secure_delete = ON")
         rows = connection.execute("SELECT id, record FROM jobs ORDER BY number")
         self._known = {identifier: _read(identifier, record) for identifier, record in rows}
 

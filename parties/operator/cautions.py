@@ -20,16 +20,15 @@ from parties.text import listed
 
 LOOKED_AT = 1000  # jobs done, over which a table's usual is taken
 CHUNK = 500  # jobs at once
-ONE_PERSON = "Leaves may speak of one person: no fewest rows (min_rows 0) and no limit to the levels (max_depth)."
+ONE_PERSON = "Leaves may speak of one person: neither k nor l asks a leaf for more rows than one."
 
 
 def cautions(job: JobView) -> list[str]:
     """What is to be noticed of the job alone, a sentence each."""
     given = job.parameters
-    unbounded = "max_depth" in given and given["max_depth"] is None
-    private = any(given.get(name) is not None for name in ("epsilon", "rho"))  # noise hides a row
+    exact_tree = "plain" in given  # of a tree with noise, which hides rows, this is no parameter
     ruled = any((given.get(name) or 0) > 1 for name in ("k", "l"))  # type: ignore[operator]
-    return [ONE_PERSON] if given.get("min_rows") == 0 and unbounded and not private and not ruled else []
+    return [ONE_PERSON] if exact_tree and not ruled else []
 
 
 def done_before(operator: Operator, job: JobView) -> list[JobView]:

@@ -160,6 +160,7 @@ class PeerView(View):
     address: str
     connected: bool  # to the peer's node, now
     trouble: str = ""  # why there is no connection
+    held: str = ""  # why no job runs with it, though it may answer: one of the two logs was rolled back
     tls: str = ""  # what protects it: version as far as this end knows
     group: str = ""  # of its key exchange
     post_quantum: bool | None = None  # whether that is

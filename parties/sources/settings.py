@@ -5,7 +5,7 @@
     schema = "schema.toml"           # the public schema that the table is mapped to
     max_rows = 65535                 # public: the table has no more rows than that
     least_rows = 1000                # public: nor fewer than that; left out: 0
-    analysts = ["3F:B2:..."]         # whole fingerprints: to whom alone a table of its numbers may be sealed
+    analysts = ["3F:B2:..."]         # whole fingerprints: to whom alone a node's jobs may seal a table of its numbers
     tries = 5                        # of a job's sessions that get no further than those before; then it fails
     version = "2026-11"              # public: as long as it says the same, so do the rows; left out: they may change
 

@@ -10,7 +10,8 @@ to T - 1 with zeros shown; so the threshold is at least 3. With zeros shown, tha
 `masked_sums`. Ideal functionality. Inputs: each party's own integers (a batch) of a public width. Outputs: to each
 party its own uniform bits r0 or r1, to both the sums XOR r0 XOR r1. These are shares of each sum by a one-time pad in
 three parts: who has all learns the sums; each party lacks the other's part, and sees uniform bits. Each part is drawn
-by `Session.contributions`, so that a run that is repeated makes the same ones. Leakage: width, batch.
+by `Session.contributions`, so that a step that is computed again makes the same ones if something of it has left (and
+new ones if nothing has). Leakage: width, batch.
 
 `noisy_cells`. Ideal functionality. Inputs: each party's own rows and its own numbers in every cell. Output to both: of
 each cell whether the rows of both, with a sample of a public law, are fewer than the threshold; if they are not, the

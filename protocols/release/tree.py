@@ -22,8 +22,6 @@ adversaries of polynomial time). Neighbours differ by one row, added or removed:
 A row that is replaced is one removed and one added; so adjacency "replace" halves all these epsilons. Samples are
 not quite of their ideal law: all those of a choice add 2^-38 to delta at most (`choice_law`).
 
-A level that is computed again draws the same noise if both parties' `Session.contributions` do.
-
 Papers: Friedman, Schuster, "Data mining with differential privacy" (KDD 2010), for the tree with noisy choices of a
 curator; Lindell, Pinkas (J. Cryptology 15, 2002) for the tree of two parties. "Stop" as a candidate replaces the noisy
 counts by which a curator would decide where to stop.

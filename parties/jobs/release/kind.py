@@ -160,7 +160,7 @@ class Release(BoundedLoss, BySchema):
 
     @contextmanager
     def open(self, means: Means) -> Iterator[Opened]:
-        """See `Kind.open`: the rows are counted here, once; a session that goes on has the same noise and numbers."""
+        """See `Kind.open`: the rows are counted here, once; a session that goes on has the same numbers."""
         with means.counts(self.target, self.columns) as source:
             own = self.own_numbers(source)
             yield Opened(own, reading.fingerprint(source.fingerprint, own))

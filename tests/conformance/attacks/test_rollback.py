@@ -70,6 +70,11 @@ def test_a_state_directory_that_was_rolled_back(nodes: Nodes, victim: int, fresh
     name = "ab"[victim]
     eventually(lambda: f"the records of {name} were rolled back" in trouble(other))
     assert "smc audit accept-rollback" in trouble(back)
+    for node in (back, other):
+        done = smc(node.directory, "check", "--wait", "1")
+        assert done.returncode == 2
+        (line,) = [line for line in done.stdout.splitlines() if line.startswith("NO")]
+        assert "were rolled back" in line
 
     waiting = submit(other, purpose="research", max_depth=2)
     assert job(other, waiting).state == "waiting"

@@ -17,6 +17,7 @@ from parties.link.address import parse_address
 from parties.link.listening import Port, RefusedError
 from parties.node import settings
 from parties.node.peers import reached
+from parties.operator.interface import NodeView, PeerView
 from parties.tables.schema import Schema
 from tests.support.classical import middle
 
@@ -257,6 +258,23 @@ def test_a_plain_line_each(identities: dict[str, Identity], capsys: pytest.Captu
     lines = capsys.readouterr().out.splitlines()
     assert [line[:3].strip() for line in lines] == ["ok", "ok", "ok", "NO", "ok", "ok", "ok", "ok", "ok"]
     assert "there is no such file" in lines[3]
+
+
+@pytest.mark.parametrize("way", ['listen = "127.0.0.1:0"', 'connect = "127.0.0.1:1"'])
+def test_a_log_that_was_rolled_back_is_told(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """By our running node, whichever side dials: the peer itself may answer well."""
+    from parties.commands import check
+
+    held = "the records of bob were rolled back: it has signed entry 7, which its log does not have; jobs wait"
+    peer = PeerView(name="bob", fingerprint="01", role="listens", address="x:1", connected=False, held=held)
+    node = NodeView(name="alice", fingerprint="02", peers=[peer], started_at="", version="", tables=[])
+    monkeypatch.setattr(check, "_running", lambda _: node)
+    party_file(identities["alice"], identities["bob"], way)
+    code, found = checked(capsys)
+    assert code == 2
+    assert found["peer"] == (False, held)
 
 
 def test_a_key_exchange_that_is_not_post_quantum_is_told(

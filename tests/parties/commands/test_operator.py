@@ -323,7 +323,7 @@ def test_at_a_terminal_it_is_asked(party: Party, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_sheet_says_what_is_to_be_noticed(party: Party) -> None:
-    party.node.add(A, parameters={"min_rows": 0, "max_depth": None})
+    party.node.add(A, parameters={"plain": True, "k": 1, "l": 1.0})
     assert "reveals     note: Leaves may speak of one person" in party("show", "a1b2")[1]
 
 

@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 
+from parties.jobs.id3 import Id3
+from parties.jobs.id3_settings import Id3Settings
 from parties.operator.budget import Price
 from parties.operator.cautions import ONE_PERSON, cautions, done_before, unusual
 from parties.operator.interface import JobView
+from parties.settings import merge
+from parties.tables.schema import Schema
 from tests.support.fake_node import COLUMNS, REVEALS, Browser, FakeNode
 
-OPEN = {"min_rows": 0, "max_depth": None}
+OPEN = {"min_rows": 0, "max_depth": None, "plain": True, "k": 1, "l": 1.0}
 
 
 def price(epsilon: float) -> Price:
@@ -19,20 +23,31 @@ def price(epsilon: float) -> Price:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "noticed"),
+    ("given", "noticed"),
     [
-        (OPEN, True),
-        ({"min_rows": 1, "max_depth": None}, False),
-        ({"min_rows": 0, "max_depth": 3}, False),
-        ({"min_rows": 0}, False),
-        ({**OPEN, "epsilon": 0.5}, False),
-        ({**OPEN, "k": 5}, False),
-        ({**OPEN, "k": 1}, True),
-        ({"delta": 0.1}, False),
+        ({}, False),
+        ({"plain": True}, True),
+        ({"plain": True, "min_rows": 9}, True),
+        ({"plain": True, "max_depth": 2}, True),
+        ({"plain": True, "l": 2.0}, False),
+        ({"k": 1}, True),
+        ({"k": 1, "max_depth": 2, "min_rows": 1}, True),
+        ({"k": 1, "t": 0.5}, True),
+        ({"k": 1, "l": 1.5}, False),
+        ({"k": 2}, False),
+        ({"epsilon": 1.0}, False),
     ],
 )
-def test_leaves_that_may_speak_of_one_person(node: FakeNode, parameters: dict[str, Any], noticed: bool) -> None:
-    assert cautions(node.add(parameters=parameters)) == ([ONE_PERSON] if noticed else [])
+def test_leaves_that_may_speak_of_one_person(node: FakeNode, given: dict[str, Any], noticed: bool) -> None:
+    schema = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
+    task = Id3(merge(Id3Settings(), given), schema, "play")
+    assert cautions(node.add(parameters=task.parameters())) == ([ONE_PERSON] if noticed else [])
+    assert any(one.startswith("Leaves may speak of a single person") for one in task.reveals("bob")) == noticed
+
+
+@pytest.mark.parametrize("parameters", [{}, {"delta": 0.1}, {"k": 1}])
+def test_other_kinds_have_no_leaves(node: FakeNode, parameters: dict[str, Any]) -> None:
+    assert cautions(node.add(parameters=parameters)) == []
 
 
 @pytest.mark.parametrize("path", ["/", "/jobs/{}"])

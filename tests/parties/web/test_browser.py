@@ -208,7 +208,7 @@ def test_a_changed_log_is_seen(site: Site) -> None:
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
 def test_pages_have_no_fault_of_accessibility(site: Site, width: int, scheme: str) -> None:
     """By axe-core, which is kept beside the tests (axe-4.14.1.min.js, MPL 2.0)."""
-    waiting = site.node.add(parameters={"min_rows": 0, "max_depth": None})
+    waiting = site.node.add(parameters={"plain": True, "k": 1, "l": 1.0})
     site.node.add(ours=Verdict(verdict="approved", by="operator"))
     site.node.run(site.node.add().id, 4.0, 9.0)
     done = site.node.finish(site.node.add().id)
