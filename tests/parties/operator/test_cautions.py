@@ -29,7 +29,7 @@ def price(epsilon: float) -> Price:
         ({"plain": True}, True),
         ({"plain": True, "min_rows": 9}, True),
         ({"plain": True, "max_depth": 2}, True),
-        ({"plain": True, "l": 2.0}, False),
+        ({"k": 1, "l": 2.0}, False),
         ({"k": 1}, True),
         ({"k": 1, "max_depth": 2, "min_rows": 1}, True),
         ({"k": 1, "t": 0.5}, True),
