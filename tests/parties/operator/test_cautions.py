@@ -33,7 +33,7 @@ def price(epsilon: float) -> Price:
         ({"k": 1}, True),
         ({"k": 1, "max_depth": 2, "min_rows": 1}, True),
         ({"k": 1, "t": 0.5}, True),
-        ({"k": 1, "l": 1.5}, False),
+        ({"k": 1, "l": 1.5, "diversity": "entropy"}, False),
         ({"k": 2}, False),
         ({"epsilon": 1.0}, False),
     ],
