@@ -93,7 +93,7 @@ class Desk:
             address=contact.connect or self._listens(),
             connected=control.connected,
             trouble="" if control.connected else control.trouble,
-            held=control.held,
+            held=control.held if control.held == control.trouble else "",  # not before the logs were compared
             tls=control.tls if control.connected else "",
             group=control.group if control.connected else "",
             post_quantum=control.group in tls.POST_QUANTUM if control.connected else None,

@@ -25,8 +25,8 @@ has no more: it may send another share of its own (we then read a wrong value), 
 rows to what is computed anew, but no other share of an opening that has left ever goes out. Other rows, or other bits,
 in openings that are still to come are open to it in a session that does not break, too.
 
-A share that was written and has left at neither party is replaced. Shares stay until the next step writes its first, which both have
-reached by then, or until the job has ended.
+A share that was written and has left at neither party is replaced. Shares stay until the next step writes its first,
+which both have reached by then, or until the job has ended.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ class Request:
 
     `at` is the moment, aware, in the machine's own time zone; `table` is ours; `columns` are all that the job reads;
     `numbers` are the kind's parameters that can be bounded, infinite where there is no limit; `runs_today` counts the
-    jobs with this peer for our table that we consented to since midnight; our file says `attributes` of the peer, and `rights` of the people in the table.
+    jobs with this peer for our table that we consented to since midnight; our file says `attributes` of the peer, and
+    `rights` of the people in the table.
     `joint_number`: one is opened without noise; `past_budget`: our table has a privacy budget, of which the job spends
     nothing, so whatever it opens is without noise, decisions too.
     """

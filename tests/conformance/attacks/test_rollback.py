@@ -94,6 +94,14 @@ def test_a_state_directory_that_was_rolled_back(nodes: Nodes, victim: int, fresh
     nodes.await_both()
 
 
+def test_a_peer_that_has_not_come_is_not_held(nodes: Nodes) -> None:
+    nodes.furnish((ROWS, ROWS), TABLE, (RESEARCH, RESEARCH))
+    nodes.a.start()
+    eventually(nodes.a.is_up)
+    (peer,) = nodes.a.client.node().peers
+    assert (peer.connected, peer.held) == (False, "")
+
+
 def test_no_break_of_an_honest_node_is_taken_for_one(nodes: Nodes) -> None:
     """Killed while jobs end and links come and go: what was signed was on the disk."""
     nodes.furnish((ROWS, ROWS), TABLE, (RESEARCH, RESEARCH))
