@@ -631,7 +631,10 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("noise = draw(DiscreteLaplace(bound / half,", "noise = draw(DiscreteLaplace(bound / epsilon,"),
             ("+ tail(law.scale, delta) - 1, 1, most)", "- 1, 1, most)"),
             ("law = DiscreteLaplace(change / half,", "law = DiscreteLaplace(change / epsilon,"),
-            ("answers[these] += draw(DiscreteLaplace(bound / half,", "answers[these] += draw(DiscreteLaplace(bound / epsilon,"),
+            (
+                "answers[these] += draw(DiscreteLaplace(bound / half,",
+                "answers[these] += draw(DiscreteLaplace(bound / epsilon,",
+            ),
             ("(2 * math.log(2 / float(delta)))) - SLACK", "(math.log(2 / float(delta)))) - SLACK"),
             ("return 2 * Fraction(max(", "return Fraction(max("),
             ("choice_law(epsilon, 1, monotone=False,", "choice_law(epsilon, 1, monotone=True,"),

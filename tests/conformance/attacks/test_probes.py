@@ -40,7 +40,7 @@ def test_guesses_are_not_told_apart(nodes: Nodes) -> None:
     stated = {"purpose": "research"}
     misfit = proposal_of(OTHER, party=1, table="rows", max_rows=65535, **stated)
     other = proposed().model_copy(update={"proposal": misfit})
-    guesses = [proposed("rows", **stated), proposed("nights", **stated), proposed("rows", max_rows=100, **stated), other]
+    guesses = [proposed("rows", **stated), proposed("nights", **stated), proposed("rows", max_rows=99, **stated), other]
     denied = [proposed("rows", purpose="probe"), proposed("nights", purpose="probe")]
     with hostile.linked() as say:
         for guess in guesses:

@@ -94,6 +94,17 @@ def test_rho_and_delta_have_numbers_of_their_own() -> None:
     assert not account(budget=BudgetSettings(epsilon=4)).fits(gaussian), "without delta there is no Gaussian noise"
 
 
+def test_rho_is_converted_at_the_delta_that_is_left() -> None:
+    gaussian = [Spending("sum", rho=0.1)]
+    for spent, asked in ((1e-7, 0.0), (0.0, 1e-7), (5e-8, 5e-8)):
+        found = account(charge(0.01, delta=spent))
+        assert found.fits(gaussian) == (spent < 1e-7)
+        assert not found.fits([Spending("sum", rho=0.1, delta=asked)])
+        numbers = found.numbers([Spending("sum", rho=0.1, delta=asked)])
+        assert numbers is not None
+        assert (numbers.unit, numbers.left) == ("rho", 0)
+
+
 def test_a_synthesis_and_a_count_leave_most_of_ten() -> None:
     ten, count = BudgetSettings(epsilon=10, delta=1e-6), [Spending("count", 1.5)]
     found = account(charge(rho=0.04136), charge(1.5, 2), budget=ten)

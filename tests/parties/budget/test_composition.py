@@ -172,6 +172,14 @@ def test_without_a_delta_only_pure_uses_are_known() -> None:
     assert epsilon_of(Loss(), DELTA) == 0
 
 
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 4.0])
+@pytest.mark.parametrize("order", [1.01, 2.0, 8.0, 64.0])
+def test_at_an_order_a_pure_loss_covers_randomised_response(epsilon: float, order: float) -> None:
+    yes, no = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
+    renyi = math.log(yes**order * no ** (1 - order) + no**order * yes ** (1 - order)) / (order - 1)
+    assert renyi <= float(composed([Spending("coin", epsilon)]).at_order(Fraction(order))) + 1e-12
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_at_the_order_of_a_budget_as_much_rho_fits_as_there_can_be(epsilon: float) -> None:
     order = order_of(epsilon, DELTA)

@@ -186,6 +186,14 @@ def test_the_same_noise_makes_the_same_tree(data: st.DataObject) -> None:
     assert joint(made, rows)[0] == reference(made, [[tuple(row) for row in rows.tolist()]])
 
 
+@pytest.mark.parametrize("quality", ["max", "gini"])
+def test_a_row_that_is_replaced_is_in_two_nodes_of_a_level(quality: Any) -> None:
+    made = problem(replace=True, quality=quality, epsilon=Fraction(4))
+    for seed in range(6):
+        rows = table(made, 60, seed)
+        assert joint(made, rows)[0] == reference(made, [[tuple(row) for row in rows.tolist()]])
+
+
 @pytest.mark.parametrize("name", ["yao", "gmw", "mixed", "lean"])
 @pytest.mark.parametrize(("trees", "quality"), [(1, "max"), (3, "max"), (2, "gini")])
 def test_every_engine_makes_the_same_trees(name: str, trees: int, quality: Any) -> None:
