@@ -19,11 +19,11 @@ import click
 import numpy as np
 
 from benchmarks import credit
-from parties import files
+from parties.alone.blurring.plan import ColumnBlur
+from parties.alone.blurring.strategies import Strategy, learn
+from parties.alone.blurring.tree import Growth, leaves, predict
+from parties.base import files
 from parties.bench import machine
-from parties.blurring.plan import ColumnBlur
-from parties.blurring.strategies import Strategy, learn
-from parties.blurring.tree import Growth, leaves, predict
 
 TEST_ROWS = 20_000
 CASES = (("uniform", 0.25), ("uniform", 0.5), ("uniform", 1.0), ("uniform", 2.0), ("gaussian", 1.0))

@@ -30,11 +30,11 @@ from typing import Any
 import click
 import numpy as np
 
-from parties import files
+from parties.base import files
+from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
 from parties.bench import machine
-from parties.jobs.release.cluster import Cluster
-from parties.jobs.release.lloyd import split
-from parties.pictures import INK, MUTED, PALETTE, RULE, style, svg
+from parties.jobs.cluster.cluster import Cluster
+from parties.jobs.cluster.lloyd import split
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.release.centroids import UNIT, cluster_sums

@@ -27,7 +27,7 @@ from benchmarks.cost_rows import (
     triple_rows,
     zeros,
 )
-from parties import files
+from parties.base import files
 from parties.bench import cases
 from protocols import equality, foresight, id3, logarithm, majority, millionaires
 from protocols.release import choice, gaussian, laplace, numbers

@@ -24,7 +24,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from parties import files
+from parties.base import files
 from parties.bench.machine import facts
 from parties.sources import ColumnSettings, TableSettings, open_table
 from parties.tables.schema import Schema

@@ -21,17 +21,17 @@ from typing import Any
 import click
 import numpy as np
 
-from parties import files, pictures
+from parties.alone.local.answers import AT_ONCE
+from parties.alone.local.categories import DirectResponse
+from parties.alone.local.coins import Coins
+from parties.alone.local.hadamard import HadamardResponse
+from parties.alone.local.mechanism import Mechanism
+from parties.alone.local.numbers import BitHistogram, OneBitMean
+from parties.alone.local.rappor import Rappor
+from parties.alone.local.sketch import CountMeanSketch
+from parties.alone.local.unary import UnaryEncoding
+from parties.base import files, pictures
 from parties.bench import machine
-from parties.local.answers import AT_ONCE
-from parties.local.categories import DirectResponse
-from parties.local.coins import Coins
-from parties.local.hadamard import HadamardResponse
-from parties.local.mechanism import Mechanism
-from parties.local.numbers import BitHistogram, OneBitMean
-from parties.local.rappor import Rappor
-from parties.local.sketch import CountMeanSketch
-from parties.local.unary import UnaryEncoding
 from smc.primitives.prg import Prg
 
 PEOPLE, SIZE, EPSILON = 20_000, 32, 1.0

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from parties.publish.anonymising import anonymised
-from parties.publish.cells import Cells
-from parties.publish.hierarchy import Hierarchy
-from parties.publish.partition import Partition, Span
-from parties.publish.rules import number
-from parties.publish.settings import PublishPlan
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.hierarchy import Hierarchy
+from parties.alone.publish.recoding.anonymising import anonymised
+from parties.alone.publish.recoding.partition import Partition, Span
+from parties.alone.publish.rules import number
+from parties.alone.publish.settings import PublishPlan
 
 Row = dict[str, Any]
 

@@ -37,12 +37,12 @@ import tomli_w
 
 from benchmarks.private_trees.tables import folds
 from benchmarks.published_trees import FOLDS, SEED, accuracy
-from parties import files
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.recoding.anonymising import anonymised, cells_of
+from parties.alone.publish.recoding.fulldomain import Search
+from parties.alone.publish.settings import PublishPlan
+from parties.base import files
 from parties.bench import machine
-from parties.publish.anonymising import anonymised, cells_of
-from parties.publish.cells import Cells
-from parties.publish.fulldomain import Search
-from parties.publish.settings import PublishPlan
 
 Row = dict[str, Any]
 

@@ -24,7 +24,7 @@ from typing import Any
 import click
 import numpy as np
 
-from parties import files
+from parties.base import files
 from parties.bench import machine, pair
 from protocols.release.choice import choice_law, noisy_choice
 from protocols.release.gaussian import discrete_gaussian

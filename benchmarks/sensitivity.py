@@ -18,11 +18,11 @@ from typing import Any
 import click
 import numpy as np
 
-from parties import files, pictures
-from parties.sensitivity import ways
-from parties.sensitivity.blocks import FUNCTIONS, block_table
-from parties.sensitivity.draws import private
-from parties.sensitivity.median import Numbers, Table
+from parties.alone.sensitivity import ways
+from parties.alone.sensitivity.blocks import FUNCTIONS, block_table
+from parties.alone.sensitivity.draws import private
+from parties.alone.sensitivity.median import Numbers, Table
+from parties.base import files, pictures
 
 LOW, HIGH, BOUND, BLOCK = 0, 100, 3, 10
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parties import signals
+from parties.base import signals
 
 signals.watch()
 

@@ -17,9 +17,9 @@ from typing import Any, NoReturn
 
 import click
 
-from parties import extras, signals
+from parties.base import extras, signals
+from parties.base.text import did_you_mean, quoted
 from parties.jobs import kinds
-from parties.text import did_you_mean, quoted
 from smc import __version__
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 

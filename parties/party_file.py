@@ -26,13 +26,13 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from parties import files
+from parties.base import files
+from parties.base.settings import LocalPath, explained
+from parties.base.text import quoted
 from parties.jobs import kinds
 from parties.jobs.settings import KindSettings
 from parties.link.settings import LinkSettings
-from parties.settings import LocalPath, explained
 from parties.sources.settings import TableSettings
-from parties.text import quoted
 from smc.errors import InputError
 
 

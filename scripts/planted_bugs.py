@@ -13,7 +13,7 @@ QUESTIONS = ("tests/parties/jobs/release/test_questions.py",)
 BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     (
         "protocols/release/aim.py",
-        (RELEASE + "test_synthesis.py", "tests/parties/jobs/test_synthesise.py"),
+        (RELEASE + "test_synthesis.py", "tests/parties/jobs/synthesise/test_synthesise.py"),
         [
             ("max(scales) * work.change,", "max(scales),"),
             ("max(scales) * work.change,", "min(scales) * work.change,"),
@@ -25,7 +25,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/release/mst.py",
-        (RELEASE + "test_synthesis.py", "tests/parties/jobs/test_synthesise.py"),
+        (RELEASE + "test_synthesis.py", "tests/parties/jobs/synthesise/test_synthesise.py"),
         [
             (
                 "epsilon, 2 * work.change, len(pairs) * len(work.domains))",
@@ -46,7 +46,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/release/selection.py",
-        (RELEASE + "test_synthesis.py", "tests/parties/jobs/test_synthesise.py"),
+        (RELEASE + "test_synthesis.py", "tests/parties/jobs/synthesise/test_synthesise.py"),
         [
             ("return 2 if self.replaced else 1", "return 1"),
             ("return self.change / (2 * sigma**2)", "return 1 / (2 * sigma**2)"),
@@ -59,8 +59,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/joint_table.py",
-        ("tests/parties/jobs/test_joint_table.py", "tests/parties/publish/test_sealing.py"),
+        "parties/jobs/publish/table.py",
+        ("tests/parties/jobs/publish/test_table.py", "tests/parties/alone/publish/sealing/test_sealing.py"),
         [
             (
                 "seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()",
@@ -75,7 +75,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/publish/small_cells.py",
-        ("tests/protocols/publish/test_small_cells.py", "tests/parties/jobs/test_joint_table.py"),
+        ("tests/protocols/publish/test_small_cells.py", "tests/parties/jobs/publish/test_table.py"),
         [
             (
                 "mine = engine.session.contributions.bits(width + 1, len(own))",
@@ -273,7 +273,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/release/clusters.py",
-        ("tests/parties/jobs/release/test_cluster.py", RELEASE + "test_statistics.py"),
+        ("tests/parties/jobs/cluster/test_cluster.py", RELEASE + "test_statistics.py"),
         [
             (
                 "return (2 if replaced else 1) * (dimensions + 1) * UNIT",
@@ -284,8 +284,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/points.py",
-        ("tests/parties/jobs/release/test_cluster.py",),
+        "parties/jobs/cluster/points.py",
+        ("tests/parties/jobs/cluster/test_cluster.py",),
         [
             ("inside = min(max(number, self.low), self.high)", "inside = max(number, self.low)"),
             ("inside = min(max(number, self.low), self.high)", "inside = min(number, self.high)"),
@@ -399,8 +399,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [("float(self.epsilon), adjacency=self.settings.adjacency)", "float(self.epsilon))")],
     ),
     (
-        "parties/jobs/release/cluster.py",
-        ("tests/parties/jobs/release/test_cluster.py",),
+        "parties/jobs/cluster/cluster.py",
+        ("tests/parties/jobs/cluster/test_cluster.py",),
         [
             ("laplace(self.epsilon, 2 if self.replaced else 1,", "laplace(self.epsilon, 1,"),
             (
@@ -410,16 +410,16 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/lloyd.py",
-        ("tests/parties/jobs/release/test_cluster.py",),
+        "parties/jobs/cluster/lloyd.py",
+        ("tests/parties/jobs/cluster/test_cluster.py",),
         [
             ('moved = change(dimensions, adjacency == "replace")', "moved = change(dimensions, False)"),
             ("[laplace(share, moved, adjacency) for share in", "[laplace(epsilon, moved, adjacency) for share in"),
         ],
     ),
     (
-        "parties/jobs/joint_table_layout.py",
-        ("tests/parties/jobs/test_joint_table.py",),
+        "parties/jobs/publish/table_layout.py",
+        ("tests/parties/jobs/publish/test_table.py",),
         [
             ("cells = 2 * len(self.axes)", "cells = len(self.axes)"),
             ("change = 2 * (cells - 1) if self.replaced else cells", "change = cells"),
@@ -468,8 +468,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/regression/perturbation.py",
-        ("tests/parties/regression/test_perturbation.py",),
+        "parties/alone/regression/perturbation.py",
+        ("tests/parties/alone/regression/test_perturbation.py",),
         [
             ("found = epsilon - 2 * math.log1p(", "found = epsilon - math.log1p("),
             ("noises(1, number, 2 / left, rng)[0] / total", "noises(1, number, 1 / left, rng)[0] / total"),
@@ -478,8 +478,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/id3_private.py",
-        ("tests/parties/jobs/test_id3.py", "tests/parties/jobs/test_specifications.py"),
+        "parties/jobs/tree/private.py",
+        ("tests/parties/jobs/tree/test_id3.py", "tests/parties/jobs/test_specifications.py"),
         [
             ("adjacency=adjacency, times=problem.levels)", "adjacency=adjacency)"),
             ("replace=self.replaced,", "replace=False,"),
@@ -488,8 +488,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/synthesise.py",
-        ("tests/parties/jobs/test_synthesise.py",),
+        "parties/jobs/synthesise/synthesise.py",
+        ("tests/parties/jobs/synthesise/test_synthesise.py",),
         [
             ("exact(spent),\n            self.replaced,", "exact(spent),\n            False,"),
             ("rho=float(self.work.rho), adjacency", "rho=float(self.work.rho) / 2, adjacency"),
@@ -498,7 +498,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/jobs/release/loss.py",
-        (*QUESTIONS, "tests/parties/jobs/test_joint_table.py"),
+        (*QUESTIONS, "tests/parties/jobs/publish/test_table.py"),
         [('bool(self.settings.adjacency == "replace")', "False")],
     ),
     (
@@ -507,8 +507,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [("if exact(delta) * rows >= 1:", "if exact(delta) * rows > 1:"), ("rows = 2 * max_rows", "rows = max_rows")],
     ),
     (
-        "parties/budget/composition.py",
-        ("tests/parties/budget/test_composition.py",),
+        "parties/node/budget/composition.py",
+        ("tests/parties/node/budget/test_composition.py",),
         [
             ("(2 if (adjacency, use.adjacency) ==", "(1 if (adjacency, use.adjacency) =="),
             ("rows**2 * rho, grown)", "rows * rho, grown)"),
@@ -523,8 +523,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/budget/account.py",
-        ("tests/parties/budget/test_account.py",),
+        "parties/node/budget/account.py",
+        ("tests/parties/node/budget/test_account.py",),
         [
             ("charge.at > at - timedelta", "charge.at > at + timedelta"),
             ("charge.at > at - timedelta(days=days)", "at >= charge.at > at - timedelta(days=days)"),
@@ -536,8 +536,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/local/coins.py",
-        ("tests/parties/local/test_coins.py",),
+        "parties/alone/local/coins.py",
+        ("tests/parties/alone/local/test_coins.py",),
         [
             ("\\0{self.question}\\0{label}", "\\0{self.question}"),
             ("\\0{self.question}\\0{label}", "\\0{label}"),
@@ -549,8 +549,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/local/categories.py",
-        ("tests/parties/local/test_mechanisms.py",),
+        "parties/alone/local/categories.py",
+        ("tests/parties/alone/local/test_mechanisms.py",),
         [
             ("return math.floor(exact * ONE)", "return math.ceil(exact * ONE)"),
             ("falls(words[:, 0], self._truth), values, other)", "falls(words[:, 1], self._truth), values, other)"),
@@ -558,8 +558,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/local/unary.py",
-        ("tests/parties/local/test_mechanisms.py",),
+        "parties/alone/local/unary.py",
+        ("tests/parties/alone/local/test_mechanisms.py",),
         [
             ("math.exp(self.asked / 2) + 1", "math.exp(self.asked) + 1"),
             ("bits[rows, values] = falls(words[rows, values], one)", "bits[rows, values] = True"),
@@ -567,8 +567,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/local/numbers.py",
-        ("tests/parties/local/test_mechanisms.py",),
+        "parties/alone/local/numbers.py",
+        ("tests/parties/alone/local/test_mechanisms.py",),
         [
             ("math.exp(self.asked / self._changed) + 1", "math.exp(self.asked) + 1"),
             ("return min(2, self.told)", "return 1"),
@@ -584,8 +584,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/local/hadamard.py",
-        ("tests/parties/local/test_mechanisms.py",),
+        "parties/alone/local/hadamard.py",
+        ("tests/parties/alone/local/test_mechanisms.py",),
         [
             (
                 "math.floor(ONE * (1 - 1 / (math.exp(self.asked) + 1)))",
@@ -596,8 +596,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/local/sketch.py",
-        ("tests/parties/local/test_mechanisms.py",),
+        "parties/alone/local/sketch.py",
+        ("tests/parties/alone/local/test_mechanisms.py",),
         [
             ("math.exp(self.asked / 2) + 1", "math.exp(self.asked) + 1"),
             ('falls(coins.lasting("bits", told, self.bits)', 'falls(coins.lasting("row", None, self.bits)'),
@@ -605,8 +605,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/local/rappor.py",
-        ("tests/parties/local/test_mechanisms.py",),
+        "parties/alone/local/rappor.py",
+        ("tests/parties/alone/local/test_mechanisms.py",),
         [
             ("return threshold(self.f / 2), thr", "return threshold(self.f / 4), thr"),
             (
@@ -619,8 +619,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/sensitivity/ways.py",
-        ("tests/parties/sensitivity/test_ways.py",),
+        "parties/alone/sensitivity/ways.py",
+        ("tests/parties/alone/sensitivity/test_ways.py",),
         [
             ("DiscreteLaplace(table.most / epsilon,", "DiscreteLaplace(table.local / epsilon,"),
             (
@@ -645,8 +645,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/sensitivity/median.py",
-        ("tests/parties/sensitivity/test_median.py",),
+        "parties/alone/sensitivity/median.py",
+        ("tests/parties/alone/sensitivity/test_median.py",),
         [
             ("length = min(distance, len(self)) + 1", "length = min(distance, len(self))"),
             ("best = max(self.change(0), math.exp(-beta * size) * self.most)", "best = self.change(0)"),
@@ -654,16 +654,16 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/sensitivity/blocks.py",
-        ("tests/parties/sensitivity/test_blocks.py",),
+        "parties/alone/sensitivity/blocks.py",
+        ("tests/parties/alone/sensitivity/test_blocks.py",),
         [
             ("os.urandom(8 * len(numbers))", "bytes(8 * len(numbers))"),
             ("np.array_split(order, blocks)", "np.array_split(np.append(order, order[:1]), blocks)"),
         ],
     ),
     (
-        "parties/publish/sealing.py",
-        ("tests/parties/publish/test_sealing.py",),
+        "parties/alone/publish/sealing/sealing.py",
+        ("tests/parties/alone/publish/sealing/test_sealing.py",),
         [
             ('_expand(_SUITE, secret, b"base_nonce", context, _NONCE_BYTES)', "bytes(_NONCE_BYTES)"),
             ("ephemeral = derived(seed)", "ephemeral = derived(bytes(32))"),
@@ -674,8 +674,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/publish/sealed.py",
-        ("tests/parties/publish/test_sealing.py", "tests/parties/jobs/test_joint_table.py"),
+        "parties/alone/publish/sealing/sealed.py",
+        ("tests/parties/alone/publish/sealing/test_sealing.py", "tests/parties/jobs/publish/test_table.py"),
         [
             ("packed(mask), seed, bytes([party]))", 'packed(mask), seed, b"")'),
             ("return dump(public).encode()", 'return b""'),

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from parties.cli import COMMANDS, run
-from parties.identity import load_identity
+from parties.link.identity import load_identity
 from parties.node import settings
 from parties.node.service import STREAMS
 from tests.support.places import ROOT

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parties.console import size
+from parties.base.console import size
 from tests.support.places import ROOT
 
 README = " ".join((ROOT / "README.md").read_text().split())

@@ -27,10 +27,10 @@ from benchmarks.peers import programs, samples
 from benchmarks.peers.processes import RunError
 from benchmarks.peers.programs import Program, Run
 from benchmarks.peers.samples import Sample
-from parties import console
+from parties.base import console
+from parties.base.files import write_text
 from parties.bench import machine
-from parties.files import write_text
-from parties.jobs.id3_settings import Id3Settings
+from parties.jobs.tree.settings import Id3Settings
 from smc.errors import SmcError
 
 OURS = "smc"

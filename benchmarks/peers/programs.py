@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.peers.processes import RunError, free_ports, run_together
 from benchmarks.peers.samples import Sample, Tree
-from parties import identity
+from parties.link import identity
 from parties.tables import schema
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -32,8 +32,8 @@ from benchmarks.private_trees import cells
 from benchmarks.private_trees.cells import Accuracy, Cell
 from benchmarks.private_trees.picture import render
 from benchmarks.private_trees.tables import Table, folds, load
+from parties.base.files import write_bytes, write_text
 from parties.bench.machine import facts
-from parties.files import write_bytes, write_text
 
 DATA = ROOT.parent / "shared" / "data"
 DIFFPRIVLIB = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")

@@ -6,8 +6,8 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+from parties.base.pictures import INK, MUTED, PALETTE, style
 from parties.bench.plots import DOTS_PER_INCH, STYLE
-from parties.pictures import INK, MUTED, PALETTE, style
 
 TITLES = {"car": "car", "house-votes-84": "house votes 84", "adult": "Adult"}
 

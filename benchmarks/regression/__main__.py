@@ -26,10 +26,10 @@ import numpy as np
 from benchmarks.peers.programs import ROOT, RunError, install
 from benchmarks.private_trees.tables import Table, folds, load
 from benchmarks.regression.simulation import FOLDS, REPEATS, SEED, Split, gradient, measure, rows_of, task
+from parties.base.files import write_bytes, write_text
 from parties.bench import machine, pair
 from parties.bench.plots import DOTS_PER_INCH, STYLE
-from parties.files import write_bytes, write_text
-from parties.trees.drawing import INK, MUTED, PALETTE
+from parties.models.trees.drawing import INK, MUTED, PALETTE
 from smc.engines import Profile, engine_of
 from smc.session import Session
 

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.private_trees.tables import Table, folds
+from parties.alone.regression.losses import Logistic
+from parties.alone.regression.minimiser import minimise
+from parties.alone.regression.perturbation import Way, noises, perturbed, sensitivity
+from parties.alone.regression.rows import Rows
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
 from parties.jobs.regress.settings import RegressSettings
-from parties.regression.losses import Logistic
-from parties.regression.minimiser import minimise
-from parties.regression.perturbation import Way, noises, perturbed, sensitivity
-from parties.regression.rows import Rows
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.release.descent import own_numbers

@@ -31,14 +31,14 @@ from numpy.typing import NDArray
 from benchmarks.peers.programs import ROOT, install
 from benchmarks.private_trees.tables import Table, folds, load
 from benchmarks.synthesis.picture import draw
-from parties.analysis.fidelity import marginal_errors
-from parties.analysis.graphical import Graphical
-from parties.analysis.learners import LEARNERS, majority
-from parties.analysis.marginals import Generator, Measurement
-from parties.analysis.relaxed_projection import RelaxedProjection
+from parties.alone.comparing.fidelity import marginal_errors
+from parties.alone.comparing.learners import LEARNERS, majority
+from parties.alone.synthesis.graphical import Graphical
+from parties.alone.synthesis.marginals import Generator, Measurement
+from parties.alone.synthesis.relaxed_projection import RelaxedProjection
+from parties.base.files import write_text
 from parties.bench.machine import facts
-from parties.files import write_text
-from parties.jobs.synthesise_state import GraphicalModel, Synthesis, measurements
+from parties.jobs.synthesise.state import GraphicalModel, Synthesis, measurements
 from protocols.release import aim, mst
 from protocols.release.selection import State, Workload
 from smc.engines import Profile, engine_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parties.analysis.learners import LEARNERS
-from parties.pictures import INK, MUTED, PALETTE, RULE, style, svg
+from parties.alone.comparing.learners import LEARNERS
+from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
 
 COLOURS = (PALETTE[6], PALETTE[1], PALETTE[2])
 

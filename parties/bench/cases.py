@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.id3_exact import Exact
-from parties.jobs.id3_settings import Id3Settings
-from parties.jobs.programs import arguments_of, load_program
+from parties.jobs.small.programs import arguments_of, load_program
+from parties.jobs.tree.exact import Exact
+from parties.jobs.tree.settings import Id3Settings
 from parties.tables import example, schema
 from parties.tables.rows import Table, load
 from protocols import equality, foresight, id3, logarithm, majority, millionaires, precision

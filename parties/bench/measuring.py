@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from parties.base.temporary import HeldDirectory
 from parties.bench import pair
 from parties.bench.cases import LONGEST_SECONDS, Case
 from parties.bench.cases import find as find_case
-from parties.temporary import HeldDirectory
 from smc.counting import Forecast
 from smc.engines import engine_of
 from smc.errors import InputError

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from parties import identity
+from parties.link import identity
 from parties.link.opening import open_link
 from parties.link.options import LinkOptions
 from smc.link_shape import LinkShape

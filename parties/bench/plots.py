@@ -9,7 +9,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parties.pictures import INK, MUTED, PALETTE, style
+from parties.base.pictures import INK, MUTED, PALETTE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

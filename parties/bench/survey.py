@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from parties import files
+from parties.base import files
 from parties.bench import machine
 from parties.bench.cases import Case, batch_cases, crossover_cases
 from parties.bench.measuring import Measurement, Told, measure

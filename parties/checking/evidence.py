@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.analysis.losses import Outcomes
+from parties.checking.statistics.losses import Outcomes
 
 ONE = 1 << 20
 Numbers = NDArray[np.int64]

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parties.analysis.divergence import most_apart, rho_shown
-from parties.analysis.losses import LEAST_SAMPLES, Finding, Outcomes, examine, guess
-from parties.budget.composition import epsilon_at
 from parties.checking import evidence
+from parties.checking.statistics.divergence import most_apart, rho_shown
+from parties.checking.statistics.losses import LEAST_SAMPLES, Finding, Outcomes, examine, guess
 from parties.jobs.spending import exact
+from parties.node.budget.composition import epsilon_at
 from smc.engines import Engine, make_engine
 from smc.local import run_local
 from smc.session import Session, derive

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from parties.analysis.losses import Outcomes
 from parties.checking import evidence, qualities, questions, regressions, sensitivity, synthesis, trees
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import SEEN, Promise, concentrated
+from parties.checking.statistics.losses import Outcomes
 from parties.jobs.spending import exact
 from protocols.release.choice import choice_law, noisy_choice
 from protocols.release.gaussian import discrete_gaussian

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from parties.analysis.losses import Outcomes
-from parties.budget.composition import epsilon_at, rho_within
+from parties.base.text import quoted
 from parties.checking.mechanism import Mechanism
+from parties.checking.statistics.losses import Outcomes
 from parties.jobs.spending import Adjacency, Spending, exact
-from parties.text import quoted
+from parties.node.budget.composition import epsilon_at, rho_within
 from smc.engines import Engine
 from smc.errors import InputError
 

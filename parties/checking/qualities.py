@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from parties.analysis.losses import Outcomes
 from parties.checking.mechanism import Mechanism
+from parties.checking.statistics.losses import Outcomes
 from protocols.release.tree import chosen
 from protocols.release.tree_problem import Measure, Problem
 from smc.engines import Engine

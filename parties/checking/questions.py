@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from parties.analysis.losses import Outcomes
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import SEEN, Promise, concentrated
 from parties.checking.samples import samples, simulated
-from parties.jobs.joint_table import JointTable
-from parties.jobs.joint_table_settings import JointTableSettings
-from parties.jobs.release.cluster import Cluster
+from parties.checking.statistics.losses import Outcomes
+from parties.jobs.cluster.cluster import Cluster
+from parties.jobs.publish.table import JointTable
+from parties.jobs.publish.table_settings import JointTableSettings
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.marginals import Marginals
 from parties.jobs.release.mean import Mean

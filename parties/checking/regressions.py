@@ -17,20 +17,20 @@ from typing import Any
 
 import numpy as np
 
-from parties.analysis.losses import Outcomes
+from parties.alone.regression.features import Features
+from parties.alone.regression.losses import Huber
+from parties.alone.regression.minimiser import minimise
+from parties.alone.regression.perturbation import GRID, left_epsilon, noises, sensitivity
+from parties.alone.regression.rows import Rows
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import Promise, concentrated
 from parties.checking.samples import Numbers, Simulated, samples, simulated
+from parties.checking.statistics.losses import Outcomes
 from parties.jobs.regress.choice import Choice
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
-from parties.regression.features import Features
-from parties.regression.losses import Huber
-from parties.regression.minimiser import minimise
-from parties.regression.perturbation import GRID, left_epsilon, noises, sensitivity
-from parties.regression.rows import Rows
 from parties.tables.schema import Schema
 from protocols.release.descent import own_numbers
 from protocols.release.laws import Law

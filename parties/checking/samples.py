@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.analysis.losses import Outcomes
+from parties.checking.statistics.losses import Outcomes
 from protocols.release.gaussian import ScaledSum
 from protocols.release.geometric import DigitLaw
 from protocols.release.laws import Law

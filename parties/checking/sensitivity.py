@@ -1,4 +1,4 @@
-"""Noise that fits the table, as black boxes: the ways of `parties.sensitivity`, and two that the notes warn of.
+"""Noise that fits the table, as black boxes: the ways of `parties.alone.sensitivity`, and two that the notes warn of.
 
 Those that need a delta are examined at one that samples show. Neighbours differ by one number replaced.
 """
@@ -11,13 +11,13 @@ from functools import partial
 
 import numpy as np
 
-from parties.analysis.losses import Outcomes
+from parties.alone.sensitivity import ways
+from parties.alone.sensitivity.draws import drawn
+from parties.alone.sensitivity.median import Numbers, Table
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.samples import samples, simulated
-from parties.sensitivity import ways
-from parties.sensitivity.draws import drawn
-from parties.sensitivity.median import Numbers, Table
+from parties.checking.statistics.losses import Outcomes
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law
 from protocols.release.tails import tail

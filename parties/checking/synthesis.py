@@ -19,7 +19,7 @@ from parties.checking.promise import Promise
 from parties.checking.questions import Lines, own_numbers, words
 from parties.checking.regressions import greatest
 from parties.checking.samples import Numbers, simulated
-from parties.jobs.synthesise import Synthesise
+from parties.jobs.synthesise.synthesise import Synthesise
 from parties.tables.schema import Schema
 from protocols.release import aim, mst
 from protocols.release.geometric import OneSidedGeometric

@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from parties.analysis.losses import Outcomes
 from parties.checking.mechanism import Mechanism
+from parties.checking.statistics.losses import Outcomes
 from protocols.counts import Indices, LevelCounts
 from protocols.release.tree import private_tree
 from protocols.release.tree_problem import Forest, Problem

@@ -9,15 +9,16 @@ from typing import Any
 import click
 from rich.table import Table
 
-from parties import console, files, models
+from parties.base import console, files
+from parties.base.text import quoted
 from parties.commands.options import FILE, check_proposal, json_option
+from parties.models.load import load_model
+from parties.models.trees import prediction
+from parties.models.trees.prediction import Score
+from parties.models.trees.tree import TreeFile
 from parties.sources.cells import cells
 from parties.tables import schema
 from parties.tables.merging import merge
-from parties.text import quoted
-from parties.trees import prediction
-from parties.trees.prediction import Score
-from parties.trees.tree import TreeFile
 from smc.errors import InputError
 
 MOST_NUMBERS = 10_000  # of a column, that are listed
@@ -98,7 +99,7 @@ def predict(tree_file: Path | None, model_file: Path | None, data: Path, as_json
             target, rows = tree.target, cells(data)
             labels = prediction.vote(tree.trees, rows)
         elif model_file is not None and tree_file is None:
-            model = models.load(model_file)
+            model = load_model(model_file)
             target, rows = model.target, cells(data)
             labels = model.predict(rows)
         else:

@@ -10,18 +10,19 @@ from typing import Any, TypeVar
 import click
 from cryptography import x509
 
-from parties import console, files, party_file
+from parties import party_file
+from parties.base import console, files
+from parties.base.settings import required
+from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
 from parties.commands.options import FILE, find_party_file, json_option
-from parties.identity import load_identity, read_certificate, short_fingerprint
+from parties.link.identity import load_identity, read_certificate, short_fingerprint
+from parties.node.records import audit, database, export
+from parties.node.records.chain import Checked, check, cross_check
+from parties.node.records.kinds import FIELDS
 from parties.operator.entries import in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import files_of, load, peer_files
-from parties.records import audit, database, export
-from parties.records.chain import Checked, check, cross_check
-from parties.records.kinds import FIELDS
-from parties.settings import required
-from parties.text import printable, quoted
 from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])

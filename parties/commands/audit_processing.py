@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parties import console, files
+from parties.base import console, files
+from parties.base.settings import required
+from parties.base.text import printable
 from parties.commands.options import FILE, find_party_file
-from parties.identity import read_certificate
+from parties.link.identity import read_certificate
+from parties.node.records import audit, database
 from parties.party_file import files_of
-from parties.records import audit, database
-from parties.settings import required
 from parties.tables import schema
-from parties.text import printable
 from smc import __version__
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.governance.processing import Evidence
+    from parties.node.governance.processing import Evidence
 
 
 @click.command("processing", epilog="Example:  smc audit processing --config party.toml --dpia --report report.json")
@@ -36,8 +36,8 @@ def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[P
     It says purposes, categories, recipients, terms and measures, and is made from party.toml and the
     audit log. What neither says is listed as missing.
     """
-    from parties.governance import assessment, processing
-    from parties.governance.markdown import to_markdown
+    from parties.node.governance import assessment, processing
+    from parties.node.governance.markdown import to_markdown
 
     path = find_party_file(config_file)
     if path is None:
@@ -63,9 +63,9 @@ def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[P
 
 def _evidence(path: Path) -> Evidence:
     """All that there is: the file, its schemas, the log if there is one."""
-    from parties.governance.activities import Log, read
-    from parties.governance.processing import Evidence
     from parties.node import peers, settings
+    from parties.node.governance.activities import Log, read
+    from parties.node.governance.processing import Evidence
 
     file = settings.load(path)
     log, state, place = Log(), None, file.node.state / database.FILE_NAME

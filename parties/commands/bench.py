@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parties import console
+from parties.base import console
 from parties.bench import survey
 from parties.bench.cases import LONGEST_SECONDS, Case, default_cases, program_cases
 from parties.commands.options import json_option

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from parties import console, files
+from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.rows import TABLE, opened, paths
 from smc.errors import InputError
@@ -33,9 +33,9 @@ def group(
         if plan_file is not None or data is not None or out is not None:
             raise InputError(f"options of smc blur {context.invoked_subcommand} stand after its name")
         return
-    from parties.blurring.plan import load
-    from parties.blurring.table import blur
-    from parties.randomness import private
+    from parties.alone.blurring.plan import load
+    from parties.alone.blurring.table import blur
+    from parties.base.randomness import private
 
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     out = _needed(out, "--out")
@@ -58,8 +58,8 @@ def reconstruct_command(
     plan_file: Path | None, data: str | None, table: str | None, by: str | None, as_json: bool
 ) -> None:
     """The distributions of the true values behind blurred rows, by Bayes' rule, iterated."""
-    from parties.blurring.plan import load
-    from parties.blurring.reports import distributions, distributions_text
+    from parties.alone.blurring.plan import load
+    from parties.alone.blurring.reports import distributions, distributions_text
 
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     plan = load(plan_file)
@@ -83,8 +83,8 @@ def attack_command(
     """What blurred rows give away all the same. By spectral filtering, and with privacy as entropy."""
     from contextlib import ExitStack
 
-    from parties.blurring.plan import load
-    from parties.blurring.reports import attack, attack_text
+    from parties.alone.blurring.plan import load
+    from parties.alone.blurring.reports import attack, attack_text
 
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     plan = load(plan_file)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from parties import console, files
+from parties.base import console, files
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
 from parties.commands.options import FILE, find_party_file

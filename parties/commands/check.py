@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 import click
 from cryptography import x509
 
-from parties import console
+from parties.base import console
+from parties.base.address import parse_address
+from parties.base.settings import MOST_SECONDS, required
+from parties.base.text import visible
 from parties.commands.options import FILE, Between, find_party_file, json_option
-from parties.identity import (
+from parties.link import tls
+from parties.link.identity import (
     SOON,
     Identity,
     common_name,
@@ -25,11 +29,7 @@ from parties.identity import (
     read_certificate,
     short_fingerprint,
 )
-from parties.link import tls
-from parties.link.address import parse_address
 from parties.link.settings import LinkSettings
-from parties.settings import MOST_SECONDS, required
-from parties.text import visible
 from smc.errors import InputError, SmcError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from parties import console, files
+from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from smc.errors import InputError
 
@@ -35,9 +35,9 @@ def compare_command(
 
     The figures are exact: they tell of your rows and are for you alone.
     """
-    from parties.analysis.comparison import compare
-    from parties.comparing.presenting import to_text
-    from parties.comparing.reading import read
+    from parties.alone.comparing.comparison import compare
+    from parties.alone.comparing.presenting import to_text
+    from parties.alone.comparing.reading import read
 
     outputs = {"--report": report_file, "--page": page_file, "--svg": svg_file}
     files.check_outputs(outputs, [own, synthetic, schema_file])
@@ -50,11 +50,11 @@ def compare_command(
     if report_file is not None:
         files.write_text(report_file, json.dumps(report, ensure_ascii=False, indent=2) + "\n")
     if page_file is not None:
-        from parties.comparing.page import to_html
+        from parties.alone.comparing.page import to_html
 
         files.write_text(page_file, to_html(report, synthetic.name))
     if svg_file is not None:
-        from parties.comparing.drawing import draw_svg
+        from parties.alone.comparing.drawing import draw_svg
 
         files.write_text(svg_file, draw_svg(report))
     if as_json:

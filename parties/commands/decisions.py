@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from parties import console
+from parties.base import console
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
 from parties.commands.operator import input_options, job_argument, read_inputs, tell

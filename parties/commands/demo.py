@@ -9,19 +9,20 @@ from pathlib import Path
 
 import click
 
-from parties import console, identity
+from parties.base import console
+from parties.base.settings import merge
+from parties.base.temporary import HeldDirectory
 from parties.commands.kinds import options_of
 from parties.commands.options import FILE
 from parties.commands.outputs import Outputs
-from parties.jobs.id3 import Id3
-from parties.jobs.id3_settings import Id3Settings
 from parties.jobs.running import kernels_of
 from parties.jobs.settings import ENGINE, parameters
-from parties.settings import merge
+from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.settings import Id3Settings
+from parties.link import identity
+from parties.models.trees.text import to_text
+from parties.models.trees.tree import TreeFile
 from parties.tables import example
-from parties.temporary import HeldDirectory
-from parties.trees.text import to_text
-from parties.trees.tree import TreeFile
 from smc.errors import LinkError
 
 DEADLINE = 3600.0  # RSA for every gate of every circuit takes long; the parties notice a lost peer themselves

@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from parties import console
+from parties.base import console
+from parties.base.settings import merge
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import json_option, program_arguments
 from parties.jobs import kinds, profiles
 from parties.jobs.kind import Counted
 from parties.jobs.means import Means
-from parties.jobs.programs import arguments_of, load_program
 from parties.jobs.settings import Parameter, parameters
-from parties.settings import merge
+from parties.jobs.small.programs import arguments_of, load_program
 from smc.counting import Forecast, forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from parties import console
+from parties.base import console
 from parties.commands import job_text
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView

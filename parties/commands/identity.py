@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from parties import console
+from parties.base import console
 from parties.commands.options import FILE, json_option
-from parties.identity import create, describe, fingerprint, load_certificate
 from parties.link import tls
+from parties.link.identity import create, describe, fingerprint, load_certificate
 from smc.errors import InputError
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import click
 import tomli_w
 
-from parties import console, files
+from parties.base import console, files
+from parties.base.address import Address, parse_address
+from parties.base.settings import validated
+from parties.base.text import quoted
 from parties.commands.options import PARTY_FILE
-from parties.identity import create, load_identity, short_fingerprint
-from parties.link.address import Address, parse_address
+from parties.link.identity import create, load_identity, short_fingerprint
 from parties.node.settings import NodeFile
-from parties.settings import validated
-from parties.text import quoted
 from smc.errors import InputError
 
 FOLDER = click.Path(path_type=Path, file_okay=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from parties import console
+from parties.base import console
+from parties.base.text import visible
 from parties.jobs import kinds
 from parties.jobs.settings import KindSettings, in_words, public_parameters
 from parties.operator.cautions import cautions
 from parties.operator.interface import ENDED, JobView, Progress, Verdict
-from parties.text import visible
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from parties import console
+from parties.base import console
 from parties.commands.options import FILE, json_option, link_options, settings, typed_line
 from parties.commands.outputs import Outputs
 from parties.commands.own_table import TABLE, on_table

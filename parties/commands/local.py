@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from parties import console, files
+from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.rows import TABLE, opened, paths
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.local.mechanism import Mechanism, Reports
-    from parties.local.plan import LocalPlan
+    from parties.alone.local.mechanism import Mechanism, Reports
+    from parties.alone.local.plan import LocalPlan
 
 PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The question, and how it is answered.")
 SOURCES = click.option(
@@ -32,7 +32,7 @@ def group() -> None:
 @click.option("--out", type=FILE, required=True, help="The new key.")
 def key_command(out: Path) -> None:
     """Make a device's key, from which its lasting answers come. Restore it from a backup, never make it anew."""
-    from parties.local import device
+    from parties.alone.local import device
 
     device.create(out)
     console.err.print(f"written: {out}")
@@ -58,8 +58,8 @@ def report_command(
     out: Path | None,
 ) -> None:
     """Randomise an answer on the device that has it."""
-    from parties.local import device, reports
-    from parties.local.plan import load
+    from parties.alone.local import device, reports
+    from parties.alone.local.plan import load
 
     plan, mechanism = load(plan_file)
     if (value is None) == (data is None):
@@ -96,8 +96,8 @@ def report_command(
 @click.option("--out", type=FILE, required=True, help="The tally, JSON; tallies of several collectors add up.")
 def tally_command(plan_file: Path, sources: tuple[Path, ...], out: Path) -> None:
     """Count reports, for another collector to add to its own. They are as private as the reports."""
-    from parties.local import reports
-    from parties.local.plan import load
+    from parties.alone.local import reports
+    from parties.alone.local.plan import load
 
     plan, mechanism = load(plan_file)
     files.check_outputs({"--out": out}, [plan_file, *sources])
@@ -119,8 +119,8 @@ def decode_command(
     plan_file: Path, sources: tuple[Path, ...], candidate_file: Path | None, page: Path | None, as_json: bool
 ) -> None:
     """What the answers say together. Estimates are without bias, and have their intervals."""
-    from parties.local import decoded, reports
-    from parties.local.plan import load
+    from parties.alone.local import decoded, reports
+    from parties.alone.local.plan import load
 
     plan, mechanism = load(plan_file)
     if (mechanism.about == "texts") != (candidate_file is not None):
@@ -152,8 +152,8 @@ def decode_command(
 def _one(plan: LocalPlan, mechanism: Mechanism, value: str, key: bytes | None) -> Reports:
     import numpy as np
 
-    from parties.local.answers import answer
-    from parties.local.coins import Coins
+    from parties.alone.local.answers import answer
+    from parties.alone.local.coins import Coins
 
     return answer(mechanism, [value], Coins(np.zeros(1, dtype=np.uint64), plan.digest(), key))
 
@@ -169,8 +169,8 @@ def _many(
 ) -> Iterator[Reports]:
     import numpy as np
 
-    from parties.local.answers import AT_ONCE, answer, people
-    from parties.local.coins import Coins
+    from parties.alone.local.answers import AT_ONCE, answer, people
+    from parties.alone.local.coins import Coins
 
     with opened(data, table) as rows:
         seen = 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from parties import console
+from parties.base import console
 from parties.commands.options import FILE, find_party_file
 from smc.errors import InputError
 
@@ -31,8 +31,8 @@ def node(config_file: Path | None, log_level: LogLevel) -> None:
     Ctrl-C or SIGTERM stops it in order: running sessions have [node] stop seconds to finish; what is not finished goes
     on after the next start. A second Ctrl-C does not wait.
     """
+    from parties.base.bounds import raise_descriptors
     from parties.commands.serving import Page
-    from parties.link.bounds import raise_descriptors
     from parties.node import settings
     from parties.node.service import Node
 

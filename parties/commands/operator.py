@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 import click
 
-from parties import console, files
+from parties.base import console, files
+from parties.base.text import listed
 from parties.commands import job_text
 from parties.commands.following import FOLLOW, check_end, follow
 from parties.commands.kinds import read_private
@@ -20,7 +21,6 @@ from parties.jobs.settings import private_parameters
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView, State
 from parties.party_file import files_of
-from parties.text import listed
 from smc.errors import InputError
 
 job_argument = click.argument("job", metavar="JOB")  # the first digits of its identifier, or latest

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
+from parties.base.settings import AnySettings, merge
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS, LinkSettings
 from parties.party_file import PartyFile, load
-from parties.settings import AnySettings, merge
 from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])

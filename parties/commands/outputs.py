@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from parties import console, files
+from parties.base import console, files
+from parties.base.extras import require
 from parties.commands.options import FILE
-from parties.extras import require
 from smc.errors import InputError
 
 if TYPE_CHECKING:

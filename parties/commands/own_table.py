@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import click
 
+from parties.base.text import instead, listed, quoted
 from parties.jobs.tabular_settings import TabularSettings
 from parties.sources.settings import TableSettings
-from parties.text import instead, listed, quoted
 from smc.errors import InputError
 
 AnyTabular = TypeVar("AnyTabular", bound=TabularSettings)

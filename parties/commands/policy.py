@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from parties import console, files
+from parties.base import console, files
+from parties.base.text import quoted
 from parties.commands.options import FILE, find_party_file, json_option
-from parties.policy.decisions import decide
-from parties.policy.request import Request
-from parties.policy.rules import Rule, conditions, remarks
+from parties.node.policy.decisions import decide
+from parties.node.policy.request import Request
+from parties.node.policy.rules import Rule, conditions, remarks
 from parties.sources.settings import Combine
 from parties.tables import schema
-from parties.text import quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:

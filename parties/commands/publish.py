@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from parties import console, files
+from parties.base import console, files
+from parties.base.text import listed
 from parties.commands import publish_masks, publish_pseudonyms
 from parties.commands.options import FILE, Between, check_proposal, json_option
 from parties.commands.publish_log import check_outputs, log_options, recording
@@ -18,11 +19,10 @@ from parties.commands.publish_open import open_command
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, report_options
 from parties.commands.publish_table import table_command
 from parties.commands.rows import TABLE, opened, paths, place
-from parties.text import listed
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.publish.settings import PublishPlan
+    from parties.alone.publish.settings import PublishPlan
 
 OUT = click.option("--out", type=FILE, help="The published rows: CSV, or Parquet if named so.")
 INTO = click.option("--into", metavar="TABLE", help="Instead of --out: a new table of the source's database.")
@@ -46,7 +46,7 @@ group.add_command(open_command)
 @json_option
 def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> None:
     """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named."""
-    from parties.publish.planning import propose
+    from parties.alone.publish.planning import propose
 
     files.check_outputs({"--out": out}, paths(source))
     check_proposal(out)
@@ -66,8 +66,8 @@ def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> No
 @report_options
 def check_command(plan_file: Path, data: str | None, telling: Telling) -> None:
     """Check a table against the plan's models, and say what could be done with it. Exit code 2 if a model fails."""
-    from parties.publish.checking import check
-    from parties.publish.settings import load
+    from parties.alone.publish.recoding.checking import check
+    from parties.alone.publish.settings import load
 
     plan = load(plan_file)
     files.check_outputs(telling.outputs, [plan_file, *paths(data or plan.source)])
@@ -104,11 +104,11 @@ def anonymise_command(
     telling: Telling,
 ) -> None:
     """Recode a table so that every class satisfies the plan's models, and write it."""
-    from parties.publish.anonymising import anonymised, cells_of, masks_of, order_of
-    from parties.publish.dimensions import curve
-    from parties.publish.settings import load
-    from parties.publish.storing import put
-    from parties.settings import merge
+    from parties.alone.publish.recoding.anonymising import anonymised, cells_of, masks_of, order_of
+    from parties.alone.publish.recoding.dimensions import curve
+    from parties.alone.publish.settings import load
+    from parties.alone.publish.storing import put
+    from parties.base.settings import merge
 
     target = _target(out, into)
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
@@ -166,8 +166,8 @@ def apply_command(
     telling: Telling,
 ) -> None:
     """Recode later rows as earlier ones, and check them again. What does not fit is left out, up to the bound."""
-    from parties.publish.applying import apply
-    from parties.publish.recoding import load
+    from parties.alone.publish.applying import apply
+    from parties.alone.publish.recoding.recoding import load
 
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}

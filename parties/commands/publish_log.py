@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from parties import files
+from parties.base import files
 from parties.commands.options import FILE
 from smc.errors import InputError
 
@@ -74,11 +74,11 @@ def recording(config_file: Path | None, what: str, purpose: str | None, table: s
             raise InputError("--purpose is for the record: give --config party.toml, too")
         yield PublicationLog(lambda _: None, lambda _: "")
         return
-    from parties.identity import load_identity
+    from parties.base.settings import required
+    from parties.base.text import instead, quoted
+    from parties.link.identity import load_identity
+    from parties.node.records import AuditLog, database
     from parties.node.settings import load
-    from parties.records import AuditLog, database
-    from parties.settings import required
-    from parties.text import instead, quoted
 
     file = load(config_file)
     if table and table not in file.tables:

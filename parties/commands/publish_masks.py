@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from parties import console, files
+from parties.base import console, files
 from parties.commands.options import FILE
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN
@@ -26,8 +26,8 @@ def add_to(group: click.Group) -> None:
 @log_options
 def mask(plan_file: Path, out: Path, escape_formulas: bool, config_file: Path | None, purpose: str | None) -> None:
     """Write a table through the plan's masks. Identifiers without one are dropped, other columns stay as they are."""
-    from parties.publish.pseudonyms import write
-    from parties.publish.settings import read
+    from parties.alone.publish.pseudonyms import write
+    from parties.alone.publish.settings import read
     from parties.sources import open_rows
 
     plan = read(plan_file)
@@ -47,8 +47,8 @@ def mask(plan_file: Path, out: Path, escape_formulas: bool, config_file: Path | 
 @click.option("--out", type=FILE, help="Write the statement here  [standard output]")
 def view(plan_file: Path, name: str, role: str | None, out: Path | None) -> None:
     """The SQL statement of a view that shows a table through its masks, to be run by who owns the table."""
-    from parties.publish.settings import read
-    from parties.publish.views import view as statement
+    from parties.alone.publish.settings import read
+    from parties.alone.publish.views import view as statement
     from parties.sources import open_rows
 
     plan = read(plan_file)

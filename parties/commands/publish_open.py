@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from parties import console, files
+from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.publish_options import ESCAPE
-from parties.identity import load_key
+from parties.link.identity import load_key
 from smc.errors import InputError
 
 
@@ -24,8 +24,8 @@ def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, escape_fo
 
     One party's file is enough. Ask both for theirs: they must be the same, and then neither party has changed it alone.
     """
-    from parties.publish import sealed
-    from parties.publish.table_text import HIDDEN, as_csv, spelled
+    from parties.alone.publish.hiding.table_text import HIDDEN, as_csv, spelled
+    from parties.alone.publish.sealing import sealed
 
     files.check_outputs({"--out": out}, [*sealed_files, key])
     own = load_key(key)

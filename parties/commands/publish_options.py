@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from parties import console, files
+from parties.base import console, files
 from parties.commands.options import FILE, json_option
 
 PLAN = click.option("--plan", "plan_file", type=FILE, required=True, help="The table's plan, a TOML file.")
@@ -37,12 +37,12 @@ class Telling:
 
     def tell(self, report: dict[str, Any], name: str) -> None:
         """The report on the rows of this name, on standard output and in its files."""
-        from parties.publish.report import to_text
+        from parties.alone.publish.recoding.report import to_text
 
         if self.report is not None:
             files.write_text(self.report, json.dumps(report, ensure_ascii=False, indent=2) + "\n")
         if self.page is not None:
-            from parties.publish.page import to_html
+            from parties.alone.publish.recoding.page import to_html
 
             files.write_text(self.page, to_html(report, name))
         if self.as_json:

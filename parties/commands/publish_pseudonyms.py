@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from parties import console, files
+from parties.base import console, files
 from parties.commands.options import FILE, json_option, typed_line
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_options import ESCAPE, PLAN
@@ -30,7 +30,7 @@ def add_to(group: click.Group) -> None:
 @KEYS
 def keys(master: Path, keys: Path) -> None:
     """Make a file of keys, and the master key that wraps them if it is not there yet; keep them apart."""
-    from parties.publish.keyring import make_keyring, make_master, read_master, refuse_existing
+    from parties.alone.publish.keys.keyring import make_keyring, make_master, read_master, refuse_existing
 
     files.check_outputs({"--keys": keys}, [master])
     refuse_existing(keys)
@@ -65,9 +65,9 @@ def pseudonyms(
     purpose: str | None,
 ) -> None:
     """Write a table with pseudonyms for identifiers, as the plan says; other columns stay as they are."""
-    from parties.publish.keyring import opened, read_master
-    from parties.publish.pseudonyms import Pseudonyms, write
-    from parties.publish.settings import read
+    from parties.alone.publish.keys.keyring import opened, read_master
+    from parties.alone.publish.pseudonyms import Pseudonyms, write
+    from parties.alone.publish.settings import read
     from parties.sources import open_rows
 
     plan = read(plan_file)
@@ -107,8 +107,8 @@ def restore(
     data: str, table: str | None, columns: tuple[str, ...], master: Path, keys: Path, purpose: str, out: Path
 ) -> None:
     """Put values back in the place of pseudonyms; that it was done is on record with the keys."""
-    from parties.publish import pseudonyms as made
-    from parties.publish.keyring import opened, read_master, user
+    from parties.alone.publish import pseudonyms as made
+    from parties.alone.publish.keys.keyring import opened, read_master, user
 
     files.check_outputs({"--out": out}, [master, keys, *paths(data)])
     if not purpose.strip():
@@ -127,7 +127,7 @@ def restore(
 @click.option("--new-master", type=FILE, help="Wrap all keys by a new master key, written here.")
 def rotate(master: Path, keys: Path, columns: tuple[str, ...], new_master: Path | None) -> None:
     """Make columns' keys anew, or the master key. Older pseudonyms stay restorable, and do not join with later ones."""
-    from parties.publish.keyring import make_master, opened, read_master
+    from parties.alone.publish.keys.keyring import make_master, opened, read_master
 
     if not columns and new_master is None:
         raise InputError("give --column, --new-master, or both")
@@ -153,7 +153,7 @@ def forget(
     master: Path, keys: Path, subject: str, table: str | None, config_file: Path | None, purpose: str | None
 ) -> None:
     """Destroy a subject's key: none of their pseudonyms can be restored. It is on record that one was, not whose."""
-    from parties.publish.keyring import opened, read_master
+    from parties.alone.publish.keys.keyring import opened, read_master
 
     if subject == "-":
         subject = typed_line("the subject")
@@ -175,8 +175,8 @@ def forget(
 @json_option
 def records(master: Path, keys: Path, as_json: bool) -> None:
     """What was done with the keys: every restore, rotation and erasure; checked for changes."""
-    from parties.publish.keyring import opened, read_master
-    from parties.text import visible
+    from parties.alone.publish.keys.keyring import opened, read_master
+    from parties.base.text import visible
 
     with opened(keys, read_master(master)) as ring:
         found = ring.records()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parties import console, files
+from parties.base import console, files
 from parties.commands.options import FILE, json_option
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_options import ESCAPE
@@ -16,8 +16,8 @@ from parties.commands.rows import TABLE, paths, place
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.publish.cell_rules import CellRules
-    from parties.publish.tabulation import Tabulated
+    from parties.alone.publish.hiding.cell_rules import CellRules
+    from parties.alone.publish.hiding.tabulation import Tabulated
 
 DOMINANCE = click.Tuple([int, float])
 
@@ -59,9 +59,9 @@ def table_command(
     as_json: bool,
 ) -> None:
     """Publish a table with totals. Cells that the rules hide stay hidden from who adds and subtracts the others."""
-    from parties.publish.cell_rules import CellRules
-    from parties.publish.table_text import as_csv
-    from parties.publish.tabulation import tabulate
+    from parties.alone.publish.hiding.cell_rules import CellRules
+    from parties.alone.publish.hiding.table_text import as_csv
+    from parties.alone.publish.hiding.tabulation import tabulate
     from parties.sources import open_rows
 
     check_outputs({"--out": out, "--report": report_file}, paths(source), config_file)
@@ -98,9 +98,9 @@ def _told(
     made: Tabulated, rules: CellRules, base: int | None, rounding: str | None, sums: bool
 ) -> tuple[list[list[str]], dict[str, Any]]:
     """The cells as they are published, and what the report says of them."""
-    from parties.publish import rounding as rounded
-    from parties.publish.suppression import hide
-    from parties.publish.table_text import HIDDEN, spelled
+    from parties.alone.publish.hiding import rounding as rounded
+    from parties.alone.publish.hiding.suppression import hide
+    from parties.alone.publish.hiding.table_text import HIDDEN, spelled
 
     report: dict[str, Any] = {"cells": made.values.size}
     if base is not None:

@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from parties import console, files
+from parties.alone.regression.losses import LossName, loss
+from parties.alone.regression.perturbation import Way, perturbed
+from parties.base import console, files
+from parties.base.randomness import private
 from parties.commands.options import FILE, Between, json_option
 from parties.jobs.kept import json_text
 from parties.jobs.regress import result
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.settings import MAX_ROWS
-from parties.randomness import private
-from parties.regression.losses import LossName, loss
-from parties.regression.perturbation import Way, perturbed
 from parties.sources.cells import cells
 from parties.tables import rows as tables
 from parties.tables import schema as schemas

@@ -13,18 +13,18 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from parties import console, files
+from parties.alone.sensitivity import ways
+from parties.alone.sensitivity.blocks import FUNCTIONS, block_table
+from parties.alone.sensitivity.draws import private
+from parties.alone.sensitivity.median import Table
+from parties.base import console, files
+from parties.base.text import quoted
 from parties.commands.options import FILE, json_option
-from parties.jobs.programs import load_program
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.settings import LEAST_EPSILON, MOST_EPSILON
+from parties.jobs.small.programs import load_program
 from parties.jobs.spending import YOURS, exact
-from parties.sensitivity import ways
-from parties.sensitivity.blocks import FUNCTIONS, block_table
-from parties.sensitivity.draws import private
-from parties.sensitivity.median import Table
 from parties.tables.delimited import columns
-from parties.text import quoted
 from smc.errors import InputError
 
 WAYS = {  # what each needs besides epsilon

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from parties import console
-from parties.analysis.losses import Finding
+from parties.base import console
 from parties.checking.mechanism import ERROR, Mechanism, check
 from parties.checking.mechanisms import BROKEN, MECHANISMS, UNCHECKED
 from parties.checking.promise import Promise
+from parties.checking.statistics.losses import Finding
 
 SAMPLES = 200_000
 MOST_SAMPLES = 10_000_000  # of each table: all outcomes are kept in memory

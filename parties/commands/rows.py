@@ -30,7 +30,7 @@ def opened(source: str, table: str | None) -> Rows:
 
 def place(source: str, table: str | None) -> PlaceSettings:
     """Where rows are. `InputError` names the flag, or the argument, by which a bad source or table was given."""
-    from parties.settings import validated
+    from parties.base.settings import validated
     from parties.sources import PlaceSettings
 
     given = {"source": source, "table": table}

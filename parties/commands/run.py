@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from parties import console
+from parties.base import console
 from parties.commands.kinds import options_of, read_flags
 from parties.commands.options import json_option, link_options, program_arguments, settings
 from parties.jobs.kind import KindSettings
-from parties.jobs.programs import arguments_of, load_program
 from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, parameters
+from parties.jobs.small.programs import arguments_of, load_program
 from smc.errors import InputError
 
 OWN = [one for one in parameters(KindSettings) if one.key in ENGINE]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 
-from parties import files
-from parties.link.address import parse_address
+from parties.base import files
+from parties.base.address import parse_address
+from parties.base.settings import at_key
 from parties.node.events import Events
+from parties.node.notify import Notifier, NotifySettings
 from parties.node.settings import NodeSettings
-from parties.notify import Notifier, NotifySettings
 from parties.operator.interface import Operator
-from parties.settings import at_key
 from parties.web.api import routes
 from parties.web.app import make_app
 from parties.web.login import Logins

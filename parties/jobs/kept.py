@@ -14,7 +14,7 @@ Document = dict[str, Any]
 class File:
     """A form of the result: a file to download and, with `option`, the setting that says where a command writes it.
 
-    `needs` names packages that the core does not bring, by `parties.extras`.
+    `needs` names packages that the core does not bring, by `parties.base.extras`.
     """
 
     name: str

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from parties.canonical import canonical
+from parties.base.canonical import canonical
+from parties.base.settings import Settings, merge, required
 from parties.jobs.kept import Document, File, json_text
 from parties.jobs.means import Means, Opened
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
 from parties.jobs.spending import EXACT, Spending
-from parties.settings import Settings, merge, required
 from smc.errors import InputError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from parties.text import did_you_mean, printable, quoted
+from parties.base.text import did_you_mean, printable, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ GROUP = "smc.kinds"
 DEFAULT = "id3"  # of a job file that names no protocol
 
 BUILT_IN = {  # where each is, and its line in the list of commands
-    "id3": ("parties.jobs.id3:Id3", "Learn the decision tree of both parties' rows."),
-    "millionaires": ("parties.jobs.millionaires:Millionaires", "Who has more?"),
-    "equality": ("parties.jobs.equality:Equality", "Do both have the same number?"),
-    "majority": ("parties.jobs.majority:Majority", "Which class do most rows of both parties have?"),
-    "circuit": ("parties.jobs.circuit:Circuit", "Evaluate a Bristol circuit."),
+    "id3": ("parties.jobs.tree.id3:Id3", "Learn the decision tree of both parties' rows."),
+    "millionaires": ("parties.jobs.small.millionaires:Millionaires", "Who has more?"),
+    "equality": ("parties.jobs.small.equality:Equality", "Do both have the same number?"),
+    "majority": ("parties.jobs.small.majority:Majority", "Which class do most rows of both parties have?"),
+    "circuit": ("parties.jobs.small.circuit:Circuit", "Evaluate a Bristol circuit."),
     "release-count": ("parties.jobs.release.count:Count", "How many rows of both parties are such, with noise?"),
     "release-histogram": (
         "parties.jobs.release.histogram:Histogram",
@@ -47,7 +47,7 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.release.naive_bayes:NaiveBayes",
         "Learn a naive Bayes classifier, with noise.",
     ),
-    "cluster": ("parties.jobs.release.cluster:Cluster", "Find clusters of the rows of both parties, with noise."),
+    "cluster": ("parties.jobs.cluster.cluster:Cluster", "Find clusters of the rows of both parties, with noise."),
     "regress-joint": (
         "parties.jobs.regress.joint:RegressJoint",
         "Learn a linear classifier of both parties' rows, with noise.",
@@ -56,14 +56,17 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "parties.jobs.release.marginals:Marginals",
         "Count the values of columns together, for synthetic tables, with noise.",
     ),
-    "synthesise": ("parties.jobs.synthesise:Synthesise", "Make rows that are like those of both parties, with noise."),
-    "publish-joint": ("parties.jobs.publish_joint:PublishJoint", "Find one recoding for the rows of both parties."),
+    "synthesise": (
+        "parties.jobs.synthesise.synthesise:Synthesise",
+        "Make rows that are like those of both parties, with noise.",
+    ),
+    "publish-joint": ("parties.jobs.publish.joint:PublishJoint", "Find one recoding for the rows of both parties."),
     "publish-joint-table": (
-        "parties.jobs.joint_table:JointTable",
+        "parties.jobs.publish.table:JointTable",
         "Make a table of both parties' rows, small cells hidden.",
     ),
     "publish-lattice": (
-        "parties.jobs.publish_lattice:PublishLattice",
+        "parties.jobs.publish.lattice:PublishLattice",
         "Find one level of public hierarchies for the rows of both parties.",
     ),
 }

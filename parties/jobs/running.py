@@ -6,8 +6,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from parties.console import StatusLine
-from parties.identity import Identity, load_certificate, load_identity, short_fingerprint
+from parties.base.console import StatusLine
+from parties.link.identity import Identity, load_certificate, load_identity, short_fingerprint
 from parties.link.settings import LinkSettings, require_link
 from smc.errors import ProtocolError
 

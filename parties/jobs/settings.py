@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get
 from pydantic import Field, model_validator
 from pydantic.fields import FieldInfo
 
-from parties.settings import LocalPath, Settings
+from parties.base.settings import LocalPath, Settings
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, Form, Garbling, Kind
 
 Role: TypeAlias = Literal["public", "private", "file", "output"]

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from parties.base.text import listed
 from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened
 from parties.jobs.settings import ENGINE, public_parameters
 from parties.jobs.tabular_settings import file_of
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
-from parties.text import listed
 
 if TYPE_CHECKING:
     from protocols.counts import RowCounts, Rows

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from parties.base.settings import LocalPath
+from parties.base.text import instead, listed, quoted
 from parties.jobs.settings import MAX_ROWS, AnyField, KindSettings, own_file, public
-from parties.settings import LocalPath
-from parties.text import instead, listed, quoted
 from smc.errors import InputError
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]

@@ -11,9 +11,9 @@ import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from parties.canonical import canonical, dump
+from parties.base.canonical import canonical, dump
+from parties.base.text import quoted
 from parties.link.exchange_pb2 import Hello
-from parties.text import quoted
 from smc.errors import InputError, JobMismatchError, ProtocolError
 
 WIRE_VERSION = 4

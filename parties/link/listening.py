@@ -14,9 +14,10 @@ from urllib.parse import unquote
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from parties.identity import Identity
-from parties.link import bounds, tls
-from parties.link.address import Address
+from parties.base import bounds
+from parties.base.address import Address
+from parties.link import tls
+from parties.link.identity import Identity
 from parties.link.outbox import Outbox
 from parties.link.transport import GROUP, LABEL, SERVICE, Stream, grpc, options
 from smc.errors import InputError

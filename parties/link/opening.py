@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from parties.identity import common_name, short_fingerprint
+from parties.base.address import Address, parse_address
 from parties.link import tls
-from parties.link.address import Address, parse_address
 from parties.link.channel import HELLO_STEP, GrpcChannel
 from parties.link.emulation import Line
 from parties.link.exchange_pb2 import HELLO, Hello
 from parties.link.frames import FrameWriter
 from parties.link.handshake import agree, make_hello
+from parties.link.identity import common_name, short_fingerprint
 from parties.link.listening import Listener
 from parties.link.measurement import measure
 from parties.link.options import LinkOptions

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cryptography import x509
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS
 from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES, LinkShape

@@ -12,9 +12,9 @@ import time
 
 from cryptography import x509
 
-from parties.identity import Identity, common_name, short_fingerprint
+from parties.base.address import Address
 from parties.link import tls
-from parties.link.address import Address
+from parties.link.identity import Identity, common_name, short_fingerprint
 from smc.errors import LinkError
 
 ATTEMPT_SECONDS = 5.0

@@ -12,8 +12,8 @@ from pydantic import (
     model_validator,
 )
 
-from parties.link.address import parse_address
-from parties.settings import LocalPath, Seconds, Settings, required
+from parties.base.address import parse_address
+from parties.base.settings import LocalPath, Seconds, Settings, required
 from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES, LinkShape
 

@@ -16,11 +16,11 @@ from typing import Any, cast
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from parties.identity import Identity, tls_name
+from parties.base.address import Address
 from parties.link import tls
-from parties.link.address import Address
 from parties.link.exchange_pb2 import DESCRIPTOR
 from parties.link.frames import MAX_FRAME_BYTES
+from parties.link.identity import Identity, tls_name
 from parties.link.outbox import Outbox
 from smc.link_shape import WINDOW_BYTES
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from parties.budget import shown
-from parties.budget.account import Account, Charge
-from parties.budget.moments import Clock
+from parties.base.text import quoted
+from parties.node.budget import shown
+from parties.node.budget.account import Account, Charge
+from parties.node.budget.moments import Clock
 from parties.node.offers import Offers
 from parties.node.peers import Peers
 from parties.node.proposal import Proposal
 from parties.node.register import Register
 from parties.node.store import Record
 from parties.operator.budget import Price, Simulation
-from parties.text import quoted
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from parties.budget.account import BudgetError
 from parties.node.accounts import Earlier, Terms
+from parties.node.budget.account import BudgetError
 from smc.errors import LinkError, ProtocolError
 from smc.session import Session
 

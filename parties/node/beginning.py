@@ -6,15 +6,15 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.node.events import Events
 from parties.node.ledger import Ledger
 from parties.node.offers import Offers
 from parties.node.peers import MisnamedError
-from parties.policy.rules import Rule, remarks
-from parties.records import marker
-from parties.records.audit import other_certificate
-from parties.records.database import signed_head
+from parties.node.policy.rules import Rule, remarks
+from parties.node.records import marker
+from parties.node.records.audit import other_certificate
+from parties.node.records.database import signed_head
 from parties.sources.opening import open_table
 from smc.errors import InputError
 

@@ -15,10 +15,10 @@ from typing import Literal
 import numpy as np
 from cryptography import x509
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.node.proposal import Proposal
-from parties.records import Committed, commit
-from parties.records.signature import SIGNATURE_BYTES
+from parties.node.records import Committed, commit
+from parties.node.records.signature import SIGNATURE_BYTES
 from smc.errors import ProtocolError
 from smc.session import Session
 

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from parties.budget import shown
-from parties.identity import Identity, fingerprint
 from parties.jobs.means import Means
 from parties.link import tls
+from parties.link.identity import Identity, fingerprint
 from parties.node import published, validity, views
+from parties.node.budget import shown
 from parties.node.control import Control
 from parties.node.ledger import Ledger
 from parties.node.limits import Rate
 from parties.node.peers import Who
+from parties.node.records.register import registered
 from parties.node.sessions import Sessions
 from parties.node.store import Record
 from parties.operator.budget import Registered, Simulation, TableBudget
@@ -31,7 +32,6 @@ from parties.operator.interface import (
     PeerView,
     State,
 )
-from parties.records.register import registered
 from smc import __version__
 from smc.errors import InputError
 

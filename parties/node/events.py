@@ -22,9 +22,9 @@ import structlog.dev
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from structlog.typing import EventDict, Processor
 
+from parties.base.text import visible
 from parties.node.folding import Folding, Repeats
 from parties.operator.interface import State
-from parties.text import visible
 from smc.meter import Cost
 
 LogLevel: TypeAlias = Literal["info", "warning", "error"]

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from parties.identity import Identity
 from parties.jobs import profiles
 from parties.jobs.kind import Kind, Means, Opened, Step
 from parties.jobs.means import AwayError
 from parties.jobs.running import profile_for
+from parties.link.identity import Identity
 from parties.link.opening import Link
 from parties.node import checkpoint, commitment, readiness
 from parties.node.accounts import Terms

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from parties.identity import fingerprint
+from parties.link.identity import fingerprint
 from parties.node.offers import Offers
 from parties.node.peers import Acquaintance, Who
+from parties.node.policy.decisions import Decision, decide
+from parties.node.policy.request import Request, request_for
+from parties.node.policy.rules import serves, unlimited
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
-from parties.policy.decisions import Decision, decide
-from parties.policy.request import Request, request_for
-from parties.policy.rules import serves, unlimited
 
 BUDGET = "budget"  # who refuses what a table's privacy budget does not allow
 BY_NODE = "node"  # who refuses what is impossible here, or not to be told why

@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from parties.canonical import canonical
-from parties.identity import fingerprint
+from parties.base.canonical import canonical
+from parties.link.identity import fingerprint
 from parties.node.journal import Journal
 from parties.node.peers import Who
-from parties.records import Evidence, Head
+from parties.node.records import Evidence, Head
 from smc.errors import LinkError, ProtocolError
 from smc.session import Session
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from parties.link import bounds
-from parties.link.address import Address
+from parties.base import bounds
+from parties.base.address import Address
 from parties.link.transport import SERVICE, grpc
 from smc.errors import InputError
 

@@ -12,20 +12,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from parties import records
-from parties.budget.moments import stamp
-from parties.identity import fingerprint
 from parties.jobs.kind import State
 from parties.jobs.spending import Spending
-from parties.node import outcome, whole
+from parties.link.identity import fingerprint
+from parties.node import outcome, records, whole
+from parties.node.budget.moments import stamp
 from parties.node.commitment import Commitments
 from parties.node.peers import Peers, Who
+from parties.node.records import Evidence, Head, Signed
+from parties.node.records.kinds import PEER_FAILED, Kind, Side
+from parties.node.records.marker import check, remember
 from parties.node.statement import Statement
 from parties.node.store import Charged, Record
 from parties.operator.interface import AuditEntry, AuditState
-from parties.records import Evidence, Head, Signed
-from parties.records.kinds import PEER_FAILED, Kind, Side
-from parties.records.marker import check, remember
 
 
 class Journal:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from parties.identity import fingerprint
+from parties.link.identity import fingerprint
 from parties.node import limits, proposal
 from parties.node.gate import BY_NODE
 from parties.node.limits import ExcessError

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parties.base.text import instead, quoted
 from parties.jobs.means import Means
 from parties.node.settings import NodeFile
 from parties.sources.mapping import rules
 from parties.sources.settings import MOST_TRIES, TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
-from parties.text import instead, quoted
 from smc.errors import InputError
 
 

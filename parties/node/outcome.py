@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from parties.canonical import canonical
+from parties.base.canonical import canonical
 from parties.jobs.kind import State
 from parties.node.proposal import Proposal
 from smc.meter import Cost

@@ -9,11 +9,11 @@ from typing import TypeVar
 
 from cryptography import x509
 
-from parties.identity import Identity, common_name, fingerprint, load_certificate, load_identity, short_fingerprint
+from parties.base.text import did_you_mean, listed, quoted
+from parties.link.identity import Identity, common_name, fingerprint, load_certificate, load_identity, short_fingerprint
 from parties.link.options import LinkOptions
 from parties.link.settings import LinkSettings, require_link
 from parties.node.settings import NodeFile, PeerSettings
-from parties.text import did_you_mean, listed, quoted
 from smc.errors import InputError
 
 Found = TypeVar("Found")

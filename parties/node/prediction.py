@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from parties.canonical import canonical
+from parties.base.canonical import canonical
 from parties.jobs import profiles
 from parties.jobs.kind import Estimate, Kind, Means
 from smc.counting import CountingEngine, forecast

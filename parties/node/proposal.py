@@ -14,14 +14,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
-from parties.canonical import canonical, job_digest
+from parties.base.canonical import canonical, job_digest
+from parties.base.settings import Settings, explained, validated
+from parties.base.text import quoted
 from parties.jobs import kinds
 from parties.jobs.kind import Kind, KindSettings, Means
 from parties.jobs.settings import parameters, private_parameters, public_parameters
 from parties.link.handshake import MAX_JOB_BYTES
 from parties.operator.interface import MAX_PURPOSE
-from parties.settings import Settings, explained, validated
-from parties.text import quoted
 from smc.errors import InputError
 
 Identifier = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from parties.budget import shown
 from parties.node.accounts import Accounts
+from parties.node.budget import shown
 from parties.node.store import Record
 
 NOISE = "drawn inside a two-party computation: no party knows or can bias it"

@@ -12,17 +12,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from parties.base.text import quoted
 from parties.node.folding import Folding, Repeats
 from parties.node.heads import Found, Heads, Shown
 from parties.node.journal import Journal
 from parties.node.limits import Refusals, Tally
 from parties.node.openings import Stored
 from parties.node.peers import MisnamedError, Peers, Who, misnamed
+from parties.node.records.kinds import Kind, Repeated
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
-from parties.records.kinds import Kind, Repeated
-from parties.text import quoted
 from smc.errors import InputError
 
 FREE, WINDOW_SECONDS = 10, 60.0  # entries of a kind about a peer before repeats are folded

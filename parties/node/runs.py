@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal
 
-from parties.budget.account import BudgetError
 from parties.jobs.means import Means
 from parties.link import tls
 from parties.node import commitment, outcome
 from parties.node.accounts import Accounts
+from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.gate import BUDGET, Gate, Surroundings
 from parties.node.inputs import Inputs

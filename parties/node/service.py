@@ -10,14 +10,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
-from parties import files, records
-from parties.identity import fingerprint
-from parties.link.address import Address, parse_address
+from parties.base import files
+from parties.base.address import Address, parse_address
+from parties.base.settings import at_key
+from parties.link.identity import fingerprint
 from parties.link.listening import Port, RefusedError, Take
 from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.settings import MIB
-from parties.node import heads, sessions
+from parties.node import heads, records, sessions
 from parties.node.beginning import refuse_changed_records, try_tables
 from parties.node.control import LABEL, Control, control_options
 from parties.node.desk import Contact, Desk, recorded
@@ -30,13 +31,12 @@ from parties.node.ledger import Ledger
 from parties.node.limits import Rate
 from parties.node.offers import Offers
 from parties.node.peers import Peers, Who, reached
+from parties.node.records import marker
+from parties.node.records.database import FILE_NAME
 from parties.node.register import ClosedError
 from parties.node.settings import NodeFile
 from parties.node.validity import Watch, warning
 from parties.operator.interface import ENDED, Operator
-from parties.records import marker
-from parties.records.database import FILE_NAME
-from parties.settings import at_key
 from smc import __version__
 from smc.errors import InputError, LinkError, SmcError
 from smc.kernels.warm import warm

@@ -15,7 +15,6 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 
-from parties.budget.account import BudgetError
 from parties.jobs.means import AwayError
 from parties.link.handshake import make_hello
 from parties.link.listening import RefusedError, Take
@@ -24,6 +23,7 @@ from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream
 from parties.node import executor, outcome
+from parties.node.budget.account import BudgetError
 from parties.node.events import Events
 from parties.node.executor import Event, Finished, Linked, Met, Order, Preparing, Reached, Stopped, Worker
 from parties.node.ledger import Ledger

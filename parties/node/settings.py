@@ -44,15 +44,15 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
-from parties.link.address import parse_address
+from parties.base.address import parse_address
+from parties.base.settings import LocalPath, Seconds, Settings
+from parties.base.text import quoted
 from parties.link.settings import Here, There, link_shape
-from parties.notify import NotifySettings
+from parties.node.notify import NotifySettings
+from parties.node.policy.rules import Rule, check_names
 from parties.party_file import STATE, CommandTables, read
-from parties.policy.rules import Rule, check_names
-from parties.settings import LocalPath, Seconds, Settings
 from parties.sources.rights import Line
 from parties.sources.settings import Combine
-from parties.text import quoted
 
 WEB = "127.0.0.1:7080"
 METRICS = "127.0.0.1:7090"

@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
 
-from parties.canonical import canonical
+from parties.base.canonical import canonical
+from parties.base.settings import explained
+from parties.base.text import printable
 from parties.node.proposal import Proposal
+from parties.node.records import Signed
 from parties.operator.interface import State
-from parties.records import Signed
-from parties.settings import explained
-from parties.text import printable
 from smc.errors import ProtocolError
 
 MAX_BYTES = 512 * 1024

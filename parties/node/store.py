@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from parties.base.settings import explained
 from parties.jobs.spending import Spending
 from parties.node.openings import Leaving, Stored, Written
 from parties.node.statement import Statement
-from parties.settings import explained
 from smc.errors import InputError
 
 _TABLES = """

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from cryptography import x509
 
-from parties.identity import SOON
+from parties.link.identity import SOON
 from parties.node.peers import Who
 
 LOOK_SECONDS = 600.0

@@ -11,9 +11,9 @@ from dataclasses import asdict
 from typing import Any
 
 from parties.node import outcome
+from parties.node.records.kinds import PEER_FAILED
 from parties.node.store import Record
 from parties.operator.interface import AuditEntry
-from parties.records.kinds import PEER_FAILED
 
 Fields = Mapping[str, Any]
 Public = Callable[[Record], Fields]

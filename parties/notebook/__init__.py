@@ -1,6 +1,6 @@
 """scikit-learn's conventions: classifiers of joint and of blurred data; anonymised frames, and pseudonyms in them."""
 
-from parties.extras import importing
+from parties.base.extras import importing
 
 with importing("parties.notebook"):
     from parties.notebook.anonymiser import Anonymiser

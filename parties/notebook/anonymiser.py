@@ -14,26 +14,26 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from parties.publish.anonymising import Outcome, anonymised
-from parties.publish.cells import Cells, reduced
-from parties.publish.hierarchy import Codes, Hierarchy
-from parties.publish.models import Model
-from parties.publish.partition import SUPPRESSED, Partition
-from parties.publish.reading import in_order, with_public
-from parties.publish.recoding import Recoding, broken
-from parties.publish.rules import Rule
-from parties.publish.settings import ColumnPlan, ModelPlan, PublishPlan
-from parties.settings import validated
+from parties.alone.publish.cells import Cells, reduced
+from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.models.model import Model
+from parties.alone.publish.reading import in_order, with_public
+from parties.alone.publish.recoding.anonymising import Outcome, anonymised
+from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
+from parties.alone.publish.recoding.recoding import Recoding, broken
+from parties.alone.publish.rules import Rule
+from parties.alone.publish.settings import ColumnPlan, ModelPlan, PublishPlan
+from parties.base.settings import validated
+from parties.base.text import quoted
 from parties.tables import categories
 from parties.tables.categories import Column
-from parties.text import quoted
 from smc.errors import InputError
 
 
 class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Recodes the quasi-identifiers of a frame so that every class of its rows satisfies all models.
 
-    Parameters. `models`: from `parties.publish`. `quasi`: the columns to recode; None means all but the sensitive
+    Parameters. `models`: from `parties.alone.publish`. `quasi`: the columns to recode; None means all but the sensitive
     ones, which are those that the models name, and `keep`. `rules`: how columns are generalised, a `Rule` by column;
     without one a value becomes `*`. `numeric`: columns that mondrian and top-down cut as numbers. `algorithm`,
     `utility`, `max_suppressed`, `local`: as in publish.toml. `drop`: identifiers, which do not come out. `keep`:

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from parties.base.text import quoted
 from parties.tables.categories import Column, column, spell
 from parties.tables.schema import MAX_PROPOSED_VALUES
-from parties.text import quoted
 from smc.errors import InputError
 
 Edges: TypeAlias = tuple[float, ...]

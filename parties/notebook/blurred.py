@@ -15,12 +15,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from parties.blurring.domain import Domain
-from parties.blurring.noise import Floats
-from parties.blurring.plan import ColumnBlur
-from parties.blurring.strategies import STRATEGIES, Category, Column, Number, Strategy, learn
-from parties.blurring.tree import Growth, Node, predict
-from parties.text import instead, quoted
+from parties.alone.blurring.domain import Domain
+from parties.alone.blurring.noise import Floats
+from parties.alone.blurring.plan import ColumnBlur
+from parties.alone.blurring.strategies import STRATEGIES, Category, Column, Number, Strategy, learn
+from parties.alone.blurring.tree import Growth, Node, predict
+from parties.base.text import instead, quoted
 from smc.errors import InputError
 
 

@@ -20,20 +20,20 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from parties.jobs.id3 import Id3
-from parties.jobs.id3_settings import Id3Settings
+from parties.base.settings import validated
 from parties.jobs.running import Report
+from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.settings import Id3Settings
 from parties.link.settings import LinkSettings
+from parties.models.trees.compiled import compiled
+from parties.models.trees.tree import Leaf, Node, TreeFile, places
 from parties.notebook import binning, fitting
 from parties.notebook.binning import Bins
 from parties.notebook.reading import Reading
 from parties.notebook.showing import Showing
 from parties.party_file import load
-from parties.settings import validated
 from parties.tables import categories
 from parties.tables.schema import Schema
-from parties.trees.compiled import compiled
-from parties.trees.tree import Leaf, Node, TreeFile, places
 from protocols.counts import Rows
 from smc.errors import InputError
 

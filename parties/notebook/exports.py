@@ -10,11 +10,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parties import files
+from parties.base import files
+from parties.models.trees.drawing import draw_svg
+from parties.models.trees.onnx import to_onnx
+from parties.models.trees.text import to_dot, to_text
 from parties.notebook.binning import bin_labels
-from parties.trees.drawing import draw_svg
-from parties.trees.onnx import to_onnx
-from parties.trees.text import to_dot, to_text
 
 if TYPE_CHECKING:
     from onnx import ModelProto

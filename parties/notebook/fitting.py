@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from parties import console
-from parties.jobs.id3 import Id3
+from parties.base import console
 from parties.jobs.kind import State
 from parties.jobs.means import Means
 from parties.jobs.running import Connection, Report
+from parties.jobs.tree.id3 import Id3
 from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator
 from parties.tables.categories import Column

@@ -12,10 +12,10 @@ from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 
-from parties.pictures import MUTED, PAPER, RULE, text_measure
-from parties.trees.drawing import LEAF_CORNER, QUESTION, QUESTION_CORNER, ink_on, legend
-from parties.trees.layout import NODE_HEIGHT, NODE_POINTS, VALUE_POINTS, arrange, caption
-from parties.trees.tree import Leaf, Node, places
+from parties.base.pictures import MUTED, PAPER, RULE, text_measure
+from parties.models.trees.drawing import LEAF_CORNER, QUESTION, QUESTION_CORNER, ink_on, legend
+from parties.models.trees.layout import NODE_HEIGHT, NODE_POINTS, VALUE_POINTS, arrange, caption
+from parties.models.trees.tree import Leaf, Node, places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

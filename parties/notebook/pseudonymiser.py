@@ -15,14 +15,14 @@ import narwhals.stable.v2 as nw
 import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from parties.publish import pseudonyms
-from parties.publish.ciphers import Mode
-from parties.publish.keyring import opened, read_master, user
-from parties.publish.settings import PublishPlan
-from parties.settings import validated
+from parties.alone.publish import pseudonyms
+from parties.alone.publish.keys.ciphers import Mode
+from parties.alone.publish.keys.keyring import opened, read_master, user
+from parties.alone.publish.settings import PublishPlan
+from parties.base.settings import validated
+from parties.base.text import quoted
 from parties.tables import categories
 from parties.tables.delimited import MISSING
-from parties.text import quoted
 from smc.errors import InputError
 
 PLACE = "the frame"

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from parties.trees.drawing import draw_svg
-from parties.trees.tree import TreeFile
+from parties.models.trees.drawing import draw_svg
+from parties.models.trees.tree import TreeFile
 
 
 class Showing(BaseEstimator):  # type: ignore[misc]

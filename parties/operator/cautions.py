@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from parties.base.text import listed
 from parties.operator.interface import JobView, Operator
-from parties.text import listed
 
 LOOKED_AT = 1000  # jobs done, over which a table's usual is taken
 CHUNK = 500  # jobs at once

@@ -21,7 +21,8 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from parties import files
+from parties.base import files
+from parties.base.text import printable, quoted
 from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.operator.interface import (
     ENDED,
@@ -34,7 +35,6 @@ from parties.operator.interface import (
     State,
 )
 from parties.party_file import state_directory
-from parties.text import printable, quoted
 from smc.errors import InputError, LinkError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from parties.extras import require
+from parties.base.extras import require
 from parties.tables import delimited
 from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError

@@ -15,9 +15,9 @@ import pyarrow as pa
 import sqlglot.expressions as exp
 from ibis.backends.sql import SQLBackend
 
+from parties.base.temporary import HeldDirectory
+from parties.base.text import printable
 from parties.tables.unfit import UnfitError
-from parties.temporary import HeldDirectory
-from parties.text import printable
 from protocols.counts import Indices
 from smc.errors import InputError
 

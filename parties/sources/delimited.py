@@ -10,7 +10,7 @@ import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parties.text import quoted
+from parties.base.text import quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:

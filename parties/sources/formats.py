@@ -6,7 +6,7 @@ import glob
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from parties.files import refuse_archive, require_regular
+from parties.base.files import refuse_archive, require_regular
 from smc.errors import InputError
 
 Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]

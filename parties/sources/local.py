@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from parties.files import require_regular
+from parties.base.files import require_regular
+from parties.base.text import listed
 from parties.sources.databases import Scratch
 from parties.sources.delimited import read_csv
 from parties.sources.formats import format_of
 from parties.sources.named import find_table
 from parties.sources.opened import Rows
 from parties.sources.settings import PlaceSettings
-from parties.text import listed
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from parties.base.text import did_you_mean, instead, listed, quoted
 from parties.sources.settings import ColumnSettings
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, instead, listed, quoted
 from smc.errors import InputError
 
 NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"  # text that is one

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import ibis.expr.types as ir
 from ibis.common.exceptions import TableNotFound
 
-from parties.text import instead
+from parties.base.text import instead
 from smc.errors import InputError
 
 

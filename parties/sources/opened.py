@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
+from parties.base.text import instead, quoted
 from parties.sources.databases import Database
 from parties.sources.expressions import Cell
 from parties.sources.mapping import ColumnRule
-from parties.text import instead, quoted
 from smc.errors import InputError
 
 

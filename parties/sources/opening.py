@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parties.extras import installed
+from parties.base.extras import installed
+from parties.base.text import did_you_mean, instead, quoted
 from parties.sources.formats import format_of
 from parties.sources.mapping import rules
 from parties.sources.settings import ColumnSettings, PlaceSettings, TableSettings
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, instead, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:

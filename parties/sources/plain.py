@@ -17,12 +17,12 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from parties import files
+from parties.base import files
+from parties.base.text import listed
 from parties.sources.delimited import read_header
 from parties.sources.mapping import NUMBER, ColumnRule
 from parties.sources.settings import PlaceSettings
 from parties.sources.source import Source
-from parties.text import listed
 from protocols.counts import Indices, LevelCounts, RowCounts
 from protocols.tree import Tree
 from smc.errors import InputError

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parties.extras import needing
+from parties.base.extras import needing
 from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 

@@ -8,12 +8,12 @@ import ibis.expr.datatypes as dt
 import numpy as np
 import sqlglot.expressions as exp
 
+from parties.base.text import listed
 from parties.sources.databases import Database
 from parties.sources.expressions import Cell
 from parties.sources.levels import Plan
 from parties.sources.mapping import ColumnRule
 from parties.sources.source import Source
-from parties.text import listed
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Tree
 from smc.errors import InputError

@@ -21,8 +21,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
-from parties.settings import Settings
-from parties.text import printable, quoted
+from parties.base.settings import Settings
+from parties.base.text import printable, quoted
 
 MAX_LINE = 300  # characters
 

@@ -49,10 +49,10 @@ from pydantic import (
     model_validator,
 )
 
-from parties.settings import LocalPath, Settings
+from parties.base.settings import LocalPath, Settings
+from parties.base.text import canonical_fingerprint, quoted
 from parties.sources.rights import RightsSettings
 from parties.tables.delimited import MISSING
-from parties.text import canonical_fingerprint, quoted
 
 MOST_TRIES = 5  # sessions of a job that get no further: what each opens, other rows could have led to
 Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]

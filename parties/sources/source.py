@@ -9,9 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 
+from parties.base.text import instead, quoted
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import UnfitError
-from parties.text import instead, quoted
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
 from smc.errors import InputError

@@ -12,8 +12,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from parties.extras import needing
-from parties.link.address import parse_address
+from parties.base.address import parse_address
+from parties.base.extras import needing
 from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 

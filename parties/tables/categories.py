@@ -21,8 +21,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.base.text import did_you_mean, instead, listed, quoted
 from parties.tables.delimited import MISSING
-from parties.text import did_you_mean, instead, listed, quoted
 from smc.errors import InputError
 
 KINDS = (str, int, float, decimal.Decimal, datetime.date, datetime.time, np.bool_, np.integer, np.floating, type(None))

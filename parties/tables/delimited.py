@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from parties import files
-from parties.text import instead, listed, quoted
+from parties.base import files
+from parties.base.text import instead, listed, quoted
 from smc.errors import InputError
 
 MISSING = "?"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from parties.base.text import listed, quoted
 from parties.tables.schema import Proposal, Schema, value_order
-from parties.text import listed, quoted
 from smc.errors import InputError
 
 

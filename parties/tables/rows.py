@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.base.text import did_you_mean, listed, quoted
 from parties.tables.delimited import MISSING, Columns, Read, columns
-from parties.text import did_you_mean, listed, quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from typing import Any
 
 import tomli_w
 
-from parties import files
+from parties.base import files
+from parties.base.text import did_you_mean, instead, printable, quoted
 from parties.tables.delimited import MISSING, Read, columns
-from parties.text import did_you_mean, instead, printable, quoted
 from smc.errors import InputError
 
 MAX_PROPOSED_VALUES = 64

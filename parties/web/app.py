@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from parties.models.trees import drawing
 from parties.operator.interface import NotRecordedError, Operator
-from parties.trees import drawing
 from parties.web.connection import ENDLESS
 from parties.web.guard import Guard
 from parties.web.login import Logins

@@ -13,7 +13,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from parties.link import bounds
+from parties.base import bounds
 
 REQUEST_SECONDS = 10.0  # from the connection, or a request's first byte, to its last
 ENDLESS = "/news"  # the path whose answer ends with its reader only

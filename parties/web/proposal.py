@@ -12,12 +12,12 @@ from typing import Any
 from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
+from parties.base.settings import problems
+from parties.base.text import quoted
 from parties.jobs import kinds
 from parties.jobs.settings import Parameter, private_parameters, public_parameters
 from parties.jobs.tabular_settings import check_names
 from parties.operator.interface import MAX_PURPOSE, JobView, Operator
-from parties.settings import problems
-from parties.text import quoted
 from parties.web.render import Renderer
 from parties.web.visits import Visit
 from smc.errors import InputError

@@ -10,9 +10,9 @@ from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from parties.base.templates import environment
 from parties.operator.cautions import cautions
 from parties.operator.interface import OPEN, Operator
-from parties.templates import environment
 from parties.web.visits import Visit
 from parties.web.words import FILTERS, TESTS
 

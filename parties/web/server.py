@@ -11,8 +11,8 @@ import time
 import uvicorn
 from starlette.types import ASGIApp
 
-from parties.link import bounds
-from parties.link.address import Address
+from parties.base import bounds
+from parties.base.address import Address
 from parties.web.connection import Connection
 from smc.errors import InputError
 

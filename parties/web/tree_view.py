@@ -7,9 +7,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from parties.trees import drawing, tree
-from parties.trees.drawing import Class
-from parties.trees.tree import Leaf, Node, Size, TreeFile, places
+from parties.models.trees import drawing, tree
+from parties.models.trees.drawing import Class
+from parties.models.trees.tree import Leaf, Node, Size, TreeFile, places
 from smc.errors import InputError
 
 DRAWN = 1500  # nodes that a browser moves smoothly

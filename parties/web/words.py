@@ -9,12 +9,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from parties.console import size
+from parties.base.console import size
+from parties.base.text import visible
 from parties.jobs import kinds
 from parties.jobs.settings import public_parameters
 from parties.operator.entries import in_words
 from parties.operator.interface import ENDED, JobView
-from parties.text import visible
 
 LONGEST = 160  # characters shown of a name in a line
 

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 
 from benchmarks.published_trees import columns_of, drawn
-from parties.publish.cells import Cells
-from parties.publish.models import KAnonymity
-from parties.publish.mondrian import mondrian
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.models.model import KAnonymity
+from parties.alone.publish.recoding.mondrian import mondrian
 from tests.support.anonymity import tables
 from tests.support.places import ROOT
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from parties.identity import load_certificate
+from parties.link.identity import load_certificate
+from parties.node.records.register import is_registered_by
 from parties.operator.budget import Registered
-from parties.records.register import is_registered_by
 from parties.tables import example
 from tests.support.coins import PLACE, noted
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, cost_as_predicted, job, submit, verified

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from parties.identity import create
-from parties.jobs import analyst
+from parties.jobs.publish import analyst
+from parties.link.identity import create
 from tests.support.nodes import Nodes, job
 from tests.support.processes import Processes
 from tests.support.waiting import eventually

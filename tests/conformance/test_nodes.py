@@ -18,8 +18,8 @@ import httpx
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from parties.models.trees.tree import to_json
 from parties.tables import example
-from parties.trees.tree import to_json
 from smc.errors import InputError
 from tests.support.chromium import chromium
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, clear_tree, job, submit, verified

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parties.identity import create
+from parties.link.identity import create
 from parties.tables import example
 from smc.errors import InputError
 from tests.support.coins import PLACE, noted

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties import cli, models
+from parties import cli
 from parties.jobs import kinds
+from parties.models.load import load_model
 from parties.tables.delimited import columns
 from tests.support.nodes import Nodes, job, verified
 from tests.support.processes import Processes
@@ -140,7 +141,7 @@ def test_all_questions_between_two_nodes(pair: Nodes, tmp_path: Path, capsys: py
     model = tmp_path / "model.json"
     model.write_text(json.dumps(pair.a.client.result(jobs[-1]).document))
     (tmp_path / "new.csv").write_text("age,outcome\nyoung,good\nold,bad\nold,bad\n")
-    assert models.load(model).predict(columns(tmp_path / "new.csv")) == ["good", "bad", "bad"]
+    assert load_model(model).predict(columns(tmp_path / "new.csv")) == ["good", "bad", "bad"]
     capsys.readouterr()
     assert cli.run(["predict", "--model", str(model), "--data", str(tmp_path / "new.csv"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] == 1

@@ -133,7 +133,7 @@ def test_a_cut_cable_is_noticed_by_both(processes, hosts: Hosts) -> None:
 TIMED = """if True:
     import json, sys, time
     from pathlib import Path
-    from parties.identity import load_certificate, load_identity
+    from parties.link.identity import load_certificate, load_identity
     from parties.link.opening import open_link
     from parties.link.options import LinkOptions
     from smc.link_shape import LinkShape

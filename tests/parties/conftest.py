@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from parties.identity import Identity, create
+from parties.link.identity import Identity, create
 from parties.link.listening import Listener
 from parties.link.transport import Stream
 from smc.kernels import warm

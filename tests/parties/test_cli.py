@@ -43,7 +43,7 @@ def test_help_loads_no_command() -> None:
 
 def test_what_the_protocol_needs_is_loaded_after_the_peer_is_called() -> None:
     loaded = loaded_by(
-        "import parties.commands.kinds, parties.jobs.millionaires, parties.jobs.id3, parties.link.opening"
+        "import parties.commands.kinds, parties.jobs.small.millionaires, parties.jobs.tree.id3, parties.link.opening"
     )
     assert not loaded & SLOW
     assert {"grpc", "pydantic"} <= loaded
@@ -127,7 +127,7 @@ def test_a_message_stays_a_line_that_can_be_read(capsys: pytest.CaptureFixture[s
 
 def test_a_reader_that_leaves_is_no_failure() -> None:
     script = (
-        "import os\nfrom parties import cli, console\n"
+        "import os\nfrom parties import cli; from parties.base import console\n"
         "def tell(*_, **__):\n    for _ in range(100_000):\n        console.out.print('x' * 50)\n"
         "cli.cli.main = tell\ncli.main([])"
     )

@@ -15,21 +15,23 @@ import tomli_w
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parties import models
-from parties.blurring import plan as blurring
-from parties.jobs.publish_recoding import joint_in
-from parties.local import plan as local
-from parties.local import reports
+from parties.alone.blurring import plan as blurring
+from parties.alone.local import plan as local
+from parties.alone.local import reports
+from parties.alone.publish import rules
+from parties.alone.publish import settings as publish
+from parties.alone.publish.cells import Cells, reduced
+from parties.alone.publish.hierarchy import build
+from parties.alone.publish.reading import in_order
+from parties.alone.publish.recoding import recoding
+from parties.alone.publish.sealing import sealed
+from parties.jobs.publish.recoding import joint_in
+from parties.models.load import load_model
+from parties.models.trees.tree import TreeFile
 from parties.node import settings as node
 from parties.node.proposal import read_job
-from parties.publish import recoding, rules, sealed
-from parties.publish import settings as publish
-from parties.publish.cells import Cells, reduced
-from parties.publish.hierarchy import build
-from parties.publish.reading import in_order
-from parties.records import export
+from parties.node.records import export
 from parties.tables import schema
-from parties.trees.tree import TreeFile
 from smc.errors import InputError
 from tests.support.damage import contents, documents
 
@@ -161,8 +163,8 @@ JSON: list[tuple[Callable[[Path], Any], Any]] = [
     (recode, RECODING | {"levels": None, "boxes": [[*BOXES, {"label": "m", "values": ["m"]}]]}),
     (sealed.load, SEALED),
     (TreeFile.load, TREE),
-    (models.load, BAYES),
-    (models.load, LINEAR),
+    (load_model, BAYES),
+    (load_model, LINEAR),
     (tally, {"plan": local.LocalPlan.model_validate(tomllib.loads(LOCAL)).digest(), "tally": [1, 2]}),
     (lambda path: joint_in(path, schema.Schema({"age": ("1",)}), ["age"], "joint"), JOINT),
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.support.imports import circles, floors, grouped, imports
 from tests.support.places import ROOT
 
@@ -46,3 +48,45 @@ def test_no_modules_import_each_other() -> None:
 
 def test_the_page_is_not_the_nodes_business() -> None:
     assert "web" not in drawn()["node"]
+
+
+LARGE = ("models", "alone", "alone/publish", "jobs", "node", "checking")
+
+
+def inside(name: str) -> dict[str, set[str]]:
+    """The graph of the folders and modules of a room."""
+    prefix = ["parties", *name.split("/")]
+
+    def part(module: str) -> str:
+        words = module.split(".")
+        return words[len(prefix)] if words[: len(prefix)] == prefix and len(words) > len(prefix) else ""
+
+    graph = grouped(imports(ROOT / "parties"), part)
+    del graph[""]
+    return {name: others - {""} for name, others in graph.items()}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_the_floors_within_a_room_are_the_graphs(name: str) -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text().partition("\n## parties\n")[2]
+    lines = re.findall(rf"^    {name} (\d+) +([\w, ]+)$", text, re.MULTILINE)
+    assert {part: int(number) for number, parts in lines for part in parts.split(", ")} == floors(inside(name))
+
+
+def reached(graph: dict[str, set[str]], start: str) -> set[str]:
+    """All rooms that a room imports, and what these import."""
+    found: set[str] = set()
+    while more := {other for room in {start, *found} for other in graph[room]} - found:
+        found |= more
+    return found
+
+
+def test_what_needs_no_peer_reaches_none() -> None:
+    assert not reached(drawn(), "alone") & {"link", "jobs", "node", "operator", "party_file"}
+
+
+def test_a_way_to_the_peer_is_seen() -> None:
+    assert reached({"alone": {"tables"}, "tables": {"link"}, "link": set(), "jobs": set()}, "alone") == {
+        "tables",
+        "link",
+    }

@@ -9,7 +9,7 @@ import pytest
 from scripts.planted import ROOT, Bug, bugs, main, tried
 
 TAILS = "tests/protocols/release/test_tails.py"
-FEW = ("protocols/release/tails.py", "parties/local/hadamard.py")  # whose tests are quick
+FEW = ("protocols/release/tails.py", "parties/alone/local/hadamard.py")  # whose tests are quick
 NO_BUG = Bug("protocols/release/tails.py", "PRECISION = 256", "PRECISION = 257", (TAILS,))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from parties.publish.cells import Cells, reduced
-from parties.publish.classes import Classes, counted, layout_of
-from parties.publish.hierarchy import Hierarchy, build
-from parties.publish.lattice import Node
+from parties.alone.publish.cells import Cells, reduced
+from parties.alone.publish.hierarchy import Hierarchy, build
+from parties.alone.publish.models.classes import Classes, counted, layout_of
+from parties.alone.publish.recoding.lattice import Node
 
 # Nine rows of lesson 7 (V. Ciriani et al., "k-Anonymity", 2007, figure 2): ethnicity and ZIP code.
 ETHNICITY = ["asian"] * 5 + ["black"] * 2 + ["white"] * 2

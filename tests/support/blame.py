@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from parties.cli import EXIT_CODES
-from parties.identity import Identity
 from parties.jobs import kinds, profiles
 from parties.jobs.kind import Kind
 from parties.jobs.means import Means
 from parties.link.handshake import make_hello
+from parties.link.identity import Identity
 from parties.link.opening import Link, link_over, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.transport import Stream

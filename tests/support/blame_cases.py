@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from parties.identity import create
+from parties.link.identity import create
 from tests.support.blame import Case
 from tests.support.circuits import ADDER
 from tests.support.specified import SCHEMA

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from parties.budget import shown
-from parties.budget.account import Account, Charge
 from parties.jobs.spending import Spending
+from parties.node.budget import shown
+from parties.node.budget.account import Account, Charge
 from parties.operator.budget import Registered, Simulation, TableBudget
 from parties.sources.settings import BudgetSettings
 

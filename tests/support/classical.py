@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from parties.identity import Identity
-from parties.link.address import parse_address
+from parties.base.address import parse_address
+from parties.link.identity import Identity
 
 
 def context(own: Identity, role: int) -> ssl.SSLContext:

@@ -14,6 +14,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from parties.models.trees.tree import Leaf, Node, Split, TreeFile
 from parties.operator.interface import (
     ENDED,
     AuditEntry,
@@ -27,7 +28,6 @@ from parties.operator.interface import (
     State,
     Verdict,
 )
-from parties.trees.tree import Leaf, Node, Split, TreeFile
 from parties.web.app import make_app
 from parties.web.login import Logins
 from smc.errors import InputError

@@ -11,15 +11,15 @@ import grpc
 import numpy as np
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from parties.identity import load_identity, read_certificate
+from parties.link.identity import load_identity, read_certificate
 from parties.link.opening import Link, open_link
 from parties.link.options import LinkOptions
 from parties.link.transport import tls_name
 from parties.node import control, heads
 from parties.node.proposal import Proposal
+from parties.node.records import Evidence, Head, Signed, sign
+from parties.node.records.chain import sign_head
 from parties.node.statement import Statement
-from parties.records import Evidence, Head, Signed, sign
-from parties.records.chain import sign_head
 from parties.tables.schema import Schema
 from smc.errors import LinkError
 from tests.support.nodes import NodeProcess, Nodes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parties.trees.tree import Leaf, Node, Split
+from parties.models.trees.tree import Leaf, Node, Split
 
 HOSTILE = [
     "<script>alert(1)</script>",

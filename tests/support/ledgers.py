@@ -9,19 +9,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from parties.identity import Identity
-from parties.jobs.id3 import Id3
-from parties.jobs.id3_settings import Id3Settings
+from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.settings import Id3Settings
+from parties.link.identity import Identity
 from parties.node.gate import Gate
 from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers, Who
+from parties.node.policy.rules import Rule
+from parties.node.records import connect
 from parties.node.settings import NodeFile
 from parties.node.store import Record
-from parties.policy.rules import Rule
-from parties.records import connect
 from parties.sources.settings import BudgetSettings
 from parties.tables.schema import Schema
 from protocols.tree import Leaf, Open, Split, Tree

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.regression.features import ONE, Column, Features
-from parties.regression.losses import Loss
-from parties.regression.rows import Rows
+from parties.alone.regression.features import ONE, Column, Features
+from parties.alone.regression.losses import Loss
+from parties.alone.regression.rows import Rows
 from parties.tables.schema import Schema
 
 SCHEMA = Schema({"town": ("north", "mid", "south"), "age": ("0", "10", "40", "?"), "end": ("good", "bad")}, "end")

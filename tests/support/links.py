@@ -11,8 +11,8 @@ from typing import Any
 import grpc
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from parties.identity import Identity, tls_name
 from parties.link.exchange_pb2 import HELLO, Frame, Hello
+from parties.link.identity import Identity, tls_name
 from parties.link.opening import Link, open_link
 from parties.link.options import LinkOptions
 from parties.link.transport import LABEL, METHOD

@@ -7,9 +7,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from parties.identity import Identity, fingerprint
-from parties.records import AuditLog, Signed, connect, sign
-from parties.records.database import FILE_NAME
+from parties.link.identity import Identity, fingerprint
+from parties.node.records import AuditLog, Signed, connect, sign
+from parties.node.records.database import FILE_NAME
 
 JOB = "0123456789abcdef" * 2
 DIGEST = "d1" * 32

@@ -13,14 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from parties.identity import create
-from parties.jobs.id3_result import named
+from parties.jobs.tree.result import named
+from parties.link.identity import create
+from parties.models.trees.tree import to_json
 from parties.node.readiness import ALIVE_SECONDS
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
 from parties.tables import schema
 from parties.tables.rows import load
-from parties.trees.tree import to_json
 from protocols.counts import RowCounts
 from protocols.id3 import Problem, id3
 from smc.engines import make_engine

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from parties.identity import Identity
 from parties.jobs.means import Means
+from parties.link.identity import Identity
 from parties.link.opening import Link
 from parties.node.executor import Event, Met, Order, run
 from parties.node.openings import Leaving

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from parties.publish.cells import Cells
-from parties.publish.models import Model, fitting
-from parties.publish.space import Part, Space, halves
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.models.model import Model, fitting
+from parties.alone.publish.recoding.space import Part, Space, halves
 
 
 def plain_mondrian(cells: Cells, models: Sequence[Model], numeric: Sequence[bool], relaxed: bool) -> list[Part]:

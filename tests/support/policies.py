@@ -6,8 +6,8 @@ from datetime import datetime, timedelta, timezone
 from ipaddress import ip_address
 from typing import Any
 
-from parties.policy.request import Request
-from parties.policy.rules import Rule
+from parties.node.policy.request import Request
+from parties.node.policy.rules import Rule
 
 PRINT = ":".join(["AB"] * 32)
 CET = timezone(timedelta(hours=1))

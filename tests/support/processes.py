@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parties import cli
-from parties.identity import create
+from parties.link.identity import create
 from tests.support.places import ENVIRONMENT
 from tests.support.waiting import PATIENCE
 

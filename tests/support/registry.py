@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from unittest import mock
 
-import parties.policy.rules  # noqa: F401  # what rules can bound is settled when they are loaded: not within `registered`
+import parties.node.policy.rules  # noqa: F401  # what rules can bound is settled when they are loaded: not within `registered`
 from parties.jobs import kinds
 from tests.support.places import ENVIRONMENT, ROOT
 

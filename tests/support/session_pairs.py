@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from parties.identity import Identity
-from parties.link.address import Address
+from parties.base.address import Address
+from parties.link.identity import Identity
 from parties.link.listening import Port
 from parties.node import sessions
 from parties.node.events import Events

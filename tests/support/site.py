@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from parties.link.address import Address
+from parties.base.address import Address
 from parties.web.app import make_app
 from parties.web.login import Logins
 from parties.web.server import WebServer

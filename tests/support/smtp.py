@@ -12,7 +12,7 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword
 
-from parties.identity import create
+from parties.link.identity import create
 from tests.support.waiting import PATIENCE
 
 USER, PASSWORD = "smc", "correct horse"

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
+from parties.models.trees.tree import Leaf, Node, Split
 from parties.tables.delimited import Columns
-from parties.trees.tree import Leaf, Node, Split
 
 TENNIS = Split(
     "outlook",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.alone.regression.losses import radius
+from parties.alone.regression.rows import Rows
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.method import Floats, Method, Opened, Told
-from parties.regression.losses import radius
-from parties.regression.rows import Rows
 from smc.errors import InputError
 
 if TYPE_CHECKING:

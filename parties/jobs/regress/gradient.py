@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parties.alone.regression.features import BITS
+from parties.alone.regression.rows import SLOPE_BITS, Rows
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.method import Floats, Method, Opened, Told
 from parties.jobs.release.noise import Noise
 from parties.jobs.spending import exact
-from parties.regression.features import BITS
-from parties.regression.rows import SLOPE_BITS, Rows
 
 if TYPE_CHECKING:
     from protocols.release.descent import Change, Descent

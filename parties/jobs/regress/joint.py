@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parties.alone.regression.features import Features
 from parties.jobs.kind import Document, File, KindSettings, Means, Opened, Spending, State, Step, Told
 from parties.jobs.regress import result
 from parties.jobs.regress.method import Method
@@ -19,12 +20,11 @@ from parties.jobs.regress.settings import RegressSettings, completed
 from parties.jobs.release import reading
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
-from parties.regression.features import Features
 from parties.tables.schema import Schema
 from parties.tables.unfit import UnfitError
 
 if TYPE_CHECKING:
-    from parties.regression.rows import Rows
+    from parties.alone.regression.rows import Rows
     from protocols.counts import Rows as Source
     from smc.counting import Program
     from smc.engines import Engine

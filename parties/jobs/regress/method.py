@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.alone.regression.features import Features
+from parties.alone.regression.rows import Rows
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.spending import exact
-from parties.regression.features import Features
-from parties.regression.rows import Rows
 
 if TYPE_CHECKING:
     from smc.engines import Engine

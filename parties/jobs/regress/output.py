@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parties.alone.regression.features import ONE
+from parties.alone.regression.losses import radius
+from parties.alone.regression.minimiser import TOLERANCE, check_features, minimise
+from parties.alone.regression.rows import Rows
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.method import Floats, Method, Opened, Told
 from parties.jobs.release.noise import Noise
-from parties.regression.features import ONE
-from parties.regression.losses import radius
-from parties.regression.minimiser import TOLERANCE, check_features, minimise
-from parties.regression.rows import Rows
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parties.alone.regression.features import Column, Features
+from parties.alone.regression.rows import Rows
+from parties.base.text import quoted
 from parties.jobs.release import values
 from parties.jobs.tabular_settings import check_names
-from parties.regression.features import Column, Features
-from parties.regression.rows import Rows
 from parties.tables.schema import Schema
-from parties.text import quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.alone.regression.features import ONE, Features
 from parties.jobs.release.presenting import aligned, shown
-from parties.regression.features import ONE, Features
 
 Document = Mapping[str, Any]
 SHOWN = 60  # bars; the text has all weights

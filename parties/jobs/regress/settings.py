@@ -8,14 +8,14 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from parties.alone.regression.features import Features
+from parties.alone.regression.losses import Loss, LossName, loss
+from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
+from parties.base.settings import LocalPath
 from parties.jobs.release.settings import Delta, Epsilon, neighbours
 from parties.jobs.settings import BooleanSettings, output, public
 from parties.jobs.spending import Adjacency, exact
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
-from parties.regression.features import Features
-from parties.regression.losses import Loss, LossName, loss
-from parties.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
-from parties.settings import LocalPath
 from smc.errors import InputError
 
 Method: TypeAlias = Literal["gradient", "output", "choice"]

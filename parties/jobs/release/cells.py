@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+from parties.base.settings import required
 from parties.jobs.release.kind import Release
 from parties.jobs.release.reading import Question
 from parties.jobs.release.settings import ReleaseSettings
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns
-from parties.settings import required
 from parties.tables.schema import Schema
 
 

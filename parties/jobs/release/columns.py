@@ -9,12 +9,12 @@ from typing import Annotated
 
 from pydantic import Field
 
+from parties.base.text import listed
 from parties.jobs.release.count import GaussianSettings
 from parties.jobs.release.predicates import Predicate
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns, check_names
 from parties.tables.schema import Schema
-from parties.text import listed
 from smc.errors import InputError
 
 MAX_CELLS = 1 << 16  # of a marginal

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg, text_measure
 from parties.jobs.release.presenting import INTERVAL, about, amount, label, shown
-from parties.pictures import INK, MUTED, PALETTE, RULE, style, svg, text_measure
 
 Document = Mapping[str, Any]
 BAR, MARGIN, HEAD, FOOT = 0.34, 0.35, 0.85, 0.55

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from parties.base.settings import required
 from parties.jobs.kind import Document
 from parties.jobs.release.cells import labels, words
 from parties.jobs.release.kind import Numbers
@@ -17,7 +18,6 @@ from parties.jobs.release.settings import DrawnSettings
 from parties.jobs.release.sums import Part, Sums, number, own_vector
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Name
-from parties.settings import required
 
 if TYPE_CHECKING:
     from protocols.counts import Counts

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from parties.base.text import listed
 from parties.jobs.kind import Document
 from parties.jobs.release import columns, presenting
 from parties.jobs.release.count import check_delta, vector_noise
@@ -18,7 +19,6 @@ from parties.jobs.release.reading import Question, marginals
 from parties.jobs.release.sums import Part, Sums, own_vector
 from parties.jobs.settings import public
 from parties.tables.schema import Schema
-from parties.text import listed
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parties.base.settings import required
 from parties.jobs.kind import Document
 from parties.jobs.release.count import GaussianSettings, check_delta, vector_noise
 from parties.jobs.release.kind import Numbers
@@ -15,7 +16,6 @@ from parties.jobs.release.reading import Question, pairs
 from parties.jobs.release.sums import Part, Sums, own_vector
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns, Name
-from parties.settings import required
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from parties.base.text import did_you_mean, instead, listed, quoted
 from parties.tables.schema import Schema
-from parties.text import did_you_mean, instead, listed, quoted
 from smc.errors import InputError
 
 MAX_TEXT = 20_000  # characters of all predicates together

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from parties.base.settings import LocalPath
 from parties.jobs.settings import AnyField, BooleanSettings, output, public
 from parties.jobs.spending import Adjacency, exact
 from parties.jobs.tabular_settings import RowBound, TabularSettings, check_names, row_bound
-from parties.settings import LocalPath
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from parties.base.settings import required
 from parties.jobs.kind import Document
 from parties.jobs.release.histogram import Histogram
 from parties.jobs.release.postprocessing import consistent
@@ -15,7 +16,6 @@ from parties.jobs.release.settings import DrawnSettings
 from parties.jobs.release.sums import number
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns
-from parties.settings import required
 
 
 class TableSettings(DrawnSettings):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parties.base.settings import required
+from parties.base.text import quoted
 from parties.jobs.kind import Document, Estimate, Means, Spending, State
 from parties.jobs.release.count import GaussianSettings, check_delta
 from parties.jobs.release.kind import Numbers, Release
@@ -19,9 +21,7 @@ from parties.jobs.release.sums import number
 from parties.jobs.settings import BooleanEngine, public
 from parties.jobs.spending import exact
 from parties.jobs.tabular_settings import Columns
-from parties.settings import required
 from parties.tables.delimited import MISSING
-from parties.text import quoted
 from smc.errors import InputError
 from smc.recipes import Kind as OTKind
 

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from parties.base.text import quoted
 from parties.tables.delimited import MISSING
-from parties.text import quoted
 from smc.errors import InputError
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")

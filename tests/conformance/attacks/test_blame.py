@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parties.identity import Identity, create
 from parties.jobs import kinds
+from parties.link.identity import Identity, create
 from smc.errors import JointRefusalError
 from tests.support.blame import Ending, Lie, endings
 from tests.support.blame_cases import CASES

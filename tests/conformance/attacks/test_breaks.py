@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from parties.identity import create
 from parties.jobs import kinds
 from parties.jobs.kind import Means
+from parties.link.identity import create
 from parties.node import executor
 from parties.node.executor import Order
 from parties.node.openings import Stored, WrittenFirst

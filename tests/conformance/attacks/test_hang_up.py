@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from parties.identity import create
 from parties.jobs.kind import Means
 from parties.jobs.release.count import Count
+from parties.link.identity import create
 from parties.node import executor
 from parties.node.executor import Order
 from parties.node.openings import Stored, WrittenFirst

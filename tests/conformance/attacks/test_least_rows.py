@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from parties.identity import Identity, create
+from parties.link.identity import Identity, create
 from tests.support.ledgers import SCHEMA
 from tests.support.outcomes import means, outcome, proposed
 

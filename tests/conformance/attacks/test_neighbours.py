@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.identity import Identity, create
-from parties.jobs import analyst, kinds
+from parties.jobs import kinds
 from parties.jobs.means import Means
+from parties.jobs.publish import analyst
+from parties.link.identity import Identity, create
 from parties.node.proposal import Proposal
 from parties.tables.schema import Schema
 from tests.support.outcomes import Outcome, means, outcome, proposed

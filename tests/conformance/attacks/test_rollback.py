@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from parties.identity import create
+from parties.link.identity import create
 from tests.support.floods import ROWS, TABLE
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, job, submit, verified
 from tests.support.places import ENVIRONMENT

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.identity import Identity, create, load_identity, load_key
-from parties.jobs import analyst
-from parties.jobs.joint_table import JointTable
+from parties.alone.publish.sealing import sealed
+from parties.jobs.publish import analyst
+from parties.jobs.publish.table import JointTable
+from parties.link.identity import Identity, create, load_identity, load_key
 from parties.node.gate import Gate, Judgement, Surroundings
 from parties.node.offers import Offer, Offers
 from parties.node.peers import Who
+from parties.node.policy.rules import Rule
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
-from parties.policy.rules import Rule
-from parties.publish import sealed
 from parties.tables.schema import Schema
 from smc.engines import Profile, engine_of
 from smc.local import run_local

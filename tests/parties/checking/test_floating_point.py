@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from parties.analysis.losses import Outcomes
 from parties.checking.mechanism import Mechanism, check, sample
 from parties.checking.mechanisms import MECHANISMS, sums
 from parties.checking.promise import Promise
+from parties.checking.statistics.losses import Outcomes
 from protocols.release.laplace import DiscreteLaplace
 from smc.engines import Engine
 

@@ -12,17 +12,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from parties.analysis.losses import Finding, Outcomes
+from parties.alone.regression.perturbation import perturbed
 from parties.checking import evidence, questions, regressions
 from parties.checking.mechanism import Mechanism, check, judge, sample
 from parties.checking.mechanisms import JOBS
 from parties.checking.promise import Promise
 from parties.checking.samples import samples, simulated
-from parties.jobs.joint_table_layout import Layout
+from parties.checking.statistics.losses import Finding, Outcomes
+from parties.jobs.publish.table_layout import Layout
 from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.sums import Part
-from parties.regression.perturbation import perturbed
 from protocols.release.choice import choice_law
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric

@@ -12,16 +12,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from parties.analysis.losses import Finding, Outcomes
+from parties.alone.sensitivity.draws import drawn
+from parties.alone.sensitivity.median import Table
 from parties.checking import sensitivity, trees
 from parties.checking.mechanism import Mechanism, check, judge, sample
 from parties.checking.mechanisms import BROKEN, CIRCUITS, KINDS, MECHANISMS, UNCHECKED, choose, sums
 from parties.checking.promise import Promise
+from parties.checking.statistics.losses import Finding, Outcomes
 from parties.jobs import kinds
 from parties.jobs.kind import Kind
 from parties.jobs.spending import Adjacency
-from parties.sensitivity.draws import drawn
-from parties.sensitivity.median import Table
 from protocols.release.choice import choice_law
 from protocols.release.laplace import DiscreteLaplace
 from smc.engines import Engine

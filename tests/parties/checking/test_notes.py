@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement, permutations
 import numpy as np
 import pytest
 
-from parties.analysis.losses import excess, guessing_limit
+from parties.checking.statistics.losses import excess, guessing_limit
 from protocols.release.choice import choice_law
 from protocols.release.response import offset_law
 from tests.support.exact_laws import ExactLaw

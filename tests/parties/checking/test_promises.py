@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.analysis.losses import excess
+from parties.checking.statistics.losses import excess
 from protocols.release.choice import choice_law
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from parties.commands.audit import group
-from parties.identity import Identity, create, fingerprint
-from parties.records import AuditLog, connect
-from parties.records.database import TRIGGERS
+from parties.link.identity import Identity, create, fingerprint
+from parties.node.records import AuditLog, connect
+from parties.node.records.database import TRIGGERS
 from smc.errors import InputError
 from tests.support.logs import Node, two_jobs
 

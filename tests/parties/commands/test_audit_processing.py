@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from parties import cli
-from parties.identity import Identity, fingerprint
+from parties.link.identity import Identity, fingerprint
 from tests.support.logs import DIGEST, Node, proposed
 
 PARTY = """

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from parties import cli
-from parties.jobs.id3_exact import Exact
-from parties.jobs.id3_settings import Id3Settings
+from parties.jobs.tree.exact import Exact
+from parties.jobs.tree.settings import Id3Settings
+from parties.models.trees.tree import Leaf, TreeFile
 from parties.tables import schema
 from parties.tables.example import demo
 from parties.tables.rows import load
-from parties.trees.tree import Leaf, TreeFile
 from protocols.counts import RowCounts
 from protocols.id3 import id3
 from smc.engines import Profile, engine_of
@@ -122,7 +122,7 @@ def test_a_tree_that_may_be_too_large_to_count_is_a_typical_one(
 ) -> None:
     arguments = ("estimate", "id3", "--schema", DEMO.schema, "--max-rows", 20, "--plain")
     assert "at most, for any tree" in run(capsys, *arguments)[1]
-    monkeypatch.setattr("parties.jobs.id3_exact.LARGEST_COUNTED", 100)
+    monkeypatch.setattr("parties.jobs.tree.exact.LARGEST_COUNTED", 100)
     assert "for a tree of at most 16 splits a level" in run(capsys, *arguments)[1]
 
 

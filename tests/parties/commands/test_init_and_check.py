@@ -10,10 +10,10 @@ from typing import NoReturn
 import click
 import pytest
 
-from parties import console
+from parties.base import console
+from parties.base.address import parse_address
 from parties.cli import run
-from parties.identity import Identity, load_identity
-from parties.link.address import parse_address
+from parties.link.identity import Identity, load_identity
 from parties.link.listening import Port, RefusedError
 from parties.node import settings
 from parties.node.peers import reached

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from parties import console
+from parties.base import console
 from parties.cli import run
 from parties.commands import job_text
+from parties.models.trees.text import to_dot
+from parties.models.trees.tree import TreeFile
 from parties.operator import client
 from parties.operator.interface import Asked, PeerView, Verdict
-from parties.trees.text import to_dot
-from parties.trees.tree import TreeFile
 from tests.support.api_fake import (
     APPROVED,
     LINK,

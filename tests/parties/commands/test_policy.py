@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from parties.commands.policy import policy
-from parties.identity import Identity
+from parties.link.identity import Identity
 from smc.errors import InputError
 
 PARTY = """

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from parties import console
+from parties.base import console
 from tests.support.patients import DISEASES, laid_out, patients, plan, smc, stands_for, written
 from tests.support.places import ROOT
 

@@ -272,7 +272,7 @@ def test_keys_that_cannot_be_made_leave_no_master(capsys: Any, monkeypatch: pyte
     def full(path: Path, master: bytes) -> None:
         raise InputError(f"{path}: no space")
 
-    monkeypatch.setattr("parties.publish.keyring.make_keyring", full)
+    monkeypatch.setattr("parties.alone.publish.keys.keyring.make_keyring", full)
     assert smc("keys", "--master", "new.key", "--keys", "new.db") == 2
     assert not Path("new.key").exists()
     assert smc("keys", "--master", "master.key", "--keys", "new.db") == 2
@@ -328,7 +328,7 @@ def test_what_is_refused(capsys: Any) -> None:
     with closing(sqlite3.connect("keys.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("parties.publish.key_file.WAIT", 0.01)
+            patch.setattr("parties.alone.publish.keys.key_file.WAIT", 0.01)
             assert smc("records", *KEYS) == 2
     assert "keys.db cannot be used: another command uses it" in complaint(capsys)
 

@@ -48,7 +48,7 @@ def test_an_unknown_kind_of_the_peer_is_a_line() -> None:
         ("examples.overlap:overlap", "is no kind of job: it must be a class made from parties.jobs.kind.Kind"),
         ("examples.overlap:OverlapSettings", "is no kind of job"),
         ("parties.jobs.kind:Kind", "lacks .*document.*reveals.*run"),
-        ("parties.jobs.millionaires:Millionaires", "calls itself 'millionaires', its entry point 'theirs'"),
+        ("parties.jobs.small.millionaires:Millionaires", "calls itself 'millionaires', its entry point 'theirs'"),
     ],
 )
 def test_an_entry_point_that_is_no_kind(place: str, message: str) -> None:
@@ -73,7 +73,7 @@ def test_a_broken_package_hides_no_other_kind(capsys: pytest.CaptureFixture[str]
 
 def test_a_name_of_ours_stays_ours() -> None:
     with registered(("id3", "examples.overlap:Overlap")):
-        assert kinds.find("id3").__module__ == "parties.jobs.id3"
+        assert kinds.find("id3").__module__ == "parties.jobs.tree.id3"
         assert kinds.names() == tuple(kinds.BUILT_IN)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from parties.jobs import profiles
 from parties.jobs.means import Means
-from parties.jobs.millionaires import Millionaires
+from parties.jobs.small.millionaires import Millionaires
 from smc.counting import forecast
 from smc.link_shape import PRESETS, LinkShape
 

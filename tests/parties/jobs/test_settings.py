@@ -6,11 +6,11 @@ from typing import get_args
 
 import pytest
 
+from parties.base.settings import merge
 from parties.jobs import profiles
-from parties.jobs.id3_settings import Id3Settings
-from parties.jobs.millionaires import Millionaires
 from parties.jobs.settings import public_parameters
-from parties.settings import merge
+from parties.jobs.small.millionaires import Millionaires
+from parties.jobs.tree.settings import Id3Settings
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, Kind
 
 

@@ -9,16 +9,16 @@ from typing import Any, get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.canonical import canonical
+from parties.base.canonical import canonical
 from parties.jobs import kinds
 from parties.jobs.kind import Means
 from parties.jobs.settings import public_parameters
 from parties.node.gate import Surroundings, request
 from parties.node.peers import Acquaintance
+from parties.node.policy.decisions import decide
 from parties.node.proposal import propose, read_job
 from parties.node.settings import NodeFile, PeerSettings
 from parties.node.statement import Statement
-from parties.policy.decisions import decide
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, Garbling
 from tests.support.policies import rule
 from tests.support.specified import SCHEMA, made

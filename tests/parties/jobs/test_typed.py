@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from parties.canonical import canonical
+from parties.base.canonical import canonical
 from parties.jobs import kinds
-from parties.jobs.circuit import Circuit
 from parties.jobs.kind import Kind, Means, typed_value
 from parties.jobs.settings import private_parameters
+from parties.jobs.small.circuit import Circuit
 from parties.node.proposal import propose, read_job
 from parties.node.statement import Statement
 from smc.errors import InputError, ProtocolError

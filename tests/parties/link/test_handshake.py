@@ -8,7 +8,7 @@ import hashlib
 import pytest
 from hypothesis import given
 
-from parties.canonical import canonical
+from parties.base.canonical import canonical
 from parties.link.exchange_pb2 import Hello
 from parties.link.handshake import MAX_JOB_BYTES, agree, differences, make_hello
 from smc.errors import InputError, JobMismatchError, ProtocolError

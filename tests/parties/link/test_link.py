@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.identity import short_fingerprint
 from parties.link.frames import CHUNK_BYTES
+from parties.link.identity import short_fingerprint
 from parties.link.opening import Link, open_link
 from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError
 from tests.support.places import ENVIRONMENT
@@ -117,7 +117,7 @@ def test_last_message_arrives_though_the_sender_exits_at_once(parties):
     script = f"""if True:
         import sys
         from pathlib import Path
-        from parties.identity import load_certificate, load_identity
+        from parties.link.identity import load_certificate, load_identity
         from parties.link.opening import open_link
         from parties.link.options import LinkOptions
         own, peer, address = sys.argv[1:]

@@ -21,7 +21,7 @@ from tests.support.waiting import PATIENCE
 CHILD = """if True:
     import ctypes, sys, time
     from pathlib import Path
-    from parties.identity import load_certificate, load_identity
+    from parties.link.identity import load_certificate, load_identity
     from parties.link.opening import open_link
     from parties.link.options import LinkOptions
     from smc.errors import SmcError

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import tomli_w
 
+from parties.base.settings import merge
 from parties.link.settings import LinkSettings, require_link
 from parties.party_file import load
-from parties.settings import merge
 from smc.errors import InputError
 from tests.support.party_files import FULL, write
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from parties.link import bounds
-from parties.link.address import parse_address
+from parties.base import bounds
+from parties.base.address import parse_address
 from tests.support.ports import dial
 from tests.support.waiting import PATIENCE
 
@@ -26,8 +26,8 @@ LISTENING = """if True:
     import resource, sys
     from pathlib import Path
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
-    from parties.identity import load_certificate, load_identity
-    from parties.link import bounds
+    from parties.link.identity import load_certificate, load_identity
+    from parties.base import bounds
     from parties.link.opening import open_link
     from parties.link.options import LinkOptions
     bounds.HANDSHAKE_SECONDS = 1.0
@@ -78,7 +78,7 @@ def test_many_of_them_leave_descriptors_for_the_party_and_do_not_keep_the_peer_o
 def test_a_process_may_open_as_many_files_as_the_system_allows() -> None:
     script = """if True:
         import resource
-        from parties.link import bounds
+        from parties.base import bounds
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 96))
         bounds.raise_descriptors()
         print(resource.getrlimit(resource.RLIMIT_NOFILE), bounds.connections(), bounds.local_connections())

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from parties.base.address import Address, parse_address
 from parties.cli import cli
-from parties.identity import Identity
 from parties.link import tls
-from parties.link.address import Address, parse_address
+from parties.link.identity import Identity
 from smc.errors import LinkError
 from tests.support.waiting import PATIENCE
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 END = """if True:
     import sys, threading
     from pathlib import Path
-    from parties.identity import load_certificate, load_identity
+    from parties.link.identity import load_certificate, load_identity
     from parties.link.opening import open_link
     from parties.link.options import LinkOptions
     from smc.errors import SmcError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.node import ledger, register, runs
 from tests.support.ledgers import Pair, paired
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from parties.budget.account import BudgetError
 from parties.node import journal
+from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.ledger import Ledger
 from parties.node.openings import Leaving, Stored, Written
-from parties.records import commit
+from parties.node.records import commit
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError
 from smc.meter import Cost

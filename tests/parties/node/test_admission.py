@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.budget.account import BudgetError
 from parties.node import admission
 from parties.node.accounts import Earlier, Terms
+from parties.node.budget.account import BudgetError
 from parties.node.proposal import Proposal
 from parties.tables.schema import Schema
 from smc.errors import ProtocolError

@@ -8,11 +8,11 @@ import json
 
 import pytest
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.node import commitment
 from parties.node.commitment import Commitments
 from parties.node.executor import Order, opened
-from parties.records import Committed, check_signature, commit
+from parties.node.records import Committed, check_signature, commit
 from smc.errors import ProtocolError
 from smc.local import run_local
 from tests.support.ledgers import SCHEMA, Pair, agreed

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from parties.identity import Identity
+from parties.link.identity import Identity
+from parties.node.policy.rules import Rule
 from parties.node.statement import Statement
-from parties.policy.rules import Rule
 from smc.errors import InputError, ProtocolError, SmcError
 from smc.meter import Cost
 from tests.support.ledgers import STAGES, TASK, Pair, agreed, paired, propose

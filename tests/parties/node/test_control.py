@@ -10,7 +10,7 @@ import grpc
 import numpy as np
 import pytest
 
-from parties.link.address import Address
+from parties.base.address import Address
 from parties.link.exchange_pb2 import ABORT, DATA, GOODBYE
 from parties.link.listening import Port, RefusedError, Take
 from parties.link.options import LinkOptions

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.identity import Identity
 from parties.jobs.means import Means
+from parties.link.identity import Identity
 from parties.node import checkpoint, executor
 from parties.node.executor import Event, Order
 from parties.node.openings import Stored

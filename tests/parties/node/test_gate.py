@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.node import gate
 from parties.node.gate import Gate, Judgement, Surroundings
 from parties.node.offers import Offer, Offers
 from parties.node.peers import Who
+from parties.node.policy.rules import Rule
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
-from parties.policy.rules import Rule
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from tests.support.proposals import proposal_of

@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from parties.node.heads import Found, Shown, why_held
-from parties.records import Evidence, Head
-from parties.records.chain import sign_head
+from parties.node.records import Evidence, Head
+from parties.node.records.chain import sign_head
 from smc.errors import ProtocolError
 from tests.support.ledgers import Pair, agreed
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.node import ledger as ledgers
+from parties.node.policy.rules import Rule
+from parties.node.records import AuditLog, connect
 from parties.node.store import Store
-from parties.policy.rules import Rule
-from parties.records import AuditLog, connect
 from smc.errors import InputError, ProtocolError
 from smc.meter import Cost
 from tests.support.ledgers import OTHER, REPORT, TASK, TREE, Pair, agreed, paired, propose

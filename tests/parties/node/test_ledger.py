@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parties.identity import Identity
+from parties.link.identity import Identity
+from parties.node.policy.rules import Rule
 from parties.operator.interface import ENDED
-from parties.policy.rules import Rule
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import OTHER, TREE, Pair, paired, propose
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.node import ledger, limits, register
+from parties.node.policy.rules import Rule
 from parties.node.statement import Statement
-from parties.policy.rules import Rule
 from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import SCHEMA, Pair, agreed, paired, propose
 from tests.support.proposals import proposal_of

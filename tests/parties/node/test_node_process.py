@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from parties.identity import create
-from parties.link.address import parse_address
+from parties.base.address import parse_address
+from parties.link.identity import create
 from parties.operator.client import NodeClient
 from parties.operator.interface import NotRecordedError
 from parties.tables import example

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.identity import Identity
 from parties.jobs.kind import Means
+from parties.link.identity import Identity
 from parties.node import executor
 from parties.node.executor import Order
 from parties.node.openings import LOST, Stored, to_repeat

@@ -13,13 +13,13 @@ from typing import Any, cast
 
 import pytest
 
-from parties.budget.account import Charge
+from parties.base.address import Address
 from parties.commands.serving import Page
-from parties.identity import Identity, fingerprint
 from parties.jobs.spending import Spending
-from parties.link.address import Address
+from parties.link.identity import Identity, fingerprint
 from parties.link.listening import Port, RefusedError
 from parties.link.opening import open_link
+from parties.node.budget.account import Charge
 from parties.node.events import Events
 from parties.node.gate import Gate
 from parties.node.inputs import Inputs
@@ -27,11 +27,11 @@ from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers, Who, acquainted, misnamed, reached
+from parties.node.policy.rules import Rule
+from parties.node.records import connect
 from parties.node.service import Node
 from parties.node.settings import NodeFile, load
 from parties.node.statement import Statement
-from parties.policy.rules import Rule
-from parties.records import connect
 from parties.sources.settings import BudgetSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError, LinkError, ProtocolError

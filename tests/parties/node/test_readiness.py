@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.identity import Identity
 from parties.jobs.kind import Opened
 from parties.jobs.means import AwayError
+from parties.link.identity import Identity
 from parties.node import executor, readiness, sessions
 from parties.node.readiness import AWAY, READY, STEP, STILL, PeerAwayError
 from smc.errors import LinkError, ProtocolError

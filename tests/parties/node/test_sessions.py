@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.link.listening import RefusedError
 from parties.link.transport import Stream
 from parties.node import executor, sessions, validity

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from parties.identity import create
+from parties.link.identity import create
 from parties.node import validity
 from parties.node.peers import Who
 from tests.support.waiting import eventually

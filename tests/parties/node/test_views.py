@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.node import prediction, views
 from parties.node.proposal import Proposal
 from parties.node.statement import Statement

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from parties.node.ledger import Ledger
-from parties.records.marker import FILE_NAME
+from parties.node.records.marker import FILE_NAME
 from smc.errors import InputError
 from smc.meter import Cost
 from tests.support.ledgers import OTHER, TASK, TREE, Pair, Party, agreed, propose

@@ -13,11 +13,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from parties.alone.publish.models.diversity import LDiversity
+from parties.alone.publish.models.model import KAnonymity
+from parties.alone.publish.models.presence import Presence
+from parties.alone.publish.rules import Rule
 from parties.notebook import Anonymiser
-from parties.publish.diversity import LDiversity
-from parties.publish.models import KAnonymity
-from parties.publish.presence import Presence
-from parties.publish.rules import Rule
 from smc.errors import InputError
 
 MODELS = [KAnonymity(4), LDiversity("disease", 2)]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from parties.blurring.plan import ColumnBlur
+from parties.alone.blurring.plan import ColumnBlur
 from parties.notebook import BlurredTreeClassifier
 from smc.errors import InputError
 

@@ -21,13 +21,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
-from parties.extras import install_line
+from parties.base.extras import install_line
+from parties.models.trees.prediction import predict
+from parties.models.trees.tree import Leaf, Node, Split, size
 from parties.notebook.estimator import JointID3Classifier
 from parties.tables.delimited import Columns
 from parties.tables.example import demo
 from parties.tables.schema import Schema
-from parties.trees.prediction import predict
-from parties.trees.tree import Leaf, Node, Split, size
 from protocols.counts import RowCounts
 from smc.errors import InputError
 

@@ -22,15 +22,15 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from parties.identity import Identity
+from parties.link.identity import Identity
 from parties.link.settings import LinkSettings
+from parties.models.trees.tree import Leaf, Split
 from parties.notebook.estimator import JointID3Classifier
 from parties.operator import client
 from parties.operator.interface import JobResult, JobView, Verdict
 from parties.tables import schema
 from parties.tables.example import demo
 from parties.tables.schema import Schema
-from parties.trees.tree import Leaf, Split
 from smc.errors import InputError, JobMismatchError, LinkError
 from smc.kernels import warm
 from tests.support.places import ENVIRONMENT, ROOT

@@ -10,11 +10,11 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyBboxPatch
 
+from parties.base.pictures import text_measure
+from parties.models.trees.drawing import draw_svg, legend
+from parties.models.trees.layout import NODE_HEIGHT, arrange
+from parties.models.trees.tree import Leaf, Node, Split, places
 from parties.notebook.plotting import plot
-from parties.pictures import text_measure
-from parties.trees.drawing import draw_svg, legend
-from parties.trees.layout import NODE_HEIGHT, arrange
-from parties.trees.tree import Leaf, Node, Split, places
 
 DEEP: Node = Split(
     "outlook",

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from parties.jobs.id3 import Id3
-from parties.jobs.id3_settings import Id3Settings
+from parties.base.settings import merge
+from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.settings import Id3Settings
 from parties.operator.budget import Price
 from parties.operator.cautions import ONE_PERSON, cautions, done_before, unusual
 from parties.operator.interface import JobView
-from parties.settings import merge
 from parties.tables.schema import Schema
 from tests.support.fake_node import COLUMNS, REVEALS, Browser, FakeNode
 

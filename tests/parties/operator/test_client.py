@@ -14,11 +14,11 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from parties.models.trees.tree import MAX_DEPTH
 from parties.operator import client
 from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView, Operator
 from parties.party_file import state_directory
-from parties.trees.tree import MAX_DEPTH
 from smc.errors import InputError, LinkError
 from tests.support.api_fake import APPROVED, KEY, LINK, FakeNode, application, progress, serving, write_access
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties import cli
-from parties.publish.masks import MaskPlan, masked
+from parties.alone.publish.masks import MaskPlan, masked
 from parties.sources.databases import Scratch
 from parties.sources.opened import Rows
 from tests.support.postgres import Server

@@ -11,7 +11,7 @@ import ibis
 import numpy as np
 import pytest
 
-from parties.publish import reading
+from parties.alone.publish import reading
 from parties.sources import PlaceSettings, TableSettings, databases, from_frame, open_rows, open_table
 from parties.sources.source import Source
 from parties.tables.schema import Schema

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from parties.settings import Settings
+from parties.base.settings import Settings
 from parties.sources import ColumnSettings, TableSettings, open_table
 from parties.sources.mapping import rules
 from parties.sources.settings import public_place

@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from parties.publish import reading
+from parties.alone.publish import reading
 from parties.sources import PlaceSettings, TableSettings, from_frame, open_rows, open_table
 from parties.sources.source import Source
 from parties.tables.schema import Schema

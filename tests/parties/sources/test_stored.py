@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from parties import cli
-from parties.publish.anonymising import anonymised, cells_of
-from parties.publish.settings import load
-from parties.publish.storing import store
+from parties.alone.publish.recoding.anonymising import anonymised, cells_of
+from parties.alone.publish.settings import load
+from parties.alone.publish.storing import store
 from parties.sources.databases import Scratch
 from smc.errors import InputError
 from tests.support.postgres import Server

@@ -11,8 +11,8 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from parties.models.trees.tree import MAX_DEPTH
 from parties.operator.interface import JobView
-from parties.trees.tree import MAX_DEPTH
 from parties.web import api
 from smc.errors import InputError
 from tests.support.api_fake import KEY, FakeNode

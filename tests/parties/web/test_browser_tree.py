@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from parties.trees.drawing import draw_svg
-from parties.trees.tree import Leaf, Split
+from parties.models.trees.drawing import draw_svg
+from parties.models.trees.tree import Leaf, Split
 from tests.support.fake_node import wide_tree
 from tests.support.site import Site, drawn, texts, until
 

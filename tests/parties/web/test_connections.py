@@ -19,8 +19,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from uvicorn.server import ServerState
 
-from parties.link import bounds
-from parties.link.address import Address
+from parties.base import bounds
+from parties.base.address import Address
 from parties.node import events
 from parties.node.events import Events
 from parties.web import connection

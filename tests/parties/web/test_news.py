@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from parties.link.address import Address
+from parties.base.address import Address
 from parties.web import news
 from parties.web.app import make_app
 from parties.web.login import Logins

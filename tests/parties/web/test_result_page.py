@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from parties.trees.text import to_dot, to_text
-from parties.trees.tree import Noise, TreeFile, size
+from parties.models.trees.text import to_dot, to_text
+from parties.models.trees.tree import Noise, TreeFile, size
 from parties.web import results
 from tests.support.elements import Elements
 from tests.support.fake_node import Browser, FakeNode, tree, wide_tree

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from parties.link.address import Address
+from parties.base.address import Address
 from parties.web.server import WebServer
 from smc.errors import InputError
 from tests.support.waiting import PATIENCE

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.budget.composition import composed, epsilon_at
+from parties.alone.regression.losses import radius
+from parties.alone.regression.minimiser import minimise
+from parties.alone.regression.rows import Rows
 from parties.jobs import kinds
 from parties.jobs.means import Means
 from parties.jobs.regress.choice import Choice
@@ -21,10 +23,8 @@ from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import rows_of
 from parties.jobs.regress.settings import RegressSettings, default_delta
 from parties.jobs.release.noise import Noise
-from parties.linear import Model
-from parties.regression.losses import radius
-from parties.regression.minimiser import minimise
-from parties.regression.rows import Rows
+from parties.models.linear import Model
+from parties.node.budget.composition import composed, epsilon_at
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from parties.tables.unfit import without_cells

@@ -1,0 +1,104 @@
+"""What a number is taken to be: in one of some intervals, or one of some points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.blurring.noise import Cells, Floats, Noise
+from smc.errors import InputError
+
+FEWEST, MOST, ROWS_EACH = 10, 100, 100  # intervals of a column: about 100 rows each, within these bounds
+OBSERVED = 400  # bins of published values, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """Intervals [lower, upper], in order, float64[k] each; a point has no width."""
+
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def intervals(cls, low: float, high: float, rows: int) -> Domain:
+        """Equal intervals, as many as so many rows bear."""
+        edges = np.linspace(low, high, int(np.clip(rows // ROWS_EACH, FEWEST, MOST)) + 1)
+        return cls(edges[:-1], edges[1:])
+
+    @classmethod
+    def points(cls, values: Sequence[float] | Floats) -> Domain:
+        """Single values. `InputError` if there is none."""
+        found = np.unique(np.asarray(values, dtype=np.float64))
+        if not len(found):
+            raise InputError("a column needs at least one value")
+        return cls(found, found)
+
+    @classmethod
+    def of_values(cls, values: Floats, rows: int) -> Domain:
+        """Of a column that is not blurred: its values, or intervals with as many rows each if it has many values."""
+        found = np.unique(values)
+        most = int(np.clip(rows // ROWS_EACH, FEWEST, MOST))
+        if len(found) <= MOST:
+            return cls.points(found)
+        edges = np.unique(np.quantile(found, np.linspace(0, 1, most + 1)))
+        return cls(edges[:-1], edges[1:])
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.lower)
+
+    @property
+    def points_only(self) -> bool:
+        """Whether none has a width."""
+        return bool((self.lower == self.upper).all())
+
+    @property
+    def cuts(self) -> Floats:
+        """Between two neighbours, float64[k - 1]: where a tree may split."""
+        return np.asarray((self.upper[:-1] + self.lower[1:]) / 2)
+
+    @property
+    def middles(self) -> Floats:
+        """The middle of each."""
+        return np.asarray((self.lower + self.upper) / 2)
+
+    def codes(self, values: Floats) -> NDArray[np.int32]:
+        """The interval of each true value, int32[rows]; what lies outside is counted at the ends."""
+        return np.searchsorted(self.cuts, values, side="right").astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """Bins of published values and how a true value falls into them: `chances` float64[bins, k], columns sum to 1.
+
+    `settled`: when a reconstruction ends, as of the noise.
+    """
+
+    cuts: Floats
+    chances: Floats
+    settled: float
+
+    @classmethod
+    def of(cls, domain: Domain, noise: Noise) -> Observation:
+        """Bins about as wide as the intervals, over all that is published; the outermost are open."""
+        low, high = float(domain.lower[0]), float(domain.upper[-1])
+        if isinstance(noise, Cells):
+            edges = noise.edges()
+            cuts = edges[1:-1]
+        else:
+            least, most = low - noise.reach(), high + noise.reach()
+            step = max((high - low) / max(domain.size, FEWEST), (most - least) / OBSERVED)
+            cuts = np.linspace(least, most, int(np.ceil((most - least) / step)) + 1)[1:-1]
+        below = noise.below(cuts, domain.lower, domain.upper)
+        ends = np.zeros((1, domain.size)), np.ones((1, domain.size))
+        chances = np.maximum(np.diff(np.concatenate([ends[0], below, ends[1]]), axis=0), 0)
+        return cls(cuts, chances, noise.settled)
+
+    def counts(self, published: Floats) -> Floats:
+        """How many published values fall into each bin, float64[bins]."""
+        bins = np.searchsorted(self.cuts, published, side="right")
+        return np.bincount(bins, minlength=len(self.cuts) + 1).astype(np.float64)

@@ -1,0 +1,128 @@
+"""What is blurred how, `blur.toml`: both who blurs and who mines must have it, so it is public.
+
+    [columns.salary]
+    noise = "gaussian"       # uniform, gaussian, cells; none: published as it is
+    low = 20000
+    high = 150000
+    privacy = 0.5            # the interval that holds the true value, as a share of the range
+    confidence = 0.95        # with this confidence
+    [columns.age]
+    noise = "uniform"
+    low = 20
+    high = 80
+    privacy = 1.0
+    whole = true             # the true values are whole numbers
+    [columns.city]
+    noise = "response"       # the truth with probability keep, otherwise any of the values
+    values = ["Padua", "Trent", "Verona"]
+    keep = 0.6
+    [columns.disease]
+    noise = "none"
+
+A column that is not named is dropped.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from parties.alone.blurring.domain import Domain, Observation
+from parties.alone.blurring.noise import Noise, at_privacy
+from parties.alone.blurring.response import Response
+from parties.alone.blurring.strategies import Number
+from parties.base import files
+from parties.base.settings import Settings, explained
+from parties.base.text import quoted
+from smc.errors import InputError
+
+Real = Annotated[float, Field(allow_inf_nan=False)]
+MOST_POINTS = 1000  # whole numbers that are reconstructed one by one
+
+
+class ColumnBlur(Settings):
+    """How a column is blurred."""
+
+    noise: Literal["uniform", "gaussian", "cells", "response", "none"]
+    low: Real | None = None
+    high: Real | None = None
+    privacy: Real | None = None
+    confidence: Real = 0.95
+    whole: bool = False
+    values: tuple[str, ...] | None = None
+    keep: Real | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is a number that noise is added to, or that is rounded."""
+        return self.noise in ("uniform", "gaussian", "cells")
+
+    @property
+    def made(self) -> Noise:
+        """The noise of a number. `InputError` if its numbers make no sense."""
+        if self.noise == "response" or self.noise == "none":
+            raise InputError(f"noise {self.noise} is not for numbers")
+        if self.privacy is None:
+            raise InputError(f"noise {self.noise} needs low, high and privacy")
+        return at_privacy(self.noise, self.privacy, *self.range, self.confidence)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where the true values lie. `InputError` if the plan does not say."""
+        if self.low is None or self.high is None:
+            raise InputError(f"noise {self.noise} needs low, high and privacy")
+        return self.low, self.high
+
+    @property
+    def response(self) -> Response:
+        """The randomised response of a category. `InputError` likewise."""
+        if self.values is None or self.keep is None:
+            raise InputError("noise response needs values and keep")
+        if len(set(self.values)) < len(self.values):
+            raise InputError("values: one stands twice")
+        return Response(len(self.values), self.keep)
+
+    def number(self, rows: int) -> Number:
+        """A number of so many rows, with the intervals or points that it is reconstructed on."""
+        noise = self.made
+        low, high = self.range
+        if self.whole and high - low < MOST_POINTS:
+            domain = Domain.points(np.arange(np.ceil(low), np.floor(high) + 1))
+        else:
+            domain = Domain.intervals(low, high, rows)
+        return Number(domain, Observation.of(domain, noise))
+
+
+class BlurPlan(Settings):
+    """The columns of a table, in the order in which they are published."""
+
+    columns: dict[str, ColumnBlur]
+
+    def check(self) -> None:
+        """`InputError` names the column that cannot be blurred so."""
+        if not self.columns:
+            raise InputError("columns: name at least one; a column that is not named is dropped")
+        for name, column in self.columns.items():
+            try:
+                if column.numeric:
+                    _ = column.made
+                elif column.noise == "response":
+                    _ = column.response
+            except InputError as error:
+                raise InputError(f"column {quoted(name)}: {error}") from None
+
+
+def load(path: Path) -> BlurPlan:
+    """Read and check a plan. `InputError` names the file and the key."""
+    content = files.read_toml(path)
+    try:
+        plan = BlurPlan.model_validate(content)
+        plan.check()
+    except ValidationError as error:
+        raise InputError(f"{path}: {explained(error, BlurPlan)}") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return plan

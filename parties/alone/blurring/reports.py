@@ -1,0 +1,152 @@
+"""What `smc reconstruct` and `smc blur attack` say, as JSON and as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parties.alone.blurring.attack import entropies, filtered
+from parties.alone.blurring.noise import Floats, Gaussian, Uniform
+from parties.alone.blurring.plan import BlurPlan
+from parties.alone.blurring.table import read
+from parties.base.text import instead, printable, quoted
+from parties.sources.opened import Rows
+from smc.errors import InputError
+
+SHOWN = 20  # lines of a distribution as text
+BAR = 40  # characters of the longest bar
+
+
+def distributions(rows: Rows, plan: BlurPlan, by: str | None) -> list[dict[str, Any]]:
+    """The distribution of each blurred column, for each group; `InputError` if there is nothing to reconstruct."""
+    names = [name for name, column in plan.columns.items() if column.noise != "none"]
+    if not names:
+        raise InputError("no column of the plan is blurred: there is nothing to reconstruct")
+    if by is not None and (by not in plan.columns or plan.columns[by].noise != "none"):
+        known = [name for name, column in plan.columns.items() if column.noise == "none"]
+        there = instead(by, known)
+        raise InputError(f"--by: the plan has no column {quoted(by)} without noise{there}")
+    columns = read(rows, plan, names if by is None else [*names, by])
+    groups = np.array(["all"] if by is None else columns[by])
+    found = []
+    for group in np.unique(groups).tolist():
+        chosen = slice(None) if by is None else groups == group
+        for name in names:
+            found.append(
+                {"column": name, "group": None if by is None else group, **_one(plan, name, columns[name][chosen])}
+            )
+    return found
+
+
+def distributions_text(found: list[dict[str, Any]]) -> str:
+    """Lines of text, a bar each; many intervals are taken together."""
+    lines = []
+    for one in found:
+        group = "" if one["group"] is None else f", {printable(one['group'])}"
+        end = "" if one["converged"] else ", not converged"
+        lines.append(f"{printable(one['column'])}{group}: {one['rows']:,} rows, {one['rounds']} rounds{end}")
+        pairs = list(zip(one["labels"], one["probabilities"], strict=True))
+        step = -(-len(pairs) // SHOWN)
+        merged = []
+        for i in range(0, len(pairs), step):
+            part = pairs[i : i + step]
+            first, last = part[0][0].partition(" to "), part[-1][0].rpartition(" to ")
+            label = part[0][0] if len(part) == 1 else f"{first[0]} to {last[2]}"
+            merged.append((label, sum(share for _, share in part)))
+        most = max(share for _, share in merged)
+        width = max(len(printable(label)) for label, _ in merged)
+        for label, share in merged:
+            bar = "█" * round(BAR * share / most)
+            lines.append(f"  {printable(label):>{width}}  {share:6.1%}  {bar}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def attack(rows: Rows, plan: BlurPlan, truth: Rows | None) -> dict[str, Any]:
+    """Errors by column before and after filtering, in units of the column; entropy-based privacy beside the interval's.
+
+    `InputError` if the plan has no column with such noise, or the true rows are not as many.
+    """
+    names = [name for name, column in plan.columns.items() if column.noise in ("uniform", "gaussian")]
+    if not names:
+        raise InputError("the plan has no column with uniform or gaussian noise: there is none to remove")
+    published = read(rows, plan, names)
+    matrix = np.stack([published[name] for name in names])
+    variances = np.array([_variance(plan, name) for name in names])
+    cleaned = filtered(matrix, variances)
+    true = None if truth is None else np.stack(list(read(truth, plan, names).values()))
+    if true is not None and true.shape != matrix.shape:
+        raise InputError(f"--truth has {true.shape[1]} rows, and the blurred table {matrix.shape[1]}")
+    columns = []
+    for i, name in enumerate(names):
+        how, number = plan.columns[name], plan.columns[name].number(matrix.shape[1])
+        assert number.observed is not None
+        lost = entropies(number.domain, number.observed, number.distribution(matrix[i]).probabilities)
+        one = {
+            "column": name,
+            "interval": how.made.width(how.confidence),
+            "confidence": how.confidence,
+            "noise": float(np.sqrt(variances[i])),
+            "entropy_before": lost.before,
+            "entropy_after": lost.after,
+            "lost": lost.lost,
+        }
+        if true is not None:
+            one["error_published"] = _error(matrix[i], true[i])
+            one["error_filtered"] = _error(cleaned.values[i], true[i])
+        columns.append(one)
+    return {"rows": matrix.shape[1], "directions": len(names), "strong": cleaned.kept, "columns": columns}
+
+
+def attack_text(found: dict[str, Any]) -> str:
+    """Lines of text."""
+    lines = [
+        f"{found['rows']:,} rows; {found['strong']} of {found['directions']} directions are stronger than noise alone"
+    ]
+    for one in found["columns"]:
+        lines.append(
+            f"{printable(one['column'])}: interval {one['interval']:,.6g} at {one['confidence']:.1%}; by entropy "
+            f"{one['entropy_after']:,.6g} is left of {one['entropy_before']:,.6g} ({one['lost']:.1%} lost)"
+        )
+        if "error_filtered" in one:
+            share = 1 - one["error_filtered"] / one["error_published"] if one["error_published"] else 0.0
+            lines.append(
+                f"  error {one['error_published']:,.6g} as published, {one['error_filtered']:,.6g} filtered "
+                f"({share:.0%} of the noise removed)"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _one(plan: BlurPlan, name: str, values: Any) -> dict[str, Any]:
+    column = plan.columns[name]
+    if column.noise == "response":
+        counts = np.bincount(values, minlength=column.response.size).astype(np.float64)
+        estimate, labels = column.response.estimate(counts), list(column.values or ())
+    else:
+        number = column.number(len(values))
+        estimate = number.distribution(values)
+        lower, upper = number.domain.lower.tolist(), number.domain.upper.tolist()
+        labels = [f"{a:g}" if a == b else f"{a:g} to {b:g}" for a, b in zip(lower, upper, strict=True)]
+    return {
+        "rows": len(values),
+        "rounds": estimate.rounds,
+        "converged": estimate.converged,
+        "labels": labels,
+        "probabilities": estimate.probabilities.tolist(),
+    }
+
+
+def _variance(plan: BlurPlan, name: str) -> float:
+    noise = plan.columns[name].made
+    match noise:
+        case Uniform(alpha):
+            return alpha**2 / 3
+        case Gaussian(sigma):
+            return sigma**2
+        case _:
+            raise InputError(f"column {quoted(name)}: no noise was added")
+
+
+def _error(values: Floats, true: Floats) -> float:
+    """The root of the mean squared error."""
+    return float(np.sqrt(((values - true) ** 2).mean()))

@@ -1,0 +1,85 @@
+"""Categorical distortion: k-ary randomised response, and how often each category is true.
+
+A person tells the truth with probability `keep`, and otherwise any of the k categories with equal chances (the true one
+among them). Source: S. Warner, JASA 1965, for two; W. Du, Z. Zhan, KDD 2003, for trees. Each answer is differentially
+private, with epsilon = ln((keep + (1 - keep) / k) / ((1 - keep) / k)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.blurring.estimation import Estimate, reconstruct
+from parties.alone.blurring.noise import Floats
+from smc.errors import InputError
+
+
+@dataclass(frozen=True)
+class Response:
+    """Randomised response over `size` categories. `InputError` unless 0 <= keep <= 1 and there are two or more."""
+
+    size: int
+    keep: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.keep <= 1:
+            raise InputError(f"keep must be between 0 and 1, not {self.keep:g}")
+        if self.size < 2:
+            raise InputError("randomised response needs two categories or more")
+
+    @property
+    def epsilon(self) -> float:
+        """The local differential privacy of an answer; infinite if all tell the truth."""
+        return math.inf if self.keep == 1 else math.log1p(self.keep * self.size / (1 - self.keep))
+
+    @property
+    def chances(self) -> Floats:
+        """P(said i | true j), float64[k, k]."""
+        return self.keep * np.eye(self.size) + (1 - self.keep) / self.size
+
+    def blur(self, codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
+        """What is said, int32[rows], for the true categories, int32[rows] below `size`."""
+        said = rng.integers(0, self.size, len(codes), dtype=np.int32)
+        return np.where(rng.random(len(codes)) < self.keep, codes, said)
+
+    def inverse(self, counts: Floats) -> Floats:
+        """Probabilities by the inverse matrix, unbiased; what comes out negative is 0, and the rest adds up to 1.
+
+        `InputError` if nobody tells the truth: answers then say nothing.
+        """
+        if not self.keep:
+            raise InputError("keep is 0: what was said has nothing to do with what is true")
+        found = (counts / counts.sum() - (1 - self.keep) / self.size) / self.keep
+        found = np.maximum(found, 0)
+        return np.asarray(found / found.sum())
+
+    def estimate(self, counts: Floats) -> Estimate:
+        """Probabilities of greatest likelihood, by the same iteration as numbers; never negative."""
+        return reconstruct(counts, self.chances)
+
+
+def reassign(said: NDArray[np.int32], probabilities: Floats, rng: np.random.Generator) -> NDArray[np.int32]:
+    """True categories of rows, int32[rows], as often as the probabilities say, float64[k].
+
+    Categories have no order that rows could be sorted in: each row keeps what it said unless too many said that. Of
+    those, chosen at random, the surplus goes to the categories that too few said.
+    """
+    shares = np.bincount(said, minlength=len(probabilities)) / max(len(said), 1)
+    surplus, lack = shares - probabilities, np.maximum(probabilities - shares, 0)
+    if lack.sum() <= 0:
+        return said.copy()
+    moves = rng.random(len(said)) * shares[said] < surplus[said]
+    found = said.copy()
+    found[moves] = rng.choice(len(probabilities), int(moves.sum()), p=lack / lack.sum())
+    return found
+
+
+def codes_of(values: Sequence[str], categories: Sequence[str]) -> NDArray[np.int32]:
+    """Places of values among the categories, int32[rows]; -1 for what is none of them."""
+    index = {category: i for i, category in enumerate(categories)}
+    return np.array([index.get(value, -1) for value in values], dtype=np.int32)

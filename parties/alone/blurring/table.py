@@ -1,0 +1,105 @@
+"""A table's rows, blurred on their way to a file, or read as they were published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from parties.alone.blurring.noise import Floats
+from parties.alone.blurring.plan import BlurPlan, ColumnBlur
+from parties.alone.blurring.response import codes_of
+from parties.alone.publish.writing import writer_of
+from parties.base import files
+from parties.base.text import listed, quoted
+from parties.sources.opened import Rows
+from smc.errors import InputError
+
+MOST_ROWS = 10_000_000  # that are read at once
+
+
+def blur(rows: Rows, path: Path, plan: BlurPlan, rng: np.random.Generator, tell: Callable[[int], None]) -> int:
+    """Write the plan's columns of all rows, blurred; returns how many rows. `tell` hears how many there are so far.
+
+    Nothing is written if a value is missing, is no number, or lies outside what the plan says (`InputError`).
+    """
+    names, written = list(plan.columns), 0
+    with files.replacing(path) as stream, writer_of(path, stream, names) as out:
+        for batch in rows.engine.batches(rows.select(names)):
+            columns = []
+            for i, (name, column) in enumerate(plan.columns.items()):
+                columns.append(_blurred(batch.column(i), f"{rows.engine.place}, column {quoted(name)}", column, rng))
+            out.write(pa.table(columns, names=names))
+            written += batch.num_rows
+            tell(written)
+        if not written:
+            raise InputError(f"{rows.engine.place}: there are no rows")
+    return written
+
+
+def read(rows: Rows, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]:
+    """Columns as they stand: numbers float64[rows], categories int32[rows], others text of each row.
+
+    `InputError` for more than `MOST_ROWS` rows: all are in memory at once.
+    """
+    total, batches = 0, []
+    for batch in rows.engine.batches(rows.select(names)):
+        total += batch.num_rows
+        if total > MOST_ROWS:
+            raise InputError(
+                f"{rows.engine.place}: there are more than {MOST_ROWS:,} rows: take some of them at random"
+            )
+        batches.append(batch)
+    found = pa.concat_tables(batches)
+    if not found.num_rows:
+        raise InputError(f"{rows.engine.place}: there are no rows")
+    columns: dict[str, Any] = {}
+    for i, name in enumerate(names):
+        column, place = plan.columns[name], f"{rows.engine.place}, column {quoted(name)}"
+        if column.numeric:
+            columns[name] = numbers(found.column(i), place)
+        elif column.noise == "response":
+            columns[name] = _categories(found.column(i), column, place)
+        else:
+            columns[name] = ["?" if value is None else str(value) for value in found.column(i).to_pylist()]
+    return columns
+
+
+def numbers(column: pa.ChunkedArray, place: str) -> Floats:
+    """A column of numbers, or of text that says numbers, float64[rows]. `InputError` if a value is none."""
+    if column.null_count:
+        raise InputError(f"{place}: a value is missing, and cannot be blurred")
+    try:
+        found = column.cast(pa.float64()).to_numpy()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(f"{place}: not all values are numbers") from None
+    if not np.isfinite(found).all():
+        raise InputError(f"{place}: not all values are finite numbers")
+    return np.asarray(found, dtype=np.float64)
+
+
+def _blurred(column: pa.ChunkedArray, place: str, how: ColumnBlur, rng: np.random.Generator) -> Any:
+    if how.numeric:
+        values = numbers(column, place)
+        low, high = how.range
+        outside = values[(values < low) | (values > high)]
+        if len(outside):
+            raise InputError(f"{place}: {outside[0]:g} is not between {low:g} and {high:g}, as the plan says")
+        return pa.array(how.made.blur(values, rng))
+    if how.noise == "response":
+        said = how.response.blur(_categories(column, how, place), rng)
+        return pa.array(how.values or (), pa.string()).take(pa.array(said))
+    return column
+
+
+def _categories(column: pa.ChunkedArray, how: ColumnBlur, place: str) -> Any:
+    known = how.values or ()
+    texts = ["" if value is None else str(value) for value in column.to_pylist()]
+    codes = codes_of(texts, known)
+    if (codes < 0).any():
+        wrong = texts[int(np.argmax(codes < 0))]
+        raise InputError(f"{place}: {quoted(wrong)} is none of the plan's values {listed(known)}")
+    return codes

@@ -1,0 +1,97 @@
+"""Models learnt from a table of categories in the clear: what a synthetic table is good for.
+
+A table that was released with noise may be learnt from as often as one likes: nothing here costs privacy, or needs the
+peer. Rows are codes int64[rows, columns], classes int64[rows]; columns and classes have `domains` and `classes` values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.comparing import logistic
+from protocols.counts import RowCounts
+from protocols.id3 import Leaf, Problem, Tree, id3
+from protocols.tree import Split
+from smc.engines import Profile, engine_of
+from smc.local import run_local
+from smc.session import Session
+
+Codes = NDArray[np.int64]
+Predict = Callable[[Codes], Codes]  # the class of each row
+Learner = Callable[[Sequence[int], int, Codes, Codes], Predict]
+DEPTH, MIN_ROWS = 5, 10  # of the tree
+_LONG = 3600.0  # seconds: the other half of ID3 is a thread of this process
+
+
+def majority(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
+    """The most frequent class, whatever the row."""
+    del domains, rows
+    label = int(np.bincount(labels, minlength=classes).argmax())
+    return lambda others: np.full(len(others), label)
+
+
+def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
+    """The tree that `smc id3 --plain` finds, of depth 5 at most, by the same program on the clear engine."""
+    problem = Problem(tuple(domains), classes, max(1, len(labels)), min_rows=MIN_ROWS, max_depth=DEPTH)
+    nobody = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+    def program(session: Session) -> Tree:
+        own = ((rows, labels), nobody)[session.party]
+        return id3(engine_of(session, Profile("clear")), problem, RowCounts(problem.domains, classes, *own))
+
+    found = run_local(program, _LONG)[0]
+
+    def predict(others: Codes) -> Codes:
+        labels = np.zeros(len(others), dtype=np.int64)
+        waiting: list[tuple[Tree, Codes]] = [(found, np.arange(len(others)))]
+        while waiting:
+            node, places = waiting.pop()
+            if isinstance(node, Split):
+                values = others[places, node.attribute]
+                waiting += [(child, places[values == value]) for value, child in enumerate(node.children)]
+            elif isinstance(node, Leaf):
+                labels[places] = node.label
+        return labels
+
+    return predict
+
+
+@dataclass(frozen=True, eq=False)
+class NaiveBayes:
+    """Logarithms of likelihoods: of each class, and of each value of each column, float64[values, classes]."""
+
+    classes: NDArray[np.float64]
+    columns: tuple[NDArray[np.float64], ...]
+
+    def predict(self, rows: Codes) -> Codes:
+        """The most likely class of each row, the first among equals."""
+        scores = np.tile(self.classes, (len(rows), 1))
+        for values, table in zip(rows.T, self.columns, strict=True):
+            scores += table[values]
+        return scores.argmax(axis=1)
+
+
+def naive_bayes(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
+    """Naive Bayes with every count raised by 1, as `smc release naive-bayes` makes it."""
+    each = np.bincount(labels, minlength=classes) + 1
+    tables = []
+    for values, size in zip(rows.T, domains, strict=True):
+        counts = np.bincount(values * classes + labels, minlength=size * classes).reshape(size, classes) + 1
+        tables.append(np.log(counts / counts.sum(axis=0)))
+    return NaiveBayes(np.log(each / each.sum()), tuple(tables)).predict
+
+
+def logistic_regression(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
+    """Logistic regression on one indicator for each value."""
+    return logistic.fit(domains, classes, rows, labels).predict
+
+
+LEARNERS: dict[str, Learner] = {
+    "tree (ID3)": tree,
+    "naive Bayes": naive_bayes,
+    "logistic regression": logistic_regression,
+}

@@ -1,0 +1,61 @@
+"""A comparison as text for people: each figure of the synthetic table beside that of own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from parties.base.text import printable
+
+Report = Mapping[str, Any]
+NAMES = 40  # columns for the names of figures
+NEAR = 3  # distances that have a line of their own
+
+ABOUT = {
+    "marginals": "How far shares of rows are from each other, all cells of a marginal together: 0 where they agree, 1 "
+    "where no cell has rows of both. Two halves of the own rows differ by as much as chance makes them.",
+    "accuracy": "The share of own rows whose class is found by a model that has learnt from the synthetic rows; beside "
+    "it one that has learnt from four fifths of the own rows and is asked about the last fifth.",
+    "distances": "In how many columns the nearest own row differs. If synthetic rows were nearer to own rows than "
+    "other own rows are, they might be copies. That they are not proves nothing: only the noise does.",
+}
+EXACT = "These figures are exact: they are for this party, not for publication."
+
+
+def to_text(report: Report) -> str:
+    """A table with a column for the synthetic rows and one for own rows."""
+    return "".join(f"{printable(line)}\n" for line in _lines(report))
+
+
+def figures(report: Report) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
+    """The parts of the report: a title, and lines of a name, the synthetic table's figure and the own one's."""
+    many = report["rows"]
+    yield "", [("rows", f"{many['synthetic']:,}", f"{many['own']:,}")]
+    part = report["marginals"]
+    lines = [(f"average of {part['tables']:,}", f"{part['average']:.3f}", f"{part['own_halves']:.3f} (halves)")]
+    lines += [(", ".join(one["columns"]), f"{one['distance']:.3f}", "") for one in part["worst"]]
+    yield f"error of marginals of {part['ways']} columns", lines
+    if (models := report.get("models")) is not None:
+        lines = [("most frequent class", "", f"{models['majority']:.1%}")]
+        lines += [(one["model"], f"{one['synthetic']:.1%}", f"{one['own']:.1%}") for one in models["accuracy"]]
+        yield f"accuracy for {models['target']}, on own rows", lines
+    synthetic, own = report["distances"]["synthetic"], report["distances"]["own"]
+    lines = [("on average", f"{synthetic['mean']:.2f}", f"{own['mean']:.2f}")]
+    near = range(min(NEAR, len(own["shares"])))
+    lines += [(name_of(k), f"{synthetic['shares'][k]:.1%}", f"{own['shares'][k]:.1%}") for k in near]
+    yield "columns that differ from the nearest own row", lines
+
+
+def name_of(distance: int) -> str:
+    """A distance in words."""
+    return {0: "none: the same row", 1: "1 column"}.get(distance, f"{distance} columns")
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"{'':{NAMES}}{'synthetic':>12}{'own':>18}"
+    for title, lines in figures(report):
+        if title:
+            yield title
+        for name, synthetic, own in lines:
+            yield f"{('  ' if title else '') + name:{NAMES}}{synthetic:>12}{own:>18}".rstrip()
+    yield EXACT

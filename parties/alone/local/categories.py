@@ -1,0 +1,74 @@
+"""Direct randomised response: say one's category with the greater probability, each other one with the lesser.
+
+    p = e^eps / (e^eps + k - 1) for the true category, (1 - p) / (k - 1) for each other
+
+Two categories are the classic: with eps = ln 3 the truth is said three times in four. Sources: S. Warner, JASA 1965;
+P. Kairouz, S. Oh, P. Viswanath, NIPS 2014 (k categories). Leaks what its epsilon says; nothing else is sent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.local.coins import ONE, Coins, below, falls
+from parties.alone.local.estimation import binomial
+from parties.alone.local.mechanism import Estimates, Mechanism, Reports
+from parties.alone.local.packing import from_bytes, known, to_bytes
+
+
+@dataclass(frozen=True)
+class DirectResponse(Mechanism):
+    """Randomised response over the categories `names`, two or more."""
+
+    names: tuple[str, ...]
+    asked: float  # epsilon; the threshold of the coin is rounded towards privacy
+    about: ClassVar[Literal["categories"]] = "categories"
+
+    @cached_property
+    def _truth(self) -> int:
+        exact = math.exp(self.asked) / (math.exp(self.asked) + len(self.names) - 1)
+        return math.floor(exact * ONE)
+
+    @property
+    def _chances(self) -> tuple[float, float]:
+        """Of the true category, and of each other one."""
+        truth = self._truth / ONE
+        return truth, (1 - truth) / (len(self.names) - 1)
+
+    @property
+    def epsilon(self) -> float:
+        """Of one report."""
+        truth, other = self._chances
+        return math.log(truth / other)
+
+    @property
+    def width(self) -> int:
+        """Bytes of a report: the category said."""
+        return max(1, ((len(self.names) - 1).bit_length() + 7) // 8)
+
+    def report(self, values: Any, coins: Coins) -> Reports:
+        """Reports of categories, int64[rows]."""
+        words = coins.lasting("direct", values.astype(np.uint64), 3)
+        other = below(words[:, 1], words[:, 2], len(self.names) - 1)
+        other += other >= values
+        return to_bytes(np.where(falls(words[:, 0], self._truth), values, other), self.width)
+
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        """How often each category was said, int64[k]."""
+        return np.bincount(known(from_bytes(reports), len(self.names)), minlength=len(self.names)).astype(np.int64)
+
+    def count(self, tally: NDArray[np.int64]) -> int:
+        """How many reports a tally is of."""
+        return int(tally.sum())
+
+    def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
+        """The share of each category."""
+        del candidates
+        return binomial(self.names, tally, np.full(len(tally), tally.sum()), *self._chances)

@@ -1,0 +1,111 @@
+"""What reports say, as JSON, as text, as a picture of intervals and as a page."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from parties.alone.local.mechanism import Estimates, Mechanism
+from parties.alone.local.plan import LocalPlan
+from parties.base import pictures
+from parties.base.templates import environment
+from parties.base.text import printable
+
+MOST_DRAWN = 40  # bars of a picture; the table has all
+
+
+def document(plan: LocalPlan, mechanism: Mechanism, estimates: Estimates, reports: int) -> dict[str, Any]:
+    """All that is said of the reports."""
+    intervals = estimates.intervals()
+    found = zip(estimates.names, estimates.values, estimates.deviations, intervals, strict=True)
+    return {
+        "question": plan.question,
+        "mechanism": plan.mechanism,
+        "reports": reports,
+        "epsilon": _finite(mechanism.epsilon),
+        "lasting_epsilon": _finite(plan.lasting(mechanism)),
+        "unit": "mean" if plan.mechanism == "mean" else "share",
+        "estimates": [
+            {
+                "name": name,
+                "value": _finite(value),
+                "deviation": _finite(deviation),
+                "low": _finite(low),
+                "high": _finite(high),
+            }
+            for name, value, deviation, (low, high) in found
+        ],
+    }
+
+
+def text(found: dict[str, Any]) -> str:
+    """The document for a terminal."""
+    told = [f"{found['question']}: {found['reports']:,} reports by {found['mechanism']}", _privacy(found), ""]
+    if not found["estimates"]:
+        told.append("no candidate is proved to be there")
+    width = max((len(printable(row["name"])) for row in found["estimates"]), default=0)
+    for row in found["estimates"]:
+        if row["value"] is None:
+            told.append(f"{printable(row['name']):<{width}}  nobody spoke of it")
+        else:
+            told.append(
+                f"{printable(row['name']):<{width}}  {figure(found, row['value']):>9}  "
+                f"between {figure(found, row['low'])} and {figure(found, row['high'])}"
+            )
+    return "\n".join(told) + "\n"
+
+
+def figure(found: dict[str, Any], value: float) -> str:
+    """A share in percent, or a mean."""
+    return f"{value:.5g}" if found["unit"] == "mean" else f"{100 * value:.2f}%"
+
+
+def page(found: dict[str, Any]) -> str:
+    """The document as one HTML page: nothing is fetched from elsewhere, no script runs."""
+    template = environment("parties.alone.local").get_template("decoded.html")
+    drawn = [row for row in found["estimates"] if row["value"] is not None]
+    picture = intervals_svg(found) if drawn else ""
+    told = {"picture": picture, "privacy": _privacy(found), "figure": figure, "printable": printable}
+    return str(template.render(found=found, **told))
+
+
+def intervals_svg(found: dict[str, Any]) -> str:
+    """The estimates with the intervals that hold the truth 95 times in 100."""
+    from matplotlib.figure import Figure
+
+    rows = [row for row in found["estimates"] if row["value"] is not None][:MOST_DRAWN]
+    scale = 1 if found["unit"] == "mean" else 100
+    with pictures.style({"font.size": 10}):
+        drawing = Figure(figsize=(7, 0.8 + 0.26 * len(rows)), layout="constrained")
+        axes = drawing.add_subplot()
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        values = [scale * row["value"] for row in rows]
+        reach = [scale * (row["high"] - row["value"]) for row in rows]
+        look: dict[str, Any] = {
+            "fmt": "o",
+            "color": pictures.PALETTE[6],
+            "markersize": 5,
+            "capsize": 3,
+            "linewidth": 1.6,
+        }
+        axes.errorbar(values, range(len(rows)), xerr=reach, **look)
+        axes.set_yticks(range(len(rows)), [printable(row["name"])[:40] for row in rows], parse_math=False)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.tick_params(left=False)
+        if found["unit"] != "mean":
+            axes.axvline(0, color=pictures.RULE, linewidth=0.8)
+        axes.set_xlabel("mean" if found["unit"] == "mean" else "share of people, %")
+        axes.grid(axis="x", color=pictures.RULE, linewidth=0.4)
+        axes.set_axisbelow(True)
+        return pictures.svg(drawing, Title=f"{printable(found['question'])}: estimates with intervals")
+
+
+def _privacy(found: dict[str, Any]) -> str:
+    each, ever = found["epsilon"], found["lasting_epsilon"]
+    told = "no bound" if each is None else f"epsilon {each:.4g}"
+    lasts = "no bound" if ever is None else f"epsilon {ever:.4g}"
+    return f"a report: {told}; all reports of a person on one value: {lasts}"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,24 @@
+"""From how often something was said to how often it is true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.local.mechanism import Estimates
+
+
+def binomial(
+    names: tuple[str, ...], said: NDArray[Any], asked: NDArray[Any], truth: float, other: float, scale: float = 1.0
+) -> Estimates:
+    """Shares when something is said with probability `truth` if it holds, and with `other` if not.
+
+    `said` of the `asked` reports said it, int64[names]. The share (said / asked - other) / (truth - other) is unbiased,
+    and its variance is that of a binomial share divided by (truth - other)^2. Nobody asked: NaN.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        seen = said / asked
+        deviations = np.sqrt(seen * (1 - seen) / asked) * scale / (truth - other)
+        return Estimates(names, (seen - other) * scale / (truth - other), deviations)

@@ -1,0 +1,160 @@
+"""Numbers: the mean from one bit a person, a histogram from d bits a person.
+
+*One bit* for x in [low, high], u = (x - low) / (high - low):
+
+    P(1) = 1 / (e^eps + 1) + u (e^eps - 1) / (e^eps + 1)
+
+a sum, so that the mean of bits is a line in the mean of u. Memoised, u is first rounded to 0 or 1 at a point of the
+person's own, uniform and lasting; the bits for 0 and for 1 are lasting, too. *d bits*: a person draws d of k buckets
+once, and says of each whether it holds x, flipped with probability
+1 / (e^(eps/2) + 1), for another bucket changes two of the bits. Source: B. Ding, J. Kulkarni,
+S. Yekhanin, NIPS 2017. What lies outside the bounds counts as the nearer bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.local.coins import ONE, Coins, falls
+from parties.alone.local.estimation import binomial
+from parties.alone.local.mechanism import Estimates, Floats, Mechanism, Reports
+from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
+
+INDEX_BYTES = 2  # of a bucket
+
+
+@dataclass(frozen=True)
+class OneBitMean(Mechanism):
+    """The mean of numbers between public bounds."""
+
+    low: float
+    high: float
+    asked: float
+    memoised: bool = False
+    about: ClassVar[Literal["numbers"]] = "numbers"
+
+    @cached_property
+    def _least(self) -> int:
+        """The threshold of u = 0; that of u = 1 is what is left to certainty."""
+        return math.ceil(ONE / (math.exp(self.asked) + 1))
+
+    @property
+    def width(self) -> int:
+        """Bytes of a report."""
+        return 1
+
+    @property
+    def epsilon(self) -> float:
+        """Of one report."""
+        return math.log((ONE - self._least) / self._least)
+
+    def report(self, values: Any, coins: Coins) -> Reports:
+        """Reports of numbers, float64[rows]: one byte, 0 or 1."""
+        share = np.clip((values - self.low) / (self.high - self.low), 0, 1)
+        if self.memoised:
+            point = coins.lasting("point", None, 1)[:, 0]
+            share = falls(point, np.round(share * ONE).astype(np.uint64)).astype(np.float64)
+        told = share.astype(np.uint64) if self.memoised else None
+        words = (coins.lasting("bits", told, 1) if self.memoised else coins.fresh(1))[:, 0]
+        thresholds = np.round(self._least + share * (ONE - 2 * self._least)).astype(np.uint64)
+        return falls(words, thresholds).astype(np.uint8)[:, None]
+
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        """Ones and reports, int64[2]."""
+        known(reports, 2)
+        return np.array([reports.sum(dtype=np.int64), len(reports)])
+
+    def count(self, tally: NDArray[np.int64]) -> int:
+        """How many reports a tally is of."""
+        return int(tally[1])
+
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """See `Mechanism.possible`."""
+        return bool(tally[0] <= tally[1])
+
+    def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
+        """The mean."""
+        del candidates
+        least, scale = self._least / ONE, self.high - self.low
+        found = binomial(("mean",), tally[:1], tally[1:], 1 - least, least, scale)
+        return Estimates(found.names, found.values + self.low, found.deviations)
+
+
+@dataclass(frozen=True)
+class BitHistogram(Mechanism):
+    """Shares of `buckets` equal parts of [low, high], `told` of which a person speaks about."""
+
+    low: float
+    high: float
+    buckets: int
+    told: int
+    asked: float
+    about: ClassVar[Literal["numbers"]] = "numbers"
+
+    @cached_property
+    def _flip(self) -> int:
+        return math.ceil(ONE / (math.exp(self.asked / self._changed) + 1))
+
+    @property
+    def _changed(self) -> int:
+        """Bits of a report that change at most when x moves to another bucket."""
+        return min(2, self.told)
+
+    @property
+    def epsilon(self) -> float:
+        """Of one report."""
+        return self._changed * math.log((ONE - self._flip) / self._flip)
+
+    @property
+    def width(self) -> int:
+        """Bytes of a report: the buckets told about, and their bits."""
+        return INDEX_BYTES * self.told - (-self.told // 8)
+
+    def buckets_of(self, values: Floats) -> NDArray[np.int64]:
+        """The bucket of each number, int64[rows]."""
+        share = (values - self.low) / (self.high - self.low)
+        return np.clip(np.floor(share * self.buckets), 0, self.buckets - 1).astype(np.int64)
+
+    def report(self, values: Any, coins: Coins) -> Reports:
+        """Reports of numbers, float64[rows]."""
+        own = self.buckets_of(values)
+        order = coins.lasting("buckets", None, self.buckets)
+        chosen = np.argsort(order, axis=1, kind="stable")[:, : self.told]
+        words = np.take_along_axis(coins.lasting("bits", own.astype(np.uint64), self.buckets), chosen, axis=1)
+        bits = falls(words, self._flip) ^ (chosen == own[:, None])
+        places = to_bytes(chosen.reshape(-1), INDEX_BYTES).reshape(len(values), -1)
+        return np.concatenate([places, pack(bits)], axis=1)
+
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        """Of each bucket the ones and how many spoke of it, int64[2 buckets]."""
+        split = INDEX_BYTES * self.told
+        chosen = from_bytes(np.ascontiguousarray(reports[:, :split]).reshape(-1, INDEX_BYTES))
+        bits = unpack(reports[:, split:], self.told).reshape(-1)
+        known(chosen, self.buckets)
+        size = self.buckets
+        return np.concatenate([np.bincount(chosen[bits == 1], minlength=size), np.bincount(chosen, minlength=size)])
+
+    def count(self, tally: NDArray[np.int64]) -> int:
+        """How many reports a tally is of."""
+        return int(tally[self.buckets :].sum() // self.told)
+
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """See `Mechanism.possible`: of each report every bucket is told once at most."""
+        ones, asked = tally[: self.buckets], tally[self.buckets :]
+        return bool((ones <= asked).all() and asked.sum() % self.told == 0 and (asked <= self.count(tally)).all())
+
+    def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
+        """The share of each bucket."""
+        del candidates
+        edges = np.linspace(self.low, self.high, self.buckets + 1)
+        names = tuple(f"{a:g} to {b:g}" for a, b in pairwise(edges))
+        flip = self._flip / ONE
+        return binomial(names, tally[: self.buckets], tally[self.buckets :], 1 - flip, flip)

@@ -1,0 +1,124 @@
+"""RAPPOR: texts as Bloom filters, randomised once for ever and once a report.
+
+A device belongs to one of the cohorts, whose h hash functions set bits among k. *Permanent* response: each bit is 1
+with probability f/2, 0 with f/2, itself otherwise; drawn once for each text, and derived from the device's key.
+*Instantaneous* response: a permanent 1 is sent as 1 with probability q, a 0 with p. Source: U. Erlingsson, V. Pihur,
+A. Korolova, "RAPPOR", CCS 2014.
+
+    for ever   2 h ln((1 - f/2) / (f/2))
+    a report   h ln(q* (1 - p*) / (p* (1 - q*))),  q* = f (p + q) / 2 + (1 - f) q,  p* = f (p + q) / 2 + (1 - f) p
+
+Both hold for a text that does not change; each further text of the same person spends again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.local import rappor_decoding
+from parties.alone.local.coins import ONE, Coins, below, falls, threshold
+from parties.alone.local.hashing import all_places, digests_of, places
+from parties.alone.local.mechanism import Estimates, Mechanism, Reports
+from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
+
+COHORT_BYTES = 2
+
+
+@dataclass(frozen=True)
+class Rappor(Mechanism):
+    """RAPPOR with `bits` k, `hashes` h, `cohorts`, and the probabilities f, p and q."""
+
+    bits: int
+    hashes: int
+    cohorts: int
+    f: float
+    p: float
+    q: float
+    about: ClassVar[Literal["texts"]] = "texts"
+
+    @cached_property
+    def _thresholds(self) -> tuple[int, int, int]:
+        """Of half f, of p and of q."""
+        return threshold(self.f / 2), threshold(self.p), threshold(self.q)
+
+    @property
+    def _sent(self) -> tuple[float, float]:
+        """How likely a bit that is 0, and one that is 1, is sent as 1."""
+        half, p, q = (value / ONE for value in self._thresholds)
+        return half * (p + q) + (1 - 2 * half) * p, half * (p + q) + (1 - 2 * half) * q
+
+    @property
+    def epsilon(self) -> float:
+        """Of one report; infinite if it gives a bit away."""
+        zero, one = self._sent
+        sure = min(zero, 1 - one) <= 0
+        return math.inf if sure else self.hashes * math.log(one * (1 - zero) / (zero * (1 - one)))
+
+    @property
+    def lasting(self) -> float:
+        """Of all reports on one text; infinite without a permanent response."""
+        half = self._thresholds[0] / ONE
+        return 2 * self.hashes * math.log((1 - half) / half) if half else math.inf
+
+    @property
+    def width(self) -> int:
+        """Bytes of a report: the cohort, and the bits."""
+        return COHORT_BYTES - (-self.bits // 8)
+
+    def report(self, values: Any, coins: Coins) -> Reports:
+        """Reports of texts, one a row."""
+        told = digests_of(values)
+        drawn = coins.lasting("cohort", None, 2)
+        cohort = below(drawn[:, 0], drawn[:, 1], self.cohorts)
+        bloom = np.zeros((len(cohort), self.bits), dtype=np.bool_)
+        set_bits = places(told, cohort, self.hashes, self.bits)
+        np.put_along_axis(bloom, set_bits, True, axis=1)
+        half, p, q = self._thresholds
+        words = coins.lasting("bits", told, self.bits)
+        permanent = (bloom & ~falls(words, 2 * half)) | falls(words, half)
+        sent = coins.fresh(self.bits)
+        return np.concatenate(
+            [to_bytes(cohort, COHORT_BYTES), pack((falls(sent, q) & permanent) | (falls(sent, p) & ~permanent))], axis=1
+        )
+
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        """Of each cohort the ones of each bit and how many reports, int64[cohorts (bits + 1)]."""
+        cohort = known(from_bytes(reports[:, :COHORT_BYTES]), self.cohorts)
+        found = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)
+        for number in range(self.cohorts):
+            part = unpack(reports[cohort == number, COHORT_BYTES:], self.bits)
+            found[number, :-1], found[number, -1] = part.sum(axis=0, dtype=np.int64), len(part)
+        return found.reshape(-1)
+
+    def shares(self, tally: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How often each bit is truly set in each cohort, and the deviation, float64[cohorts, bits] each."""
+        table = tally.reshape(self.cohorts, self.bits + 1)
+        zero, one = self._sent
+        with np.errstate(invalid="ignore", divide="ignore"):
+            seen = table[:, :-1] / table[:, -1:]
+            return (seen - zero) / (one - zero), np.sqrt(seen * (1 - seen) / table[:, -1:]) / (one - zero)
+
+    def count(self, tally: NDArray[np.int64]) -> int:
+        """How many reports a tally is of."""
+        return int(tally.reshape(self.cohorts, -1)[:, -1].sum())
+
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """See `Mechanism.possible`: no bit is set more often than there are reports."""
+        table = tally.reshape(self.cohorts, -1)
+        return bool((table <= table[:, -1:]).all())
+
+    def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
+        """The shares of those candidates that the reports prove to be there."""
+        shares, deviations = self.shares(tally)
+        heard = tally.reshape(self.cohorts, -1)[:, -1] > 0
+        design = np.zeros((len(candidates), self.cohorts, self.bits))
+        np.put_along_axis(design, all_places(candidates, self.cohorts, self.hashes, self.bits), 1.0, axis=2)
+        matrix = design[:, heard].reshape(len(candidates), -1).T
+        return rappor_decoding.decode(candidates, matrix, shares[heard].reshape(-1), deviations[heard].reshape(-1))

@@ -1,0 +1,134 @@
+"""Files of reports and of their tallies.
+
+Reports, as they come from devices: a first line that names the plan, then a report a line in hexadecimal, all of one
+length. Tallies are JSON and add up: collectors may show each other tallies, for what is computed from private reports
+is as private as they are.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.local.mechanism import Mechanism, Reports
+from parties.alone.local.plan import LocalPlan
+from parties.base import files
+from parties.base.canonical import dump
+from smc.errors import InputError
+
+HEADER = b"smc local reports 1 "
+LINES = 1 << 16  # of a file at a time
+MOST_REPORTS = 1 << 28  # of a tally: what says more was not counted from files
+
+_VALUE = np.full(256, 16, dtype=np.uint8)  # of a hexadecimal digit
+for _digit in range(16):
+    _VALUE[ord(f"{_digit:x}")] = _digit
+
+
+def header(plan: LocalPlan) -> bytes:
+    """The first line of a file of reports."""
+    return HEADER + plan.digest().encode() + b"\n"
+
+
+def lines(reports: Reports) -> bytes:
+    """Reports, uint8[rows, width], as lines."""
+    digits = 2 * reports.shape[1]
+    text = np.frombuffer(reports.tobytes().hex().encode(), dtype=np.uint8).reshape(len(reports), digits)
+    return np.column_stack([text, np.full(len(reports), ord("\n"), dtype=np.uint8)]).tobytes()
+
+
+def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int64]:
+    """The tally of a file, be it of reports or of a tally. `InputError` if it is of another plan, or damaged."""
+    try:
+        with path.open("rb") as stream:
+            first = stream.readline(100)
+            if first.removeprefix(codecs.BOM_UTF8).startswith(b"{"):
+                return _tally(path, plan, mechanism)
+            if not first.startswith(HEADER):
+                raise InputError(f"{path}: is neither a file of reports nor a tally")
+            if first.endswith(b"\r\n"):
+                raise InputError(
+                    f"{path}: its lines end in CRLF, and were changed on the way; send it as it was written"
+                )
+            if first != header(plan):
+                raise InputError(f"{path}: its reports were made by another plan")
+            return total(_tallied(stream, path, mechanism), mechanism)
+    except OSError:
+        files.read_bytes(path)  # says what is wrong
+        raise
+
+
+def each_once(paths: Sequence[Path]) -> Sequence[Path]:
+    """The files. `InputError` if one is given twice, be it by two names: its reports would count twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        with suppress(OSError):  # what is wrong with it is said when it is read
+            found = path.stat()
+            if before := seen.get((found.st_dev, found.st_ino)):
+                raise InputError(f"{path}: is given twice{'' if before == path else f', as {before} too'}")
+            seen[found.st_dev, found.st_ino] = path
+    return paths
+
+
+def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray[np.int64]:
+    """The sum of tallies; that of none is of no reports."""
+    found = mechanism.tally(np.zeros((0, mechanism.width), dtype=np.uint8))
+    for tally in tallies:
+        found = found + tally
+    return found
+
+
+def tally_document(plan: LocalPlan, tally: NDArray[np.int64]) -> str:
+    """A tally as JSON."""
+    return dump({"plan": plan.digest(), "question": plan.question, "tally": tally.tolist()}) + "\n"
+
+
+def candidates(path: Path) -> tuple[str, ...]:
+    """Texts to look for, one a line; empty lines and repetitions do not count."""
+    found = tuple(dict.fromkeys(line.strip() for line in files.read_text(path).splitlines() if line.strip()))
+    if not found:
+        raise InputError(f"{path}: there is no candidate, one a line")
+    return found
+
+
+def _tallied(stream: IO[bytes], path: Path, mechanism: Mechanism) -> Iterator[NDArray[np.int64]]:
+    length, number = 2 * mechanism.width + 1, 2
+    while data := stream.read(length * LINES):
+        count = len(data) // length
+        text = np.frombuffer(data, dtype=np.uint8, count=count * length).reshape(count, length)
+        digits = _VALUE[text[:, :-1]]
+        bad = (digits > 15).any(axis=1) | (text[:, -1] != ord("\n"))
+        if bad.any() or len(data) % length:
+            line = number + (int(np.argmax(bad)) if bad.any() else count)
+            raise InputError(f"{path}: line {line}: is no report of {length - 1} hexadecimal digits")
+        try:
+            yield mechanism.tally((digits[:, ::2] << 4 | digits[:, 1::2]).astype(np.uint8))
+        except InputError as error:
+            raise InputError(f"{path}: lines {number} to {number + count - 1}: {error}") from None
+        number += count
+
+
+def _tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int64]:
+    content = files.read_json(path)
+    try:
+        digest, numbers = content["plan"], content["tally"]
+    except (KeyError, TypeError):
+        raise InputError(f"{path}: is no tally") from None
+    if digest != plan.digest():
+        raise InputError(f"{path}: its reports were made by another plan")
+    empty = total((), mechanism)
+    whole: Sequence[object] = numbers if isinstance(numbers, list) else ()
+    if len(whole) != len(empty) or not all(type(n) is int and 0 <= n < 1 << 53 for n in whole):
+        raise InputError(f"{path}: is no tally of this plan")
+    found = np.array(whole, dtype=np.int64)
+    if not mechanism.possible(found):
+        raise InputError(f"{path}: is a tally that no reports have: it is damaged, or made by another plan")
+    if mechanism.count(found) > MOST_REPORTS:
+        raise InputError(f"{path}: is a tally of more than {MOST_REPORTS:,} reports")
+    return found

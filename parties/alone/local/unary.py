@@ -1,0 +1,79 @@
+"""Unary encoding: one bit a category, each flipped for itself.
+
+A bit that is 1 is sent as 1 with probability p, one that is 0 with probability q; eps = ln(p (1 - q) / ((1 - p) q)).
+*symmetric* (SUE, what RAPPOR does): p = e^(eps/2) / (e^(eps/2) + 1), q = 1 - p. *optimised* (OUE): p = 1/2,
+q = 1 / (e^eps + 1), the least variance of rare categories. Source: T. Wang, J. Blocki, N. Li, S. Jha, USENIX Security
+2017.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.local.coins import ONE, Coins, falls
+from parties.alone.local.estimation import binomial
+from parties.alone.local.mechanism import Estimates, Mechanism, Reports
+from parties.alone.local.packing import pack, unpack
+
+
+@dataclass(frozen=True)
+class UnaryEncoding(Mechanism):
+    """Unary encoding of the categories `names`."""
+
+    names: tuple[str, ...]
+    asked: float
+    optimised: bool = True
+    about: ClassVar[Literal["categories"]] = "categories"
+
+    @cached_property
+    def _thresholds(self) -> tuple[int, int]:
+        """Of a bit that is 1 and of one that is 0, both rounded towards privacy."""
+        if self.optimised:
+            return ONE // 2, math.ceil(ONE / (math.exp(self.asked) + 1))
+        zero = math.ceil(ONE / (math.exp(self.asked / 2) + 1))
+        return ONE - zero, zero
+
+    @property
+    def epsilon(self) -> float:
+        """Of one report."""
+        one, zero = self._thresholds
+        return math.log(one * (ONE - zero) / ((ONE - one) * zero))
+
+    @property
+    def width(self) -> int:
+        """Bytes of a report: a bit a category."""
+        return -(-len(self.names) // 8)
+
+    def report(self, values: Any, coins: Coins) -> Reports:
+        """Reports of categories, int64[rows]."""
+        words = coins.lasting("unary", values.astype(np.uint64), len(self.names))
+        one, zero = self._thresholds
+        bits = falls(words, zero)
+        rows = np.arange(len(values))
+        bits[rows, values] = falls(words[rows, values], one)
+        return pack(bits)
+
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        """How often each bit was 1, and of how many reports, int64[k + 1]."""
+        return np.append(unpack(reports, len(self.names)).sum(axis=0, dtype=np.int64), len(reports))
+
+    def count(self, tally: NDArray[np.int64]) -> int:
+        """How many reports a tally is of."""
+        return int(tally[-1])
+
+    def possible(self, tally: NDArray[np.int64]) -> bool:
+        """See `Mechanism.possible`: no bit is set more often than there are reports."""
+        return bool((tally[:-1] <= tally[-1]).all())
+
+    def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
+        """The share of each category."""
+        del candidates
+        one, zero = self._thresholds
+        return binomial(self.names, tally[:-1], np.full(len(tally) - 1, tally[-1]), one / ONE, zero / ONE)

@@ -1,0 +1,68 @@
+"""Later rows recoded as earlier ones were, and checked again."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.models.classes import layout_of
+from parties.alone.publish.models.model import fitting
+from parties.alone.publish.models.presence import Presence
+from parties.alone.publish.reading import in_order, recode, texts, with_public
+from parties.alone.publish.recoding.anonymising import masks_of, order_of, report, suppressed_share
+from parties.alone.publish.recoding.recoding import Recoding, broken
+from parties.alone.publish.storing import put
+from parties.sources import PlaceSettings, open_rows
+from smc.errors import InputError
+
+
+def apply(
+    recoding: Recoding,
+    place: PlaceSettings,
+    out: Path | str,
+    most: float | None = None,
+    public: PlaceSettings | None = None,
+    escape_formulas: bool = False,
+) -> dict[str, Any]:
+    """Write the rows of a source, recoded, to a file or a table of its database; returns the report on them.
+
+    What is in no class, or in one that does not fit the models by these rows alone, is left out. `InputError`, and
+    nothing written, if that is more than a share of `most`, which the recoding says if nothing else does, if presence
+    has no `public` table of all who could be in this one, or if it does not bear that they are left out. Models of both
+    parties' rows are not checked; the report names them.
+    """
+    models = recoding.made()
+    if public is None and any(model.name == Presence.name for model in models):
+        raise InputError("presence is checked against a public table of all who could be in this one: give --public")
+    quasi, sensitive = recoding.named("quasi-identifier"), recoding.named("sensitive")
+    with ExitStack() as opened:
+        rows = opened.enter_context(open_rows(place))
+        found = texts(rows, [*quasi, *sensitive])
+        values, others, label = list(found.values), None, ""
+        if public is not None:
+            register = opened.enter_context(open_rows(public))
+            others, label = texts(register, quasi), register.engine.place
+            values = [[*a, *b] for a, b in zip(values, [*others.values, *([] for _ in sensitive)], strict=True)]
+        made = [recoding.hierarchy(name, in_order(own)) for name, own in zip([*quasi, *sensitive], values, strict=True)]
+        codes, n = recode(found, made), len(quasi)
+        cells = Cells(tuple(made[:n]), tuple(made[n:]), codes[:n], codes[n:], found.counts)
+        if others is not None:
+            cells = with_public(cells, recode(others, made[:n]), others.counts, label)
+        partition = recoding.partition(cells, models)
+        share = suppressed_share(partition)
+        most = recoding.max_suppressed if most is None else most
+        if lost := broken(cells, partition, models):
+            raise InputError(f"{rows.engine.place}: these rows do not satisfy {', '.join(lost)}; nothing was written")
+        if share > most + 1e-12:
+            classes = recoding.partition(cells, []).count(cells, layout_of(cells))
+            failing = [model.words for model in models if not fitting(classes, [model]).all()]
+            why = f"they do not satisfy {', '.join(failing)}" if failing else "they are in no class of the recoding"
+            raise InputError(
+                f"{rows.engine.place}: {partition.suppressed} of {cells.rows} rows would have to be left out ({why}), "
+                f"and at most a share of {most:.4g} may be; nothing was written"
+            )
+        plans = recoding.plans()
+        put(rows, out, order_of(plans, rows), cells, partition, masks_of(plans), escape_formulas)
+    return report(cells, partition, models) | ({"unchecked": unchecked} if (unchecked := recoding.unchecked()) else {})

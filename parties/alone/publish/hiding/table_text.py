@@ -1,0 +1,33 @@
+"""A published table as CSV, hidden cells as an `x`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+HIDDEN = "x"
+
+
+def spelled(units: int, digits: int) -> str:
+    """A number in units of 10^-digits, with that many digits after the point."""
+    whole, rest = divmod(units, 10**digits)
+    return f"{whole}.{rest:0{digits}}" if digits else str(whole)
+
+
+def as_csv(
+    by: str,
+    columns: Sequence[str],
+    rows: Sequence[str],
+    texts: Sequence[Sequence[str]],
+    escape_formulas: bool = False,
+) -> str:
+    """The table with its titles; `texts` are its cells, row by row. Titles that look like formulas can be escaped."""
+    if escape_formulas:
+        from parties.alone.publish.writing import escaped_text
+
+        by, columns, rows = escaped_text([by])[0], escaped_text(columns), escaped_text(rows)
+    stream = io.StringIO()
+    lines = [[by, *columns], *([name, *line] for name, line in zip(rows, texts, strict=True))]
+    csv.writer(stream, lineterminator="\n").writerows(lines)
+    return stream.getvalue()

@@ -1,0 +1,146 @@
+"""A table of counts or sums with its totals, from one GROUP BY over the rows.
+
+A grid has a row a value of one column and, if there is a second one, a column a value of it; totals stand last. With
+the signs of `signs` every row and column of a grid adds up to 0, and so does every change that keeps it a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.publish.cells import Counts
+from parties.base.text import quoted
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.sources.opened import Rows
+
+TOTAL = "Total"
+MOST_CELLS = 2_500  # a minute of linear programmes
+MOST_DIGITS = 9  # after the point
+LARGEST = 1 << 53  # sums beyond are not exact as doubles
+
+
+@dataclass(frozen=True, eq=False)
+class Tabulated:
+    """A table. `counts`, `values` int64[rows + 1, columns + 1] or, without a second column, int64[rows + 1, 1].
+
+    `values` are what is published, in units of 10^-digits: the counts themselves, or sums. `largest` int64[n, ...] are
+    the n largest contributions of single rows to each cell, 0 where there are fewer.
+    """
+
+    row_names: list[str]
+    column_names: list[str]
+    counts: Counts
+    values: Counts
+    largest: Counts
+    digits: int = 0
+
+
+def signs(shape: tuple[int, int]) -> NDArray[np.int64]:
+    """1, or -1 for the totals of a row or column, int64[shape]; the grand total of a table with both is 1 again."""
+    sign = np.ones(shape, dtype=np.int64)
+    sign[-1] *= -1
+    if shape[1] > 1:
+        sign[:, -1] *= -1
+    return sign
+
+
+def with_totals(inner: Counts) -> Counts:
+    """A grid of int64[rows, columns], with both totals; of int64[rows, 1], with the one total there is."""
+    grid = np.concatenate([inner, inner.sum(axis=0, keepdims=True)])
+    return grid if inner.shape[1] == 1 else np.concatenate([grid, grid.sum(axis=1, keepdims=True)], axis=1)
+
+
+def tabulate(rows: Rows, by: str, across: str | None, summed: str | None = None, largest: int = 2) -> Tabulated:
+    """The table of `by` and `across`: how many rows, or the sum of a column that has no negative numbers.
+
+    `InputError` if there are no rows, a name is not a column, a value is not a number, or the table is too large.
+    """
+    from parties.alone.publish.reading import in_order, texts  # needs an engine; joint tables do without
+
+    names = [by] + ([across] if across is not None else [])
+    if len(set(names)) < len(names) or summed in names:
+        raise InputError("a column can be used once: by, across, or summed")
+    found = texts(rows, names + ([summed] if summed is not None else []))
+    if not len(found.counts):
+        raise InputError(f"{rows.engine.place}: there are no rows")
+    axes, codes = [], []
+    for name, values, places in zip(names, found.values, found.codes, strict=False):
+        axis = in_order(values)
+        if TOTAL in axis:
+            raise InputError(f"{rows.engine.place}, column {quoted(name)}: {quoted(TOTAL)} is the name of the totals")
+        order = {value: i for i, value in enumerate(axis)}
+        axes.append(axis)
+        codes.append(np.array([order[value] for value in values], dtype=np.int64)[places])
+    if across is None:
+        codes.append(np.zeros(len(found.counts), dtype=np.int64))
+    shape = (len(axes[0]), len(axes[1]) if across is not None else 1)
+    if (shape[0] + 1) * (shape[1] + 1) > MOST_CELLS:
+        raise InputError(f"a table of {shape[0]} x {shape[1]} cells is too large: at most {MOST_CELLS}, totals too")
+    if across is not None and shape[1] == 1:
+        raise InputError(f"{rows.engine.place}, column {quoted(across)}: it has one value only: leave it out")
+    counts = with_totals(_summed(codes, found.counts, shape))
+    titles = [*axes[0], TOTAL], [*axes[1], TOTAL] if across is not None else [TOTAL]
+    if summed is None:
+        ones = np.minimum(counts, np.arange(1, largest + 1)[:, None, None]) // np.arange(1, largest + 1)[:, None, None]
+        return Tabulated(*titles, counts, counts, ones)
+    numbers, digits = _numbers(found.values[-1], f"{rows.engine.place}, column {quoted(summed)}")
+    each = numbers[found.codes[-1]]
+    if float(each.astype(float) @ found.counts) >= LARGEST:
+        raise InputError(
+            f"{rows.engine.place}, column {quoted(summed)}: the numbers are too large, or too fine, to add"
+        )
+    sums = with_totals(_summed(codes, found.counts * each, shape))
+    return Tabulated(*titles, counts, sums, _largest(codes, each, found.counts, counts.shape, largest), digits)
+
+
+def _summed(codes: list[Counts], amounts: Counts, shape: tuple[int, int]) -> Counts:
+    grid = np.zeros(shape, dtype=np.int64)
+    np.add.at(grid, (codes[0], codes[1]), amounts)
+    return grid
+
+
+def _numbers(values: list[str], place: str) -> tuple[Counts, int]:
+    """Decimal numbers as int64 in units of 10^-digits, and how many digits that is."""
+    parsed = []
+    for text in values:
+        try:
+            number = Decimal(text)
+        except InvalidOperation:
+            number = Decimal("NaN")
+        if not number.is_finite():
+            raise InputError(f"{place}: {quoted(text)} is not a number")
+        if number < 0:
+            raise InputError(f"{place}: {quoted(text)} is negative; the rules are about contributions of 0 and more")
+        if number >= LARGEST:
+            raise InputError(f"{place}: {quoted(text)} is too large")
+        parsed.append(number.normalize())
+    digits = max((-int(number.as_tuple().exponent) for number in parsed), default=0)
+    digits = max(digits, 0)
+    if digits > MOST_DIGITS or any(number.scaleb(digits) >= LARGEST for number in parsed):
+        raise InputError(f"{place}: the numbers are too large, or too fine, to add")
+    return np.array([int(number.scaleb(digits)) for number in parsed], dtype=np.int64), digits
+
+
+def _largest(codes: list[Counts], each: Counts, times: Counts, shape: tuple[int, ...], number: int) -> Counts:
+    """The largest contributions to each cell and total, int64[number, shape]."""
+    result = np.zeros((number, shape[0], shape[1]), dtype=np.int64)
+    times = np.minimum(times, number)
+    row, column = np.repeat(codes[0], times), np.repeat(codes[1], times)
+    amounts = np.repeat(each, times)
+    columns = [column] if shape[1] == 1 else [column, np.full_like(column, shape[1] - 1)]
+    for r in (row, np.full_like(row, shape[0] - 1)):
+        for c in columns:
+            cell = r * shape[1] + c
+            order = np.lexsort((-amounts, cell))
+            ranked = cell[order]
+            rank = np.arange(len(ranked)) - np.searchsorted(ranked, ranked)
+            kept = rank < number
+            result.reshape(number, -1)[rank[kept], ranked[kept]] = amounts[order][kept]
+    return result

@@ -1,0 +1,1 @@
+"""Ciphers of cells, their keys, and the file that keeps these."""

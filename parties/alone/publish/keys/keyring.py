@@ -1,0 +1,255 @@
+"""Keys of columns and subjects in a file, each wrapped by a master key that is kept elsewhere; and what was done.
+
+The file is an SQLite database for its owner only. A column's key has versions: the last one makes pseudonyms, all
+restore them. A subject's key is found by a keyed hash of who it is, or by the handle that stands, encrypted, in each
+of the subject's pseudonyms; it is overwritten when it is removed. Records are a chain of HMAC-SHA256 whose key is in
+the file too, wrapped: who lacks the master key can neither change one nor take one away, short of putting back an
+older file.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap, aes_key_wrap
+
+from parties.alone.publish.keys.cell_keys import ColumnKey, Subject
+from parties.alone.publish.keys.ciphers import KEY_BYTES, VERSION_BYTES, Mode, cell_cipher
+from parties.alone.publish.keys.key_file import KeyFile, connected
+from parties.base import files
+from parties.base.canonical import dump
+from parties.base.text import instead, quoted
+from smc.errors import InputError
+
+MASTER_BYTES = 32  # AES-256
+HANDLE_BYTES = 16
+ASKED = 500  # subjects a query
+_TABLES = (
+    "CREATE TABLE own (name TEXT PRIMARY KEY, wrapped BLOB NOT NULL) STRICT",
+    """CREATE TABLE columns (name TEXT NOT NULL, version INTEGER NOT NULL, mode TEXT NOT NULL, wrapped BLOB NOT NULL,
+    PRIMARY KEY (name, version)) STRICT""",
+    "CREATE TABLE subjects (tag BLOB PRIMARY KEY, handle BLOB NOT NULL UNIQUE, wrapped BLOB NOT NULL) STRICT",
+    """CREATE TABLE records (number INTEGER PRIMARY KEY, at TEXT NOT NULL, what TEXT NOT NULL, fields TEXT NOT NULL,
+    previous TEXT NOT NULL, mac TEXT NOT NULL) STRICT""",
+    "CREATE TABLE head (mac TEXT NOT NULL) STRICT",
+)
+_RECORD = "number, at, what, fields, previous"
+_RECORD_KINDS = (int, str, str, str, str, str)
+
+
+class Keyring:
+    """An open file of keys, for one command alone; `commit` keeps what was changed."""
+
+    def __init__(self, file: KeyFile, master: bytes) -> None:
+        self.path = file.path
+        self._file = file
+        self._master = master
+        own = dict(self._file.all("SELECT name, wrapped FROM own", (str, bytes)))
+        if set(own) != {"records", "index"}:
+            raise file.damaged()
+        self._records_key, self._index_key = self._unwrap(own["records"]), self._unwrap(own["index"])
+
+    def commit(self) -> None:
+        """Keep what was changed, and begin anew."""
+        self._file.commit()
+
+    def column(self, name: str, mode: Mode) -> ColumnKey:
+        """The last version of a column's key, made if there is none. `InputError` if it is for another mode."""
+        known = self._versions(name)
+        if not known:
+            self._add(name, 1, mode)
+            known = self._versions(name)
+        last = max(known.values(), key=lambda key: key.version)
+        if last.mode != mode:
+            raise InputError(f"{self.path}: the key {quoted(name)} is for {last.mode} pseudonyms, not {mode} ones")
+        return last
+
+    def versions(self, name: str) -> dict[int, ColumnKey]:
+        """All versions of a column's key. `InputError` if there is none."""
+        if not (found := self._versions(name)):
+            names = self.names()
+            there = instead(name, names)
+            raise InputError(f"{self.path}: there is no key {quoted(name)}{there}")
+        return found
+
+    def names(self) -> list[str]:
+        """The columns that have keys."""
+        return [name for (name,) in self._file.all("SELECT DISTINCT name FROM columns ORDER BY name", (str,))]
+
+    def rotate(self, name: str) -> int:
+        """Give a column a new key; returns its version. Pseudonyms of former versions can still be restored."""
+        last = max(self.versions(name).values(), key=lambda key: key.version)
+        if last.version + 1 >= 1 << 8 * VERSION_BYTES:
+            raise InputError(f"{self.path}: the key {quoted(name)} has been rotated too often")
+        self._add(name, last.version + 1, last.mode)
+        self.record("column key rotated", column=name, version=last.version + 1)
+        return last.version + 1
+
+    def rewrap(self, master: bytes) -> None:
+        """Wrap all keys by another master key: copies of this file that were made before need the former one."""
+        for table, place, kind in (("own", "name", str), ("columns", "rowid", int), ("subjects", "handle", bytes)):
+            for at, wrapped in self._file.all(f"SELECT {place}, wrapped FROM {table}", (kind, bytes)):
+                anew = aes_key_wrap(master, self._unwrap(wrapped))
+                self._file.run(f"UPDATE {table} SET wrapped = ? WHERE {place} = ?", (anew, at))
+        self._master = master
+        self.record("master key rotated")
+
+    def subjects(self, who: Sequence[str]) -> dict[str, Subject]:
+        """The keys of some subjects, made for those who have none."""
+        tags = {self._tag(one): one for one in who}
+        found: dict[str, Subject] = {}
+        asked = list(tags)
+        for start in range(0, len(asked), ASKED):
+            some = asked[start : start + ASKED]
+            marks = ", ".join("?" * len(some))
+            for tag, handle, wrapped in self._file.all(
+                f"SELECT tag, handle, wrapped FROM subjects WHERE tag IN ({marks})", (bytes, bytes, bytes), some
+            ):
+                found[tags[tag]] = Subject(handle, self._unwrap(wrapped))
+        for tag, one in tags.items():
+            if one not in found:
+                made = Subject(secrets.token_bytes(HANDLE_BYTES), secrets.token_bytes(MASTER_BYTES))
+                wrapped = aes_key_wrap(self._master, made.key)
+                self._file.run("INSERT INTO subjects VALUES (?, ?, ?)", (tag, made.handle, wrapped))
+                found[one] = made
+        return found
+
+    def subject(self, handle: bytes) -> Subject | None:
+        """The subject with a handle; None if it was forgotten."""
+        found = self._file.all("SELECT wrapped FROM subjects WHERE handle = ?", (bytes,), [handle])
+        return Subject(handle, self._unwrap(found[0][0])) if found else None
+
+    def forget(self, who: str) -> bool:
+        """Destroy a subject's key, and record that one was, not whose; whether there was one."""
+        known = bool(self._file.run("DELETE FROM subjects WHERE tag = ?", [self._tag(who)]))
+        if known:
+            self.record("subject forgotten")
+        return known
+
+    def record(self, what: str, **fields: Any) -> None:
+        """Add a record; it is kept with the next `commit`."""
+        last = self._file.all("SELECT number, mac FROM records ORDER BY number DESC LIMIT 1", (int, str))
+        number, previous = (last[0][0] + 1, last[0][1]) if last else (1, "")
+        row = (number, datetime.now(UTC).isoformat(timespec="seconds"), what, dump(fields), previous)
+        mac = self._mac(row)
+        self._file.run("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)", (*row, mac))
+        self._file.run("DELETE FROM head")
+        self._file.run("INSERT INTO head VALUES (?)", [self._head(number, mac)])
+
+    def records(self) -> list[dict[str, Any]]:
+        """All records, checked. `InputError` if one was changed or is missing."""
+        found: list[dict[str, Any]] = []
+        previous = ""
+        for *row, mac in self._file.all(f"SELECT {_RECORD}, mac FROM records ORDER BY number", _RECORD_KINDS):
+            try:
+                whole = row[0] == len(found) + 1 and row[4] == previous and hmac.compare_digest(mac, self._mac(row))
+            except TypeError:  # a code with letters beyond ASCII
+                whole = False
+            if not whole:
+                raise InputError(f"{self.path}: record {len(found) + 1} was changed or removed")
+            found.append({"number": row[0], "at": row[1], "what": row[2], "fields": json.loads(row[3])})
+            previous = mac
+        if [self._head(len(found), previous)] != [mac for (mac,) in self._file.all("SELECT mac FROM head", (str,))]:
+            raise InputError(f"{self.path}: records at the end were removed or added")
+        return found
+
+    def _add(self, name: str, version: int, mode: Mode) -> None:
+        wrapped = aes_key_wrap(self._master, secrets.token_bytes(KEY_BYTES[mode]))
+        self._file.run("INSERT INTO columns VALUES (?, ?, ?, ?)", (name, version, mode, wrapped))
+
+    def _versions(self, name: str) -> dict[int, ColumnKey]:
+        query = "SELECT version, mode, wrapped FROM columns WHERE name = ?"
+        found = {}
+        for version, mode, wrapped in self._file.all(query, (int, str, bytes), [name]):
+            key = self._unwrap(wrapped)
+            if not 0 < version < 1 << 8 * VERSION_BYTES or len(key) != KEY_BYTES.get(mode):
+                raise self._file.damaged()
+            found[version] = ColumnKey(name, version, mode, cell_cipher(mode, key))
+        return found
+
+    def _tag(self, who: str) -> bytes:
+        return hmac.digest(self._index_key, who.encode(), "sha256")
+
+    def _mac(self, row: Sequence[Any]) -> str:
+        return hmac.new(self._records_key, b"record\n" + dump(list(row)).encode(), hashlib.sha256).hexdigest()
+
+    def _head(self, number: int, mac: str) -> str:
+        return hmac.new(self._records_key, f"head\n{number}\n{mac}".encode(), hashlib.sha256).hexdigest()
+
+    def _unwrap(self, wrapped: bytes) -> bytes:
+        try:
+            return aes_key_unwrap(self._master, wrapped)
+        except (InvalidUnwrap, ValueError):
+            raise InputError(f"{self.path}: its keys were not wrapped by this master key") from None
+
+
+def refuse_existing(path: Path) -> None:
+    """`InputError` if there is a file of this name: it may be of keys that nothing can bring back."""
+    if os.path.lexists(path):
+        raise InputError(f"{path} exists already; choose another name, or remove it first")
+
+
+def make_master(path: Path) -> bytes:
+    """Draw a master key and write it, in hexadecimal, for its owner only. `InputError` rather than overwrite a file."""
+    refuse_existing(path)
+    master = secrets.token_bytes(MASTER_BYTES)
+    files.create_private(path, master.hex().encode() + b"\n")
+    return master
+
+
+def read_master(path: Path) -> bytes:
+    """Read a master key. `InputError` if others may read it, too, or if it is none."""
+    text = files.read_private(path).strip()
+    if not re.fullmatch(rb"[0-9a-f]{%d}" % (2 * MASTER_BYTES), text):
+        raise InputError(f"{path}: not a master key that smc publish keys wrote")
+    return bytes.fromhex(text.decode())
+
+
+def make_keyring(path: Path, master: bytes) -> None:
+    """Make a file without any column's key. `InputError` rather than overwrite a file."""
+    refuse_existing(path)
+    files.create_private(path, b"")
+    try:
+        with connected(path) as file:
+            for table in _TABLES:
+                file.run(table)
+            for name in ("records", "index"):
+                wrapped = aes_key_wrap(master, secrets.token_bytes(MASTER_BYTES))
+                file.run("INSERT INTO own VALUES (?, ?)", (name, wrapped))
+            ring = Keyring(file, master)
+            ring.record("keys made", by=user())
+            ring.commit()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def opened(path: Path, master: bytes) -> Iterator[Keyring]:
+    """The keys in a file, for this command alone. What is not committed in the block is undone.
+
+    `InputError` if the file is not there or none of keys, if others may read it, if another command does not let go of
+    it, or if its keys were not wrapped by this master key.
+    """
+    files.ensure_private(path)
+    with connected(path) as file:
+        yield Keyring(file, master)
+
+
+def user() -> str:
+    """Who runs this process, for records."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return f"user {os.getuid()}"

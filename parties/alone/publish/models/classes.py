@@ -1,0 +1,112 @@
+"""Equivalence classes: the rows that look alike in their quasi-identifiers, as counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.base.text import listed, quoted
+from smc.errors import InputError
+
+MOST_COUNTS = 1 << 27  # a gigabyte of them
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What stands in each column of counts: rows, then those of each value of each sensitive column, then public rows.
+
+    `whole` int64[columns] are the counts of the whole table.
+    """
+
+    sensitive: tuple[Hierarchy, ...]
+    public: bool
+    whole: Counts
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return 1 + sum(len(h.values) for h in self.sensitive) + self.public
+
+    def place(self, column: str) -> slice:
+        """Where a sensitive column's values are counted. `InputError` if the column is none."""
+        start = 1
+        for hierarchy in self.sensitive:
+            if hierarchy.column == column:
+                return slice(start, start + len(hierarchy.values))
+            start += len(hierarchy.values)
+        known = listed(h.column for h in self.sensitive) or "none"
+        raise InputError(f"{quoted(column)} is not a sensitive column of the plan; there is {known}")
+
+    def hierarchy(self, column: str) -> Hierarchy:
+        """A sensitive column's hierarchy."""
+        self.place(column)
+        return next(h for h in self.sensitive if h.column == column)
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """`counts` int64[classes, columns], see `Layout`. A class without rows is one that only public rows are in."""
+
+    counts: Counts
+    layout: Layout
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def sizes(self) -> Counts:
+        """The rows of each class, int64[classes]."""
+        return self.counts[:, 0]
+
+    @property
+    def public(self) -> Counts:
+        """The public table's rows of each class, int64[classes]. `InputError` if there is no such table."""
+        if not self.layout.public:
+            raise InputError("presence needs a public table: name it as `public` in the plan")
+        return self.counts[:, -1]
+
+    def histogram(self, column: str) -> Counts:
+        """The rows of each class by the value of a sensitive column, int64[classes, values]."""
+        return self.counts[:, self.layout.place(column)]
+
+    def whole(self, column: str) -> Counts:
+        """The rows of the whole table by the value of a sensitive column, int64[values]."""
+        return self.layout.whole[self.layout.place(column)]
+
+
+def layout_of(cells: Cells) -> Layout:
+    """The layout of a table's counts."""
+    whole = [np.array([cells.rows], dtype=np.int64)]
+    for hierarchy, codes in zip(cells.sensitive_hierarchies, cells.sensitive, strict=True):
+        whole.append(_histogram(codes, cells.counts, len(hierarchy.values)))
+    if cells.public is not None:
+        whole.append(np.array([cells.public[1].sum()], dtype=np.int64))
+    return Layout(cells.sensitive_hierarchies, cells.public is not None, np.concatenate(whole))
+
+
+def counted(cells: Cells, layout: Layout, groups: Sequence[int] | Codes | Counts, number: int) -> Classes:
+    """The classes of cells of which each belongs to one of `number` groups. The public table is not counted."""
+    places = np.asarray(groups, dtype=np.int64)
+    if number * layout.width > MOST_COUNTS:
+        raise InputError(
+            f"{number} classes with {layout.width} counts each are too many to keep: give the sensitive columns ranges"
+        )
+    counts = np.zeros((number, layout.width), dtype=np.int64)
+    counts[:, 0] = _histogram(places, cells.counts, number)
+    start = 1
+    for hierarchy, codes in zip(layout.sensitive, cells.sensitive, strict=True):
+        values = len(hierarchy.values)
+        counts[:, start : start + values] = _histogram(places * values + codes, cells.counts, number * values).reshape(
+            number, values
+        )
+        start += values
+    return Classes(counts, layout)
+
+
+def _histogram(codes: Codes | Counts, counts: Counts, size: int) -> Counts:
+    """The sum of counts by number; as doubles they are exact below 2^53."""
+    return np.bincount(codes, weights=counts, minlength=size).astype(np.int64)

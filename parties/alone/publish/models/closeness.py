@@ -1,0 +1,101 @@
+"""t-closeness: no class's distribution of a sensitive column is farther than t from the whole table's.
+
+N. Li, T. Li, S. Venkatasubramanian, "t-Closeness: Privacy Beyond k-Anonymity and l-Diversity", 2007. The whole table is
+all rows that were given, those that are suppressed too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.publish.hierarchy import Hierarchy
+from parties.alone.publish.models.classes import Classes
+from parties.alone.publish.models.model import ROUNDING, Fits, Measure, Model, shares
+from parties.base.text import instead, quoted
+from smc.errors import InputError
+
+Shares: TypeAlias = NDArray[np.float64]
+
+
+def variational(p: Shares, q: Shares) -> Measure:
+    """Half the sum of |p - q|. It is the earth mover's distance too if all values are equally far apart."""
+    distance: Measure = 0.5 * np.abs(p - q).sum(axis=1)
+    return distance
+
+
+def kullback_leibler(p: Shares, q: Shares) -> Measure:
+    """The sum of p ln(p / q)."""
+    ratio = np.where(p > 0, p / np.where(q > 0, q, 1.0), 1.0)
+    distance: Measure = (p * np.log(ratio)).sum(axis=1)
+    return distance
+
+
+def ordered(p: Shares, q: Shares) -> Measure:
+    """The earth mover's distance if values stand in a row, with m - 1 steps of 1 / (m - 1) from end to end."""
+    if p.shape[1] < 2:
+        return np.zeros(len(p))
+    distance: Measure = np.abs(np.cumsum(p - q, axis=1)[:, :-1]).sum(axis=1) / (p.shape[1] - 1)
+    return distance
+
+
+def hierarchical(p: Shares, q: Shares, hierarchy: Hierarchy) -> Measure:
+    """The earth mover's distance if two values are as far apart as the level where they meet is high."""
+    distance = np.zeros(len(p))
+    for level in range(1, hierarchy.height + 1):
+        number = len(hierarchy.labels[level - 1])
+        extra = np.zeros((len(p), number))
+        np.add.at(extra.T, hierarchy.groups[level - 1], (p - q).T)
+        parents = hierarchy.parents(level - 1, level)
+        sent, taken = (np.zeros((len(hierarchy.labels[level]), len(p))) for _ in range(2))
+        np.add.at(sent, parents, np.maximum(extra, 0).T)
+        np.add.at(taken, parents, np.maximum(-extra, 0).T)
+        distance += level / hierarchy.height * np.minimum(sent, taken).sum(axis=0)
+    return distance
+
+
+DISTANCES: dict[str, Callable[[Shares, Shares], Measure]] = {
+    "equal": variational,
+    "variational": variational,
+    "kullback-leibler": kullback_leibler,
+    "ordered": ordered,
+}
+NAMES = (*DISTANCES, "hierarchical")
+
+
+@dataclass(frozen=True)
+class TCloseness(Model):
+    """Every class is at most t away. `distance` is one of `NAMES`; `ordered` takes the hierarchy's order of values."""
+
+    column: str
+    t: float
+    distance: str = "equal"
+    name: ClassVar[str] = "t-closeness"
+    larger: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.t >= 0:
+            raise InputError(f"t-closeness: t must be >= 0, not {self.t}")
+        if self.distance not in NAMES:
+            hint = instead(self.distance, NAMES)
+            raise InputError(f"t-closeness: {quoted(self.distance)} is no distance{hint}")
+
+    def measure(self, classes: Classes) -> Measure:
+        """The distance to the whole table."""
+        p, q = shares(classes.histogram(self.column)), shares(classes.whole(self.column)[None])
+        if self.distance == "hierarchical":
+            return hierarchical(p, q, classes.layout.hierarchy(self.column))
+        return DISTANCES[self.distance](p, q)
+
+    def enough(self, measure: Measure) -> Fits:
+        """At most t."""
+        return measure <= self.t + ROUNDING
+
+    @property
+    def words(self) -> str:
+        """0.2-closeness of disease (ordered)."""
+        return f"{self.t:g}-closeness of {self.column} ({self.distance})"

@@ -1,0 +1,70 @@
+"""Positive and negative disclosure: a class makes a sensitive value nearly certain, or rules it out.
+
+A. Machanavajjhala et al., "l-Diversity: Privacy Beyond k-Anonymity", 2007, section 3. The bound on the positive one is
+the alpha of (alpha, k)-anonymity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from parties.alone.publish.models.classes import Classes
+from parties.alone.publish.models.model import ROUNDING, Fits, Measure, Model, shares
+from smc.errors import InputError
+
+
+@dataclass(frozen=True)
+class PositiveDisclosure(Model):
+    """No value of the column has more than this share of any class."""
+
+    column: str
+    most: float
+    name: ClassVar[str] = "positive-disclosure"
+    larger: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.most <= 1:
+            raise InputError(f"positive-disclosure: most must be > 0 and <= 1, not {self.most:g}")
+
+    def measure(self, classes: Classes) -> Measure:
+        """The share of the most frequent value."""
+        share: Measure = shares(classes.histogram(self.column)).max(axis=1)
+        return share
+
+    def enough(self, measure: Measure) -> Fits:
+        """At most that."""
+        return measure <= self.most + ROUNDING
+
+    @property
+    def words(self) -> str:
+        """positive disclosure of disease <= 0.8."""
+        return f"positive disclosure of {self.column} <= {self.most:g}"
+
+
+@dataclass(frozen=True)
+class NegativeDisclosure(Model):
+    """Every value of the column that the table has, has at least this share of every class: none can be ruled out."""
+
+    column: str
+    least: float
+    name: ClassVar[str] = "negative-disclosure"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.least <= 1:
+            raise InputError(f"negative-disclosure: least must be > 0 and <= 1, not {self.least:g}")
+
+    def measure(self, classes: Classes) -> Measure:
+        """The share of the rarest value."""
+        present = classes.whole(self.column) > 0
+        share: Measure = shares(classes.histogram(self.column))[:, present].min(axis=1, initial=1.0)
+        return share
+
+    def enough(self, measure: Measure) -> Fits:
+        """At least that."""
+        return measure >= self.least - ROUNDING
+
+    @property
+    def words(self) -> str:
+        """negative disclosure of disease >= 0.01."""
+        return f"negative disclosure of {self.column} >= {self.least:g}"

@@ -1,0 +1,97 @@
+"""l-diversity: a class holds l well-represented values of a sensitive column (A. Machanavajjhala et al., 2007)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from parties.alone.publish.models.classes import Classes
+from parties.alone.publish.models.model import ROUNDING, Fits, Measure, Model, shares
+from smc.errors import InputError
+
+
+@dataclass(frozen=True)
+class LDiversity(Model):
+    """Distinct l-diversity: every class has at least l values of the column."""
+
+    column: str
+    l: int  # noqa: E741 (its name)
+    name: ClassVar[str] = "l-diversity"
+    lifts: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.l < 1:
+            raise InputError(f"l-diversity: l must be >= 1, not {self.l}")
+
+    def measure(self, classes: Classes) -> Measure:
+        """Values that occur."""
+        return np.count_nonzero(classes.histogram(self.column), axis=1).astype(np.float64)
+
+    def enough(self, measure: Measure) -> Fits:
+        """At least l."""
+        return measure >= self.l
+
+    @property
+    def words(self) -> str:
+        """distinct 3-diversity of disease."""
+        return f"distinct {self.l}-diversity of {self.column}"
+
+
+@dataclass(frozen=True)
+class EntropyLDiversity(Model):
+    """Entropy l-diversity: the entropy of the column in every class is at least log l."""
+
+    column: str
+    l: float  # noqa: E741
+    name: ClassVar[str] = "entropy-l-diversity"
+
+    def __post_init__(self) -> None:
+        if not self.l >= 1:
+            raise InputError(f"entropy-l-diversity: l must be >= 1, not {self.l}")
+
+    def measure(self, classes: Classes) -> Measure:
+        """e to the entropy: l if l values are equally frequent."""
+        p = shares(classes.histogram(self.column))
+        entropy: Measure = np.exp(-np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0)), 0.0).sum(axis=1))
+        return entropy
+
+    def enough(self, measure: Measure) -> Fits:
+        """At least l."""
+        return measure >= self.l * (1 - ROUNDING)
+
+    @property
+    def words(self) -> str:
+        """entropy 3-diversity of disease."""
+        return f"entropy {self.l:g}-diversity of {self.column}"
+
+
+@dataclass(frozen=True)
+class RecursiveLDiversity(Model):
+    """Recursive (c, l)-diversity: with r_1 >= r_2 >= ... the rows by value, r_1 < c (r_l + r_(l+1) + ...)."""
+
+    column: str
+    c: float
+    l: int  # noqa: E741
+    name: ClassVar[str] = "recursive-l-diversity"
+    larger: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.l < 1 or not self.c > 0:
+            raise InputError(f"recursive-l-diversity: needs l >= 1 and c > 0, not l = {self.l} and c = {self.c:g}")
+
+    def measure(self, classes: Classes) -> Measure:
+        """The most frequent value's rows over those of the l-th and rarer; infinite if there are fewer than l."""
+        rows = -np.sort(-classes.histogram(self.column), axis=1)
+        rest = rows[:, self.l - 1 :].sum(axis=1)
+        return np.where(rest > 0, rows[:, 0] / np.maximum(rest, 1), np.inf)
+
+    def enough(self, measure: Measure) -> Fits:
+        """Below c."""
+        return measure < self.c
+
+    @property
+    def words(self) -> str:
+        """recursive (2, 3)-diversity of disease."""
+        return f"recursive ({self.c:g}, {self.l})-diversity of {self.column}"

@@ -1,0 +1,121 @@
+"""What a class of rows must be like before it may be published: a model is a pure function of classes and the table.
+
+Two things make searching quick. Without suppression every model here is monotone: if all classes fit, so do all classes
+of any coarser table, for each is a union of such. With suppression, when classes that do not fit are left out, that
+holds only of models that `lift`: a class that fits goes on fitting whatever joins it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.publish.models.classes import Classes
+from smc.errors import InputError
+
+Measure: TypeAlias = NDArray[np.float64]
+Fits: TypeAlias = NDArray[np.bool_]
+
+ROUNDING = 1e-9  # logarithms and quotients of counts are known this well
+
+
+class Model(ABC):
+    """A requirement on every class. `column` is the sensitive column that it is about, if it is about one."""
+
+    name: ClassVar[str]
+    lifts: ClassVar[bool] = False
+    keeps_all: bool = False  # whether it breaks as soon as a row is suppressed
+    larger: ClassVar[bool] = True  # whether larger measures are better
+    column: str | None
+
+    @abstractmethod
+    def measure(self, classes: Classes) -> Measure:
+        """What each class with rows reaches, float64[classes]."""
+
+    @abstractmethod
+    def enough(self, measure: Measure) -> Fits:
+        """Whether what is reached suffices."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The model in words, for messages."""
+
+    def fits(self, classes: Classes) -> Fits:
+        """Whether each class satisfies the model, bool[classes]; a class without rows does."""
+        fits = np.ones(len(classes), dtype=bool)
+        present = classes.sizes > 0
+        if present.all():
+            return self.enough(self.measure(classes))
+        fits[present] = self.enough(self.measure(Classes(classes.counts[present], classes.layout)))
+        return fits
+
+    def reached(self, classes: Classes) -> Any:
+        """What the worst class with rows reaches."""
+        measure = self.measure(Classes(classes.counts[classes.sizes > 0], classes.layout))
+        if not len(measure):
+            return None
+        return float(measure.min() if self.larger else measure.max())
+
+
+@dataclass(frozen=True)
+class KAnonymity(Model):
+    """Every class has at least k rows (L. Sweeney, "k-anonymity", 2002)."""
+
+    k: int
+    name: ClassVar[str] = "k-anonymity"
+    lifts: ClassVar[bool] = True
+    column = None
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise InputError(f"k-anonymity: k must be >= 1, not {self.k}")
+
+    def measure(self, classes: Classes) -> Measure:
+        """Rows."""
+        return classes.sizes.astype(np.float64)
+
+    def enough(self, measure: Measure) -> Fits:
+        """At least k."""
+        return measure >= self.k
+
+    @property
+    def words(self) -> str:
+        """5-anonymity."""
+        return f"{self.k}-anonymity"
+
+
+def fitting(classes: Classes, models: Sequence[Model]) -> Fits:
+    """Whether each class fits all models, bool[classes]."""
+    fits = np.ones(len(classes), dtype=bool)
+    for model in models:
+        fits &= model.fits(classes)
+    return fits
+
+
+def suppressed(classes: Classes, models: Sequence[Model]) -> int:
+    """The rows in classes that do not fit, which would be left out.
+
+    It is one more than there are rows if leaving out would not help, because a model counts who is missing.
+    """
+    fits = fitting(classes, models)
+    if any(model.keeps_all for model in models) and not fits.all():
+        return int(classes.layout.whole[0]) + 1
+    return int(classes.sizes[~fits].sum())
+
+
+def monotone(models: Sequence[Model], most: int) -> list[Model]:
+    """Those of the models whose suppressed rows only get fewer as classes are joined, if `most` may be suppressed."""
+    if most == 0 or any(model.keeps_all for model in models):
+        return list(models)
+    return [model for model in models if model.lifts]
+
+
+def shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Histograms int64[classes, values] as distributions."""
+    return counts / counts.sum(axis=1, keepdims=True)

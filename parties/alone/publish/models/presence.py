@@ -1,0 +1,58 @@
+"""Presence: how sure one may be that somebody of a public table is in the published one (M. E. Nergiz et al., 2007)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from parties.alone.publish.models.classes import Classes
+from parties.alone.publish.models.model import ROUNDING, Fits, Measure, Model
+from smc.errors import InputError
+
+
+@dataclass(frozen=True)
+class Presence(Model):
+    """(least, most)-presence: in every class of the public table, that share of its people is in the published one.
+
+    If `least` is positive no row can be suppressed: whoever would have been in its class is known not to be there.
+    """
+
+    least: float
+    most: float
+    name: ClassVar[str] = "presence"
+    larger: ClassVar[bool] = False
+    column = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least <= self.most <= 1:
+            raise InputError(f"presence: needs 0 <= least <= most <= 1, not {self.least:g} and {self.most:g}")
+
+    @property
+    def keeps_all(self) -> bool:  # type: ignore[override]
+        """Whether a suppressed row breaks it."""
+        return self.least > 0
+
+    def fits(self, classes: Classes) -> Fits:
+        """Also a class without rows has to fit: its people are known not to be there."""
+        return self.enough(self.measure(classes))
+
+    def measure(self, classes: Classes) -> Measure:
+        """Rows over public rows; infinite if there are none of these."""
+        public = classes.public
+        return np.where(public > 0, classes.sizes / np.maximum(public, 1), np.inf)
+
+    def enough(self, measure: Measure) -> Fits:
+        """Between least and most."""
+        return (measure >= self.least - ROUNDING) & (measure <= self.most + ROUNDING)
+
+    def reached(self, classes: Classes) -> Any:
+        """The least and the greatest share."""
+        measure = self.measure(classes)
+        return [float(measure.min()), float(measure.max())] if len(measure) else None
+
+    @property
+    def words(self) -> str:
+        """(0.02, 0.05)-presence."""
+        return f"({self.least:g}, {self.most:g})-presence"

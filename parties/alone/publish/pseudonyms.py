@@ -1,0 +1,221 @@
+"""Columns of pseudonyms: written from a plan, and restored by whoever has the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import sqlglot.expressions as exp
+
+from parties.alone.publish.keys.cell_keys import ColumnKey, Subject
+from parties.alone.publish.keys.ciphers import pad, read, spell, unpad
+from parties.alone.publish.keys.keyring import HANDLE_BYTES, Keyring
+from parties.alone.publish.masks import cell
+from parties.alone.publish.reading import encode, require, text_of
+from parties.alone.publish.settings import PublishPlan
+from parties.alone.publish.writing import writer_of
+from parties.base import files
+from parties.base.randomness import private
+from parties.base.text import quoted
+from parties.sources.opened import Rows
+from parties.tables.delimited import MISSING
+from smc.errors import InputError
+
+FEW = 100  # values of a column that are few enough to be told by how frequent they are
+_ALONE, _OF_A_SUBJECT = b"\0", b"\1"  # how a sealed cell begins
+
+
+def pseudonym(key: ColumnKey, value: str, subject: Subject | None = None) -> str:
+    """A value's pseudonym. A subject's is sealed by the subject's key first: nobody restores it without that."""
+    if subject is None:
+        plain = _ALONE + pad(value)
+    else:
+        plain = _OF_A_SUBJECT + subject.handle + key.of(subject).seal(pad(value), key.associated)
+    return spell(key.version, key.cipher.seal(plain, key.associated))
+
+
+def value_of(keys: Mapping[int, ColumnKey], text: str, ring: Keyring) -> str | None:
+    """What a pseudonym stands for; None if its subject was forgotten. ValueError if none of the keys made it."""
+    version, sealed = read(text)
+    if version not in keys:
+        raise ValueError("a version that there is none of")
+    key = keys[version]
+    plain = key.cipher.open(sealed, key.associated)
+    if plain[:1] == _ALONE:
+        return unpad(plain[1:])
+    subject = ring.subject(plain[1 : 1 + HANDLE_BYTES])
+    return None if subject is None else unpad(key.of(subject).open(plain[1 + HANDLE_BYTES :], key.associated))
+
+
+class Pseudonyms:
+    """The pseudonyms of a plan's columns, a batch of rows after another. Missing values stay missing."""
+
+    def __init__(self, plan: PublishPlan, ring: Keyring) -> None:
+        self._ring = ring
+        self._subject = plan.subject
+        self._keys = {
+            name: ring.column(column.key or name, column.pseudonym)
+            for name, column in plan.columns.items()
+            if column.pseudonym is not None
+        }
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that become pseudonyms."""
+        return list(self._keys)
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns whose text `of` is given: these, and at the end the subjects', if the plan names some."""
+        return [*self._keys, *([] if self._subject is None or not self._keys else [self._subject])]
+
+    def of(self, columns: Sequence[Any], place: str) -> dict[str, pa.Array]:
+        """The pseudonyms of the next rows. `InputError` if a row is about nobody."""
+        subjects = None
+        if len(columns) > len(self._keys):
+            who, whose = encode(columns[-1])
+            if None in who or MISSING in who:
+                raise InputError(f"{place}: a row has nothing in the column {quoted(str(self._subject))}: its subject")
+            known = self._ring.subjects(who)
+            subjects = [known[who[code]] for code in whose]
+        return {
+            name: pa.array(_column(key, column, subjects), pa.string())
+            for (name, key), column in zip(self._keys.items(), columns, strict=False)
+        }
+
+    def guessable(self, rows: Rows) -> list[str]:
+        """A warning for each deterministic column of few values: how frequent each is tells which it is.
+
+        Under subjects' keys that is so of the subjects' own column only: a value differs from subject to subject.
+        """
+        return [warning for name in self.countable for warning in _guessable(rows, name)]
+
+    @property
+    def countable(self) -> list[str]:
+        """The columns in which equal pseudonyms stand for equal values of different subjects."""
+        return [n for n, key in self._keys.items() if key.mode == "deterministic" and self._subject in (None, n)]
+
+
+def _column(key: ColumnKey, column: Any, subjects: Sequence[Subject] | None) -> list[str | None]:
+    texts = column.to_pylist()
+    whose: Sequence[Subject | None] = [None] * len(texts) if subjects is None else subjects
+    if key.mode == "randomised":
+        return [_sealed(key, text, subject) for text, subject in zip(texts, whose, strict=True)]
+    pairs = list(zip(texts, whose, strict=True))
+    made = {pair: _sealed(key, *pair) for pair in set(pairs)}
+    return [made[pair] for pair in pairs]
+
+
+def _sealed(key: ColumnKey, text: str | None, subject: Subject | None) -> str | None:
+    return None if text is None or text == MISSING else pseudonym(key, text, subject)
+
+
+def _guessable(rows: Rows, name: str) -> Iterator[str]:
+    text = text_of(rows, name)
+    counts = exp.Select().select(exp.Count(this=exp.Star()).as_("n")).from_(rows.query.subquery("t"))
+    grouped = counts.where(text.neq(exp.Literal.string(MISSING))).group_by(text.copy()).subquery("g")
+    n = exp.column("n")
+    sums = [exp.Count(this=exp.Star()), exp.Sum(this=n), exp.Max(this=n.copy())]
+    columns = [
+        exp.cast(exp.Coalesce(this=one, expressions=[exp.convert(0)]), "BIGINT").as_(f"s{i}")
+        for i, one in enumerate(sums)
+    ]
+    distinct, total, most = rows.engine.counts(exp.Select().select(*columns).from_(grouped))[0].tolist()
+    yield from few(name, distinct, total, most)
+
+
+def few(name: str, distinct: int, total: int, most: int) -> Iterator[str]:
+    """The warning that a column has few values in so many rows, the most frequent in `most` of them."""
+    if 0 < distinct <= FEW and total >= 2 * distinct:
+        yield (
+            f"{name}: only {distinct} values in {total} rows, the most frequent in {most / total:.0%} of them: "
+            "who knows how frequent they are can tell which is which; randomised pseudonyms hide it"
+        )
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many rows were written; of restored rows, how many cells were of forgotten subjects, and are empty."""
+
+    rows: int
+    forgotten: int = 0
+
+
+def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path, escape_formulas: bool = False) -> Written:
+    """Write the plan's columns: as pseudonyms, through masks, or as they are; other identifiers are dropped.
+
+    Without keys what would become a pseudonym is dropped. Rows are mixed within each batch. New keys are kept before
+    the file is in its place. `InputError`, and neither file nor keys, if something fails.
+    """
+    pseudonyms = None if ring is None else Pseudonyms(plan, ring)
+    needed = [] if pseudonyms is None else pseudonyms.needed
+    made_of_keys = set() if pseudonyms is None else set(pseudonyms.names)
+    require(rows, [*plan.columns, *needed])
+    texts = {name: text_of(rows, name) for name in dict.fromkeys(needed)}
+    masks = {name: column.mask for name, column in plan.columns.items()}
+    open_ones = [name for name, column in plan.columns.items() if column.shown]
+    shown = {name: cell(rows, name, masks[name]) for name in rows.types if name in open_ones}
+    order = [name for name in rows.types if name in shown or name in made_of_keys]
+    selected = [text.as_(f"c{i}") for i, text in enumerate(texts.values())]
+    selected += [column.as_(f"o{i}") for i, column in enumerate(shown.values())]
+    query = exp.Select().select(*selected).from_(rows.query.subquery("t"))
+    places = {name: i for i, name in enumerate(texts)}
+    mixed, written = private(), 0
+    with files.replacing(out) as stream, writer_of(out, stream, order, escape_formulas) as writer:
+        for batch in rows.engine.batches(query):
+            made = {}
+            if pseudonyms is not None:
+                made = pseudonyms.of([batch.column(places[name]) for name in needed], rows.engine.place)
+            made |= {name: batch.column(len(texts) + i) for i, name in enumerate(shown)}
+            permutation = pa.array(mixed.permutation(batch.num_rows))
+            writer.write(pa.table([made[name] for name in order], names=order).take(permutation))
+            written += batch.num_rows
+        if ring is not None:
+            ring.commit()
+    return Written(written)
+
+
+def restore(rows: Rows, columns: Mapping[str, str], ring: Keyring, out: Path, purpose: str, by: str) -> Written:
+    """Write rows with the values that pseudonyms stand for; `columns` maps a column to the name of its key.
+
+    That it was done is on record before the file is in its place. Cells of forgotten subjects are empty. `InputError`,
+    and nothing written, if a cell is no pseudonym of its column's key.
+    """
+    keys = {name: ring.versions(key) for name, key in columns.items()}
+    texts = {name: text_of(rows, name) for name in columns}
+    order = list(rows.types)
+    selected = [texts.get(name, exp.column(name, quoted=True)).as_(f"c{i}") for i, name in enumerate(order)]
+    query = exp.Select().select(*selected).from_(rows.query.subquery("t"))
+    written = forgotten = 0
+    with files.replacing(out) as stream, writer_of(out, stream, order) as writer:
+        for batch in rows.engine.batches(query):
+            made = []
+            for i, name in enumerate(order):
+                column = batch.column(i)
+                if name in columns:
+                    column, lost = restored(keys[name], column, ring, f"{rows.engine.place}, column {quoted(name)}")
+                    forgotten += lost
+                made.append(column)
+            writer.write(pa.table(made, names=order))
+            written += batch.num_rows
+        done = {"source": rows.engine.place, "columns": dict(columns), "rows": written, "purpose": purpose, "by": by}
+        ring.record("pseudonyms restored", **done)
+        ring.commit()
+    return Written(written, forgotten)
+
+
+def restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: str) -> tuple[pa.Array, int]:
+    """A column's values, and how many are of forgotten subjects."""
+    texts, codes = encode(column)
+    values: list[str | None] = []
+    for text in texts:
+        try:
+            values.append(None if text is None or text == MISSING else value_of(keys, text, ring))
+        except ValueError:
+            raise InputError(f"{place}: {quoted(text, 24)} is no pseudonym that this key made") from None
+    lost = np.array([v is None and t not in (None, MISSING) for v, t in zip(values, texts, strict=True)], dtype=bool)
+    return pa.array(values, pa.string()).take(pa.array(codes)), int(lost[codes].sum())

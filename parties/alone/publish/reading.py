@@ -1,0 +1,172 @@
+"""A table's distinct cells, counted where the rows live: one GROUP BY, and only what differs comes over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import sqlglot.expressions as exp
+
+from parties.alone.publish.cells import Cells, Counts, grouped
+from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.rules import Rule, hierarchy, number
+from parties.base.text import instead, quoted
+from parties.sources.expressions import Cell
+from parties.sources.mapping import ColumnRule
+from parties.sources.opened import Rows
+from parties.tables.delimited import MISSING
+from smc.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Distinct rows of text: `codes[i]` int[rows] are places in `values[i]`; `counts` int64[rows]."""
+
+    values: list[list[str]]
+    codes: list[Codes]
+    counts: Counts
+
+
+def texts(rows: Rows, names: Sequence[str]) -> Texts:
+    """The distinct rows of some columns. `InputError` if one is not there or holds no categories, or without rows."""
+    spelled = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
+    cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
+    number = "n" + "_" * max(map(len, names))  # no column's name
+    counted = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_(number)).from_(rows.query.subquery("t"))
+    # Equal cells are counted before they are spelled, which takes longer.
+    total = exp.cast(exp.column(number), "BIGINT").as_("n")
+    query = exp.Select().select(*spelled, total).from_(counted.group_by(*cells).subquery("d"))
+    columns, counts = [_Coded() for _ in names], [np.zeros(0, np.int64)]
+    for batch in rows.engine.batches(query):
+        for i, column in enumerate(columns):
+            column.add(batch.column(i))
+        counts.append(batch.column("n").combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64))
+    if not sum(map(len, counts)):
+        raise InputError(f"{rows.engine.place}: there are no rows")
+    values, codes, totals = [column.values for column in columns], [c.codes() for c in columns], np.concatenate(counts)
+    order, starts = grouped(codes, [len(own) for own in values])
+    if len(starts) < len(order):  # cells that differ in the space around them only
+        codes, totals = [own[order[starts]] for own in codes], np.add.reduceat(totals[order], starts)
+    return Texts(values, codes, totals)
+
+
+class _Coded:
+    """A column of text that comes in pieces: the values so far, and their places there."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._pieces: list[Codes] = []
+
+    def add(self, column: pa.ChunkedArray) -> None:
+        found, codes = encode(column)
+        places = [self._places.setdefault(spelled(value), len(self._places)) for value in found]
+        numbers: Codes = np.array(places, dtype=dtype_of(len(self._places)))
+        self._pieces.append(numbers[codes])
+
+    @property
+    def values(self) -> list[str]:
+        return list(self._places)
+
+    def codes(self) -> Codes:
+        """All places; the pieces are given back."""
+        pieces, self._pieces = self._pieces, []
+        return np.concatenate([np.zeros(0, dtype=np.int16), *pieces])
+
+
+def dtype_of(number: int) -> Any:
+    """The smaller type that so many numbers fit."""
+    return np.int16 if number <= 1 << 15 else np.int32
+
+
+def encode(column: pa.ChunkedArray) -> tuple[list[Any], Codes]:
+    """A column as its distinct values, None for none, and their places, int32[rows]."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+
+
+def cell_of(rows: Rows, name: str) -> exp.Expr:
+    """What `spelled` makes a column's text of: text and whole numbers are spelled once a batch, and not once a row."""
+    require(rows, [name])
+    dtype = rows.types[name]
+    return exp.column(name, quoted=True) if dtype.is_string() or dtype.is_integer() else text_of(rows, name)
+
+
+def spelled(value: str | int | None) -> str:
+    """The text of a cell, `?` if there is none."""
+    return ("" if value is None else str(value).strip()) or MISSING
+
+
+def text_of(rows: Rows, name: str) -> exp.Expr:
+    """A column's text, `?` if there is none."""
+    require(rows, [name])
+    try:
+        cell = Cell(ColumnRule(name, name, (), {}, None, (), None), rows.types[name], rows.engine.lists)
+    except InputError as error:
+        raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
+    empty = exp.Nullif(this=cell.text, expression=exp.Literal.string(""))
+    return exp.Coalesce(this=empty, expressions=[exp.Literal.string(MISSING)])
+
+
+def require(rows: Rows, names: Sequence[str]) -> None:
+    """`InputError` if one of the columns is not there."""
+    for name in names:
+        if name not in rows.types:
+            there = instead(name, rows.types)
+            raise InputError(f"{rows.engine.place}: there is no column {quoted(name)}{there}")
+
+
+def hierarchies(names: Sequence[str], rules: Mapping[str, Rule], found: Sequence[Sequence[str]]) -> list[Hierarchy]:
+    """The hierarchies of columns whose values these are."""
+    return [hierarchy(name, rules[name], in_order(values)) for name, values in zip(names, found, strict=True)]
+
+
+def in_order(values: Sequence[str]) -> list[str]:
+    """Distinct values: numbers by size, then text by its letters, a missing value last."""
+
+    def key(value: str) -> tuple[bool, bool, float, str]:
+        x = number(value)
+        return value == MISSING, x is None, x or 0.0, value
+
+    return sorted(set(values), key=key)
+
+
+def recode(found: Texts, made: Sequence[Hierarchy]) -> Codes:
+    """The codes of the columns in their hierarchies, int[columns, rows]."""
+    dtype = dtype_of(max((len(h.values) for h in made), default=0))
+    columns: Codes = np.zeros((len(made), len(found.counts)), dtype=dtype)
+    for i, (values, codes, h) in enumerate(zip(found.values, found.codes, made, strict=True)):
+        columns[i] = np.array([h.code(value) for value in values], dtype=dtype)[codes]
+    return columns
+
+
+def read(
+    rows: Rows, quasi: Sequence[str], sensitive: Sequence[str], rules: Mapping[str, Rule], public: Rows | None = None
+) -> Cells:
+    """The cells of a table. `public` has the same quasi-identifiers, in columns of the same names.
+
+    `InputError` if a value is in no hierarchy, or if a row's quasi-identifiers are not those of any public row.
+    """
+    names = [*quasi, *sensitive]
+    found = texts(rows, names)
+    others = None if public is None else texts(public, quasi)
+    values = [list(column) for column in found.values]
+    if others is not None:
+        values = [[*a, *b] for a, b in zip(values, [*others.values, *([] for _ in sensitive)], strict=True)]
+    made = hierarchies(names, rules, values)
+    codes = recode(found, made)
+    cells = Cells(
+        tuple(made[: len(quasi)]), tuple(made[len(quasi) :]), codes[: len(quasi)], codes[len(quasi) :], found.counts
+    )
+    if others is None or public is None:
+        return cells
+    return with_public(cells, recode(others, made[: len(quasi)]), others.counts, public.engine.place)
+
+
+def with_public(cells: Cells, codes: Codes, counts: Counts, place: str) -> Cells:
+    """The cells with those of the public table. `InputError` if somebody is not in it."""
+    if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, codes.T.tolist())):
+        raise InputError(f"{place}: {len(missing)} of the table's combinations are not in this public table")
+    return replace(cells, public=(codes, counts))

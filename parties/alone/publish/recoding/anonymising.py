@@ -1,0 +1,190 @@
+"""From a plan to a partition of the rows, the recoding that it is, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sqlglot.expressions as exp
+
+from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.masks import MaskPlan
+from parties.alone.publish.models.classes import Classes, layout_of
+from parties.alone.publish.models.model import Model, fitting
+from parties.alone.publish.models.risks import risks
+from parties.alone.publish.reading import read, text_of
+from parties.alone.publish.recoding.fulldomain import Algorithm, Search
+from parties.alone.publish.recoding.mondrian import mondrian
+from parties.alone.publish.recoding.partition import SUPPRESSED, Partition, at_node, certainty, tightened
+from parties.alone.publish.recoding.recoding import Recoding
+from parties.alone.publish.recoding.topdown import topdown
+from parties.alone.publish.settings import ColumnPlan, PublishPlan
+from parties.base.text import quoted
+from parties.sources import open_rows
+from parties.sources.opened import Rows
+from smc.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What is published: cells, partition, the levels of full-domain generalisation (None for boxes), the report."""
+
+    cells: Cells
+    partition: Partition
+    levels: tuple[int, ...] | None
+    report: dict[str, Any]
+
+    def recoding(self, plan: PublishPlan) -> Recoding:
+        """The recoding as it can be kept."""
+        boxes = None if self.levels is not None else self.partition.boxes
+        return Recoding.of(plan, self.levels, boxes)
+
+
+def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[Model]) -> Outcome:
+    """The table recoded by the plan's algorithm. `InputError` if the models cannot be reached."""
+    most = int(plan.max_suppressed * cells.rows + 1e-9)
+    about: dict[str, Any] = {"algorithm": plan.algorithm}
+    levels: tuple[int, ...] | None = None
+    if plan.algorithm == "mondrian" or plan.algorithm == "mondrian-relaxed" or plan.algorithm == "top-down":
+        numeric = [
+            plan.columns[h.column].numeric or plan.columns[h.column].ranges is not None for h in cells.hierarchies
+        ]
+        if plan.algorithm == "top-down":
+            partition = topdown(cells, models, numeric)
+        else:
+            partition = mondrian(cells, models, numeric, plan.algorithm == "mondrian-relaxed")
+    else:
+        search = Search(cells, models, most)
+        found = search.best(plan.algorithm, plan.utility)
+        partition = at_node(cells, search.rollup, found.node, fitting(search.rollup.classes(found.node), models))
+        levels = found.node
+        if plan.local:
+            partition, levels = recoded_locally(cells, partition, models, plan.algorithm, plan.utility), None
+        about |= {
+            "lattice": search.lattice.size,
+            "counted": found.counted,
+            "minimal": [list(node) for node in found.minimal],
+            "levels": {h.column: level for h, level in zip(cells.hierarchies, found.node, strict=True)},
+            plan.utility: found.loss,
+        }
+    return Outcome(cells, partition, levels, about | report(cells, partition, models))
+
+
+def recoded_locally(
+    cells: Cells, partition: Partition, models: Sequence[Model], algorithm: Algorithm, utility: str
+) -> Partition:
+    """What was left out of a lattice's solution as a table of its own, again and again; then each class by itself.
+
+    Each time levels are searched for at which at least half of what is left fits, and the models compare with the whole
+    table. Classes of later times are coarser, and rows of an earlier class may look as if they could be in them.
+    """
+    layout = layout_of(cells)
+    while partition.suppressed and cells.public is None:
+        rest = np.flatnonzero(partition.classes == SUPPRESSED)
+        places = partition.cells[rest]
+        left = replace(
+            cells, quasi=cells.quasi[:, places], sensitive=cells.sensitive[:, places], counts=cells.counts[places]
+        )
+        search = Search(left, models, left.rows // 2, layout)
+        try:
+            node = search.best(algorithm, utility).node
+        except InputError:  # the rest does not fit even as one class
+            break
+        more = at_node(left, search.rollup, node, fitting(search.rollup.classes(node), models))
+        classes = partition.classes.copy()
+        classes[rest] = np.where(more.classes == SUPPRESSED, SUPPRESSED, more.classes + len(partition.boxes))
+        partition = replace(partition, classes=classes, boxes=[*partition.boxes, *more.boxes])
+    return tightened(cells, partition)
+
+
+def report(cells: Cells, partition: Partition, models: Sequence[Model]) -> dict[str, Any]:
+    """What was lost and what is left to fear, ready for JSON."""
+    classes = partition.count(cells, layout_of(cells))
+    sizes = classes.sizes[classes.sizes > 0]
+    return {
+        "rows": cells.rows,
+        "suppressed": partition.suppressed,
+        "classes": len(sizes),
+        "smallest_class": int(sizes.min()) if len(sizes) else None,
+        "average_class": float(sizes.mean()) if len(sizes) else None,
+        "lost": certainty(cells, partition),
+    } | checked(classes, models)
+
+
+def checked(classes: Classes, models: Sequence[Model]) -> dict[str, Any]:
+    """Whether classes satisfy the models, what they reach, and what could be done with them."""
+    found = []
+    for model in models:
+        if model.name == "presence" and not classes.layout.public:
+            continue
+        holds = bool(model.fits(classes).all())
+        found.append({"model": model.words, "holds": holds, "reached": model.reached(classes)})
+    return {
+        "models": found,
+        "class_sizes": _by_size(classes.sizes[classes.sizes > 0]),
+        "risks": risks(classes) if len(classes) and classes.sizes.sum() else {},
+    }
+
+
+def _by_size(sizes: Counts) -> list[dict[str, int]]:
+    """How many classes there are between one power of two and the next, the least and the most rows of these."""
+    found = []
+    bits = np.frexp(sizes)[1]
+    for group in np.unique(bits):
+        own = sizes[bits == group]
+        found.append({"least": int(own.min()), "most": int(own.max()), "classes": len(own), "rows": int(own.sum())})
+    return found
+
+
+def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[Rows, Cells]:
+    """The plan's table, open until `opened` ends, and its cells.
+
+    `InputError` as `read`, and if a column that identifies rows is left in.
+    """
+    rows = opened.enter_context(open_rows(plan))
+    public = None if plan.public is None else opened.enter_context(open_rows(plan.public))
+    kept = _kept(rows)
+    cells = read(kept, plan.named("quasi-identifier"), plan.named("sensitive"), dict(plan.columns), public)
+    others = [name for name in plan.named("other") if plan.columns[name].mask is None]
+    _refuse_identifiers(kept, others, cells.rows)
+    return kept, cells
+
+
+def _kept(rows: Rows) -> Rows:
+    """The same rows, read once if they are in a file."""
+    every = exp.Select().select("*").from_(rows.query.subquery("t"))
+    return Rows(rows.engine, rows.engine.keep(every), rows.types)
+
+
+def _refuse_identifiers(rows: Rows, others: Sequence[str], number: int) -> None:
+    """`InputError` if a column that is published as it is has another value in each row."""
+    if not others or number < 2:
+        return
+    distinct = [exp.Count(this=exp.Distinct(expressions=[text_of(rows, name)])) for name in others]
+    columns = [count.as_(f"n{i}") for i, count in enumerate(distinct)]
+    counts = rows.engine.counts(exp.Select().select(*columns).from_(rows.query.subquery("t")))[0]
+    for name, count in zip(others, counts, strict=True):
+        if count == number:
+            raise InputError(
+                f"column {quoted(name)} has another value in each of the {number} rows, so it identifies them: "
+                "give it the role identifier, or quasi-identifier"
+            )
+
+
+def order_of(columns: Mapping[str, ColumnPlan], rows: Rows) -> list[str]:
+    """The columns that are published, in the order of the table: identifiers only if they are masked."""
+    kept = {name for name, column in columns.items() if column.shown}
+    return [*(name for name in rows.types if name in kept), *(name for name in kept if name not in rows.types)]
+
+
+def masks_of(columns: Mapping[str, ColumnPlan]) -> dict[str, MaskPlan | None]:
+    """The columns' masks."""
+    return {name: column.mask for name, column in columns.items()}
+
+
+def suppressed_share(partition: Partition) -> float:
+    """The share of rows that are left out."""
+    return partition.suppressed / max(1, int(np.sum(partition.counts)))

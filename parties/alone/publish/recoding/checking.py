@@ -1,0 +1,92 @@
+"""A published table held against a plan: its classes are rows with the same text in all quasi-identifiers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from parties.alone.publish.cells import Counts
+from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.models.classes import Classes
+from parties.alone.publish.reading import hierarchies, read, recode, texts
+from parties.alone.publish.recoding.anonymising import checked
+from parties.alone.publish.recoding.partition import SUPPRESSED, Span
+from parties.alone.publish.recoding.recoding import place_in
+from parties.alone.publish.recoding.rollup import Rollup
+from parties.alone.publish.rules import Rule, number
+from parties.alone.publish.settings import PublishPlan
+from parties.base.settings import validated
+from parties.base.text import quoted
+from parties.sources import PlaceSettings, open_rows
+from smc.errors import InputError
+
+
+def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
+    """The report on a published table, or on the plan's own source as it is. `InputError` if it has no rows."""
+    models = plan.check()
+    quasi = plan.named("quasi-identifier")
+    rules = {name: Rule() for name in quasi} | {name: plan.columns[name] for name in plan.named("sensitive")}
+    place = plan if data is None else validated(PlaceSettings, {"source": data})
+    with ExitStack() as opened:
+        rows = opened.enter_context(open_rows(place))
+        public = None if plan.public is None else opened.enter_context(open_rows(plan.public))
+        cells = read(rows, quasi, plan.named("sensitive"), rules, public if data is None else None)
+        if not cells.rows:
+            raise InputError(f"{place.label}: the table has no rows")
+        rollup, bottom = Rollup(cells), (0,) * len(quasi)
+        classes = rollup.classes(bottom)
+        if data is not None and public is not None:
+            others = texts(public, quasi)
+            made = hierarchies(quasi, plan.columns, others.values)
+            pairs = zip(cells.hierarchies, rollup.groups(bottom), strict=True)
+            said = [[h.values[code] for code in codes] for h, codes in pairs]
+            classes = counted_among(classes, said, made, recode(others, made), others.counts)
+    sizes = classes.sizes[classes.sizes > 0]
+    found = {"rows": cells.rows, "classes": len(sizes), "smallest_class": int(sizes.min())}
+    return found | {"average_class": float(sizes.mean())} | checked(classes, models)
+
+
+def counted_among(
+    classes: Classes, said: Sequence[Sequence[str]], made: Sequence[Hierarchy], codes: Codes, counts: Counts
+) -> Classes:
+    """Published classes with how many of the public rows each may stand for, and a class of those in none of them.
+
+    `said[i]` is what the classes say in a quasi-identifier, `made[i]` its hierarchy, which holds the public values.
+    `InputError` if a label is nothing that the hierarchy knows and no range, or if classes overlap.
+    """
+    columns = [spans_of(h, labels) for h, labels in zip(made, said, strict=True)]
+    places = place_in(list(zip(*columns, strict=True)), made, codes, alone=True)
+    places = np.where(places == SUPPRESSED, len(classes), places)
+    public = np.bincount(places, weights=counts, minlength=len(classes) + 1).astype(np.int64)
+    own = np.concatenate([classes.counts, np.zeros((1, classes.layout.width), dtype=np.int64)])
+    whole = np.append(classes.layout.whole, public.sum())
+    layout = replace(classes.layout, public=True, whole=whole)
+    found = np.concatenate([own, public[:, None]], axis=1)
+    return Classes(found if public[-1] else found[:-1], layout)
+
+
+def spans_of(hierarchy: Hierarchy, labels: Sequence[str]) -> list[Span]:
+    """What published labels of a column stand for.
+
+    If one level has all of them, it is the lowest that has; otherwise each is of the highest level that has it.
+    """
+    known = [set(names) for names in hierarchy.labels]
+    common = next((level for level, names in enumerate(known) if names.issuperset(labels)), None)
+    found = []
+    for label in labels:
+        levels = [level for level, names in enumerate(known) if label in names]
+        match = re.fullmatch(r"\[(.+), (.+)\]", label)
+        if levels:
+            found.append(Span(label, levels[-1] if common is None else common))
+        elif match is not None and (low := number(match[1])) is not None and (high := number(match[2])) is not None:
+            found.append(Span(label, 0, low, high, True))
+        else:
+            raise InputError(
+                f"column {quoted(hierarchy.column)}: nobody in the public table can be meant by {quoted(label)}"
+            )
+    return found

@@ -1,0 +1,102 @@
+"""One dimension of the space that Mondrian cuts: numbers that are cut between values, or a hierarchy cut into groups.
+
+Values are numbered so that those of a group stand side by side, at every level. Then the lowest and the highest number
+of a box tell how wide it is, and which group holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.recoding.boxes import Boxes
+from parties.alone.publish.recoding.partition import Span, range_of
+
+Measure = NDArray[np.float64]
+
+
+class Dimension:
+    """A column's cells by number, `values` float64[numbers] if they are cut as numbers, else None.
+
+    It is the dimension number `place`. `width` is that of all values.
+    """
+
+    def __init__(
+        self, place: int, hierarchy: Hierarchy, codes: Codes, values: Measure | None, width: float | None
+    ) -> None:
+        self._place = place
+        self._hierarchy = hierarchy
+        self._width = width or 1.0
+        self.values: Measure | None = None
+        if values is not None:
+            self.values, numbers = np.unique(values, return_inverse=True)
+        else:
+            order = np.lexsort(hierarchy.groups)
+            numbers = np.empty(len(order), dtype=np.int64)
+            numbers[order] = np.arange(len(order))
+            self._groups = np.stack([group[order] for group in hierarchy.groups])  # [levels, numbers]
+        same = np.array_equal(numbers, np.arange(len(numbers)))
+        self._numbers = codes if same else numbers.astype(codes.dtype)[codes]
+
+    def numbers(self, boxes: Boxes) -> Codes:
+        """Of each piece, its cell's number."""
+        found: Codes = self._numbers[boxes.members] if boxes.numbers is None else boxes.numbers[self._place]
+        return found
+
+    def extents(self, boxes: Boxes) -> tuple[Codes, Codes]:
+        """The lowest and the highest number in each box, both [boxes]."""
+        numbers = self.numbers(boxes)
+        return np.minimum.reduceat(numbers, boxes.starts), np.maximum.reduceat(numbers, boxes.starts)
+
+    def widths(self, low: Codes, high: Codes) -> Measure:
+        """The share of the dimension that each box takes up, float64[boxes]."""
+        if self.values is not None:
+            found: Measure = (self.values[high] - self.values[low]) / self._width
+            return found
+        levels = self._levels(low, high)
+        groups = self._groups[levels, low]
+        widths = np.zeros(len(low))
+        for level, penalties in enumerate(self._hierarchy.penalties):
+            here = levels == level
+            widths[here] = penalties[groups[here]]
+        return widths
+
+    def keys(self, boxes: Boxes, low: Codes, high: Codes) -> Codes:
+        """What the pieces of boxes with these extents are divided by: values, or groups below the one holding all."""
+        numbers = self.numbers(boxes)
+        if self.values is not None:
+            return numbers
+        below = np.repeat(self._levels(low, high) - 1, boxes.sizes)
+        groups: Codes = self._groups[below, numbers]
+        return groups
+
+    def spans(self, low: Codes, high: Codes) -> list[Span]:
+        """What the rows of boxes with these extents say; equal spans are one object."""
+        size = self._hierarchy.values
+        pairs, places = np.unique(low.astype(np.int64) * len(size) + high, return_inverse=True)
+        lows, highs = pairs // len(size), pairs % len(size)
+        if self.values is not None:
+            made = [range_of(float(a), float(b)) for a, b in zip(self.values[lows], self.values[highs], strict=True)]
+        else:
+            levels = self._levels(lows, highs)
+            groups = self._groups[levels, lows]
+            labels = self._hierarchy.labels
+            made = [Span(labels[n][g], n) for n, g in zip(levels.tolist(), groups.tolist(), strict=True)]
+        return [made[place] for place in places.tolist()]
+
+    def _levels(self, low: Codes, high: Codes) -> NDArray[np.int64]:
+        """The lowest level at which each pair of numbers is in one group."""
+        levels = np.full(len(low), len(self._groups) - 1)
+        for level in reversed(range(len(self._groups) - 1)):
+            levels[self._groups[level, low] == self._groups[level, high]] = level
+        return levels
+
+
+def dimensions(cells: Cells, numbers: Sequence[Measure | None], widths: Sequence[float | None]) -> list[Dimension]:
+    """A dimension a quasi-identifier; `numbers` are those that the values of a column are, if it is cut as such."""
+    columns = zip(cells.hierarchies, cells.quasi, numbers, widths, strict=True)
+    return [Dimension(i, *column) for i, column in enumerate(columns)]

@@ -1,0 +1,128 @@
+"""Full-domain generalisation: one level a quasi-identifier for all rows; the search, and the choice among solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.models.classes import Classes, Layout
+from parties.alone.publish.models.model import KAnonymity, Model, fitting, monotone, suppressed
+from parties.alone.publish.recoding.flash import flash
+from parties.alone.publish.recoding.incognito import incognito
+from parties.alone.publish.recoding.lattice import Node, Solutions, above, minimal, nodes_of
+from parties.alone.publish.recoding.rollup import Rollup
+from parties.alone.publish.recoding.samarati import MOST_CELLS, DistanceVectors, samarati
+from parties.alone.publish.recoding.utility import Utility, utility_of
+from smc.errors import InputError
+
+Algorithm = Literal["flash", "incognito", "samarati"]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The chosen node, its loss, the rows that it suppresses, the k-minimal nodes, and how many nodes were counted."""
+
+    node: Node
+    loss: float
+    suppressed: int
+    minimal: list[Node]
+    counted: int
+
+
+class Search:
+    """The lattice of a table under models, of which at most `most` rows may be suppressed.
+
+    `layout` is that of a table that this is a part of: models compare with the whole.
+    """
+
+    def __init__(self, cells: Cells, models: Sequence[Model], most: int = 0, layout: Layout | None = None) -> None:
+        if not cells.rows:
+            raise InputError("the table has no rows")
+        self.cells = cells
+        self.models = models
+        self.most = most
+        self.rollup = Rollup(cells, layout)
+        self.lattice = self.rollup.lattice
+        self._monotone = monotone(models, most)
+
+    def passes(self, node: Node) -> bool:
+        """Whether so few rows are suppressed, by the models of which that is monotone."""
+        return suppressed(self.rollup.classes(node), self._monotone) <= self.most
+
+    def holds(self, node: Node) -> bool:
+        """Whether a node is a solution."""
+        return suppressed(self.rollup.classes(node), self.models) <= self.most
+
+    def solutions(self, algorithm: Literal["flash", "incognito"] = "flash") -> Solutions:
+        """Which nodes are solutions. What is not monotone is asked of each node where the rest passes."""
+        search = flash if algorithm == "flash" else incognito
+        found = search(self.lattice, self.passes)
+        if len(self._monotone) < len(self.models):
+            for node in nodes_of(found):
+                found[node] = self.holds(node)
+        return found
+
+    def lowest(self) -> list[Node]:
+        """The solutions of the least height, by Samarati's algorithm."""
+        passes = self.passes
+        if len(self.models) == 1 and isinstance(self.models[0], KAnonymity) and len(self.cells.counts) <= MOST_CELLS:
+            matrix = DistanceVectors(self.cells, self.models[0].k)
+            passes = lambda node: matrix.suppressed(node) <= self.most  # noqa: E731
+        return samarati(self.lattice, passes, passes if len(self._monotone) == len(self.models) else self.holds)
+
+    def best(self, algorithm: Algorithm = "flash", utility: str = "discernibility") -> Solution:
+        """The solution that loses least; among equals that of least height, the first in lexical order.
+
+        Samarati's algorithm knows the solutions of least height only, so it is the best of these. `InputError` if
+        there is no solution: it says which model fails, and the nearest that works.
+        """
+        if algorithm == "samarati":
+            least = self.lowest()
+            solutions = np.zeros(self.lattice.shape, dtype=bool)
+            for node in least:
+                solutions[node] = True
+        else:
+            solutions = self.solutions(algorithm)
+            least = minimal(solutions)
+        if not least:
+            raise unreachable(self.rollup.classes(self.lattice.top), self.models, self.most)
+        loss, node = self._cheapest(solutions, utility_of(utility, self.cells, self.most))
+        rows = suppressed(self.rollup.classes(node), self.models)
+        return Solution(node, loss, rows, least, self.rollup.steps)
+
+    def _cheapest(self, solutions: Solutions, measure: Utility) -> tuple[float, Node]:
+        open_ = solutions.copy()
+        best: tuple[float, Node] = (np.inf, self.lattice.top)
+        for nodes in self.lattice.by_height():
+            for node in nodes:
+                if not open_[node]:
+                    continue
+                if measure.ahead(node) >= best[0]:
+                    open_[above(node)] = False
+                    continue
+                classes = self.rollup.classes(node)
+                loss = measure.loss(node, self.rollup.groups(node), classes, fitting(classes, self.models))
+                if loss < best[0]:
+                    best = (loss, node)
+                if measure.bound(classes) >= best[0]:
+                    open_[above(node)] = False
+        return best
+
+
+def unreachable(whole: Classes, models: Sequence[Model], most: int) -> InputError:
+    """Why no table satisfies the models: the first that the rows as one class, the coarsest table, do not satisfy.
+
+    Every model is monotone, so what that class does not reach, no finer table does for all its rows.
+    """
+    rows = int(whole.layout.whole[0])
+    failing = next(model for model in models if not model.fits(whole).all())
+    reached = failing.reached(whole)
+    nearest = " to ".join(f"{x:.6g}" for x in reached) if isinstance(reached, list) else f"{reached:.6g}"
+    return InputError(
+        f"{failing.words} cannot be reached with at most {most} rows suppressed: all {rows} rows as one class reach "
+        f"{nearest}, the nearest that works"
+    )

@@ -1,0 +1,48 @@
+"""Incognito: solutions for ever more of the quasi-identifiers, each set only where all its subsets have solutions.
+
+K. LeFevre, D. DeWitt, R. Ramakrishnan, "Incognito: Efficient Full-Domain K-Anonymity", 2005. A test that is monotone
+fails for a set of quasi-identifiers if it fails for a subset, and passes above where it passes.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Test, above
+
+
+def incognito(lattice: Lattice, passes: Test) -> Solutions:
+    """Which nodes pass a monotone test. Quasi-identifiers outside a subset stand at their top, and say nothing."""
+    number = len(lattice.heights)
+    passed: dict[tuple[int, ...], Solutions] = {}
+    for size in range(1, number + 1):
+        for subset in combinations(range(number), size):
+            part = Lattice(tuple(lattice.heights[i] for i in subset))
+            candidates = np.ones(part.shape, dtype=bool)
+            if size > 1:
+                for axis in range(size):
+                    candidates &= np.expand_dims(passed[subset[:axis] + subset[axis + 1 :]], axis)
+            passed[subset] = _bottom_up(lattice, part, subset, candidates, passes)
+    return passed[tuple(range(number))]
+
+
+def _bottom_up(
+    lattice: Lattice, part: Lattice, subset: tuple[int, ...], candidates: Solutions, passes: Test
+) -> Solutions:
+    """Which candidates pass; what lies above one that does is not tried."""
+    found = np.zeros(part.shape, dtype=bool)
+    for nodes in part.by_height():
+        for node in nodes:
+            if candidates[node] and not found[node] and passes(_whole(lattice, subset, node)):
+                found[above(node)] = True
+    return found
+
+
+def _whole(lattice: Lattice, subset: tuple[int, ...], node: Node) -> Node:
+    """The node of the whole lattice that is this one for a subset."""
+    whole = list(lattice.top)
+    for place, level in zip(subset, node, strict=True):
+        whole[place] = level
+    return tuple(whole)

@@ -1,0 +1,192 @@
+"""Mondrian: the table is cut in two again and again, each part where it is widest, as long as all parts fit the models.
+
+K. LeFevre, D. DeWitt, R. Ramakrishnan, "Mondrian Multidimensional K-Anonymity", 2006. Numbers are cut at the median of
+the rows, groups of a hierarchy into those one level below. Strict: equal values go to the same side. Relaxed: the rows
+of the median itself are divided, so that both sides are equally large.
+
+Boxes are cut many at a time: one sort brings the values of each in order, one count tells all their parts. So ten
+million cells take a minute, and memory for little more than themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.hierarchy import Codes
+from parties.alone.publish.models.model import KAnonymity, Model, fitting
+from parties.alone.publish.recoding.boxes import Boxes, joined
+from parties.alone.publish.recoding.dimension import Dimension, dimensions
+from parties.alone.publish.recoding.fulldomain import unreachable
+from parties.alone.publish.recoding.partition import Partition
+from parties.alone.publish.recoding.space import Space
+from smc.errors import InputError
+
+PIECES = 1 << 18  # of boxes that are cut at a time, unless one box has more
+COUNTS = 1 << 22  # of their parts
+
+
+def mondrian(cells: Cells, models: Sequence[Model], numeric: Sequence[bool] = (), relaxed: bool = False) -> Partition:
+    """The partition. `numeric` says of each quasi-identifier whether its values are cut as numbers.
+
+    `InputError` if the table as a whole does not fit, or if relaxed classes, which overlap, shall bound presence.
+    """
+    if not cells.rows:
+        raise InputError("the table has no rows")
+    if relaxed and any(model.name == "presence" for model in models):
+        raise InputError("presence needs classes that do not overlap: use mondrian, or an algorithm on the lattice")
+    space = Space(cells, models, numeric or [False] * len(cells.hierarchies))
+    members, counts = space.whole
+    whole = space.classes(members, counts, np.zeros(len(members), dtype=np.int64), 1)
+    if not fitting(whole, models).all():
+        raise unreachable(whole, models, 0)
+    return _Cutter(space, models, relaxed).partition()
+
+
+class _Cutter:
+    def __init__(self, space: Space, models: Sequence[Model], relaxed: bool) -> None:
+        self._space = space
+        self._models = models
+        self._relaxed = relaxed
+        k = max([model.k for model in models if isinstance(model, KAnonymity)], default=1)
+        self._least = 0 if space.layout.public else 2 * k  # rows of a box of which both parts can fit
+        self._dimensions = dimensions(space.cells, space.numbers, space.widths)
+
+    def partition(self) -> Partition:
+        members, counts = self._space.whole
+        open_ = [Boxes(members.astype(np.int32), counts, np.zeros(1, dtype=np.int64))]
+        closed: list[Boxes] = []
+        most = max(1, COUNTS // (2 * self._space.layout.width))
+        while open_:
+            boxes = open_.pop()
+            if boxes.numbers is None and len(boxes.members) <= PIECES:
+                boxes = replace(boxes, numbers=np.stack([d.numbers(boxes) for d in self._dimensions]))
+            done, cut = self._cut(boxes)
+            closed.append(replace(done, numbers=None))
+            if len(cut.starts):
+                open_ += cut.batches(most, PIECES)
+        found = joined(closed)
+        spans = [dimension.spans(*dimension.extents(found)) for dimension in self._dimensions]
+        classes = np.repeat(np.arange(len(found.starts)), found.sizes)
+        return self._space.partition(found.members, found.counts, classes, list(zip(*spans, strict=True)))
+
+    def _cut(self, boxes: Boxes) -> tuple[Boxes, Boxes]:
+        """The boxes that cannot be cut, and the parts of the others. Each is cut where it is widest and can be."""
+        extents = [dimension.extents(boxes) for dimension in self._dimensions]
+        widths = np.stack([d.widths(*extent) for d, extent in zip(self._dimensions, extents, strict=True)])
+        order = np.argsort(-widths, axis=0, kind="stable")
+        rows = np.add.reduceat(boxes.counts, boxes.starts)
+        left, small = np.flatnonzero(rows >= self._least), np.flatnonzero(rows < self._least)
+        parts = []
+        for turn in order:
+            chosen = turn[left]
+            left_now = [left[widths[chosen, left] == 0]]
+            for i, dimension in enumerate(self._dimensions):
+                those = left[(chosen == i) & (widths[i, left] > 0)]
+                if len(those):
+                    low, high = (end[those] for end in extents[i])
+                    found, failed = self._cut_at(dimension, boxes.of(those), low, high)
+                    parts.append(found)
+                    left_now.append(those[failed])
+            left = np.concatenate(left_now)
+        none = boxes.of(np.zeros(0, dtype=np.int64))
+        return boxes.of(np.sort(np.concatenate([small, left]))), joined(parts) if parts else none
+
+    def _cut_at(self, dimension: Dimension, boxes: Boxes, low: Codes, high: Codes) -> tuple[Boxes, NDArray[np.bool_]]:
+        """The parts of those boxes that can be cut along a dimension, and which cannot, bool[boxes]."""
+        box = np.repeat(np.arange(len(boxes.starts), dtype=np.int32), boxes.sizes)
+        keys = dimension.keys(boxes, low, high)
+        order = _sorted(box, keys, int(keys.max()) + 1)
+        ranked = boxes.at(order, boxes.starts)
+        keys = keys[order]
+        if dimension.values is None:
+            begins = np.flatnonzero(np.concatenate([[True], (keys[1:] != keys[:-1]) | (box[1:] != box[:-1])]))
+            return self._keep(ranked, box, begins)
+        if self._relaxed:
+            return self._keep(*_halved(ranked, box))
+        found, failed = self._keep(ranked, box, _after_median(ranked, keys, box))
+        some = np.flatnonzero(failed)
+        again = np.isin(box, some)
+        others, box = ranked.of(some), (np.cumsum(np.isin(np.arange(len(failed)), some)) - 1)[box[again]]
+        if len(some):
+            more, still = self._keep(others, box, _before_median(others, keys[again], box))
+            found, failed[some] = joined([found, more]), still
+        return found, failed
+
+    def _keep(self, boxes: Boxes, box: Codes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
+        """The parts, which begin at these pieces, of boxes with several that all fit, and which boxes have none."""
+        group = np.zeros(len(box), dtype=np.int64)
+        group[begins] = 1
+        group = np.cumsum(group) - 1
+        owner = box[begins]
+        classes = self._space.classes(boxes.members, boxes.counts, group, len(begins))
+        number = np.bincount(owner, minlength=len(boxes.starts))
+        misfits = np.bincount(owner[~fitting(classes, self._models)], minlength=len(boxes.starts))
+        failed = (misfits > 0) | (number < 2)
+        parts = replace(boxes, starts=begins)
+        return parts.of(np.flatnonzero(~failed[owner])), failed
+
+
+def _sorted(box: Codes, keys: Codes, size: int) -> Counts:
+    """The order by box, then by key; equal ones stay in theirs. Numbers are sorted several times faster than ranked."""
+    bits = len(box).bit_length()
+    if (int(box[-1]) + 1) * size << bits >= 1 << 62:
+        return np.lexsort((keys, box))
+    packed = box.astype(np.int64)
+    packed *= size
+    packed += keys
+    packed <<= bits
+    packed |= np.arange(len(box))
+    packed.sort()
+    packed &= (1 << bits) - 1
+    return packed
+
+
+def _before(boxes: Boxes) -> tuple[Counts, Counts]:
+    """Of each piece the rows before it in its box, and of each box all rows."""
+    before = np.cumsum(boxes.counts) - boxes.counts
+    before -= np.repeat(before[boxes.starts], boxes.sizes)
+    return before, np.add.reduceat(boxes.counts, boxes.starts)
+
+
+def _medians(boxes: Boxes, keys: Codes, box: Codes) -> Codes:
+    """The value of each box where half of its rows are reached, by number; the least, if it has none."""
+    before, rows = _before(boxes)
+    short = 2 * (before + boxes.counts) < rows[box]
+    found: Codes = keys[boxes.starts + np.add.reduceat(short, boxes.starts, dtype=np.int64)]
+    return found
+
+
+def _after_median(boxes: Boxes, keys: Codes, box: Codes) -> Counts:
+    """Where the parts begin if boxes are cut above their medians."""
+    return _begins(keys > _medians(boxes, keys, box)[box], box)
+
+
+def _before_median(boxes: Boxes, keys: Codes, box: Codes) -> Counts:
+    """Where the parts begin if boxes are cut below their medians."""
+    return _begins(keys >= _medians(boxes, keys, box)[box], box)
+
+
+def _begins(right: NDArray[np.bool_], box: Codes) -> Counts:
+    return np.flatnonzero(np.concatenate([[True], (right[1:] != right[:-1]) | (box[1:] != box[:-1])]))
+
+
+def _halved(boxes: Boxes, box: Codes) -> tuple[Boxes, Codes, Counts]:
+    """Boxes whose halves have equally many rows, up to one: a piece where they meet is two."""
+    before, rows = _before(boxes)
+    left = np.clip(((rows + 1) // 2)[box] - before, 0, boxes.counts)
+    divided = (left > 0) & (left < boxes.counts)
+    places = np.repeat(np.arange(len(box)), 1 + divided)
+    first = np.cumsum(1 + divided) - 1 - divided
+    counts = boxes.counts[places]
+    counts[first[divided]] = left[divided]
+    counts[first[divided] + 1] -= left[divided]
+    right = left[places] == 0
+    right[first[divided] + 1] = True
+    box = box[places]
+    starts = np.searchsorted(box, np.arange(len(boxes.starts)))
+    return boxes.at(places, starts, counts), box, _begins(right, box)

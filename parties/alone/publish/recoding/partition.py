@@ -1,0 +1,166 @@
+"""What an algorithm decides: which class each row belongs to, and what the rows of a class say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.hierarchy import Hierarchy
+from parties.alone.publish.models.classes import Classes, Layout, counted
+from parties.alone.publish.models.model import Fits
+from parties.alone.publish.recoding.lattice import Node
+from parties.alone.publish.recoding.rollup import Rollup
+from parties.alone.publish.rules import number
+from smc.errors import InputError
+
+SUPPRESSED = -1
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a class may say in a column: a group of a hierarchy, the numbers from `low` to `high`, a set of values."""
+
+    label: str
+    level: int = 0
+    low: float = 0.0
+    high: float = 0.0
+    numeric: bool = False
+    values: tuple[str, ...] = ()
+
+    def holds(self, hierarchy: Hierarchy, value: str) -> bool:
+        """Whether a value is one of those that it stands for."""
+        if self.numeric:
+            x = number(value)
+            return x is not None and self.low <= x <= self.high
+        if self.values:
+            return value in self.values
+        code = hierarchy.index[value]
+        return hierarchy.labels[self.level][hierarchy.groups[self.level][code]] == self.label
+
+    def share(self, hierarchy: Hierarchy, width: float) -> float:
+        """Its normalised certainty penalty: the share of the column that it stands for. All numbers span `width`."""
+        if self.numeric:
+            return (self.high - self.low) / width if width else 0.0
+        if self.values:
+            inside = sum(value in self.values for value in hierarchy.values)
+            return inside / len(hierarchy.values) if len(self.values) > 1 else 0.0
+        place = hierarchy.labels[self.level].index(self.label)
+        return float(hierarchy.penalties[self.level][place])
+
+
+Box: TypeAlias = tuple[Span, ...]  # one a quasi-identifier
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Pieces of cells: of the cell numbered `cells[i]`, `counts[i]` rows belong to class `classes[i]`, or to none.
+
+    All three are int64[pieces], by cell. `boxes` say what the rows of each class say, `public` int64[boxes] counts the
+    public rows there, if there is such a table.
+    """
+
+    cells: Counts
+    classes: Counts
+    counts: Counts
+    boxes: list[Box]
+    public: Counts | None = None
+
+    def count(self, cells: Cells, layout: Layout) -> Classes:
+        """The classes with their counts, the suppressed rows left out."""
+        kept = self.classes != SUPPRESSED
+        part = Cells(
+            cells.hierarchies,
+            cells.sensitive_hierarchies,
+            cells.quasi[:, self.cells[kept]],
+            cells.sensitive[:, self.cells[kept]],
+            self.counts[kept],
+        )
+        found = counted(part, layout, self.classes[kept], len(self.boxes))
+        if self.public is not None:
+            found.counts[:, -1] = self.public
+        return found
+
+    @property
+    def suppressed(self) -> int:
+        """How many rows are left out."""
+        return int(self.counts[self.classes == SUPPRESSED].sum())
+
+
+def at_node(cells: Cells, rollup: Rollup, node: Node, fits: Fits) -> Partition:
+    """The partition at a node of the lattice; classes that do not fit are suppressed."""
+    groups = rollup.groups(node)
+    numbers = np.full(groups.shape[1], SUPPRESSED, dtype=np.int64)
+    numbers[fits] = np.arange(int(fits.sum()))
+    known = {tuple(group): int(place) for group, place in zip(groups.T.tolist(), numbers, strict=True)}
+    coded = np.stack(
+        [h.groups[level][column] for h, level, column in zip(cells.hierarchies, node, cells.quasi, strict=True)]
+    )
+    classes = np.array([known[tuple(group)] for group in coded.T.tolist()], dtype=np.int64)
+    boxes = [
+        tuple(Span(h.labels[n][g], n) for h, n, g in zip(cells.hierarchies, node, group, strict=True))
+        for group in groups.T[fits].tolist()
+    ]
+    public = rollup.classes(node).public[fits] if cells.public is not None else None
+    return Partition(np.arange(len(classes)), classes, cells.counts, boxes, public)
+
+
+def tightened(cells: Cells, partition: Partition) -> Partition:
+    """The same classes, each saying the lowest group that its own rows have in common: local recoding.
+
+    `InputError` if there is a public table, whose other rows would be known not to be there.
+    """
+    if cells.public is not None:
+        raise InputError("local recoding tells who is missing, so presence cannot be bounded: set local = false")
+    members: list[list[int]] = [[] for _ in partition.boxes]
+    for cell, place in zip(partition.cells.tolist(), partition.classes.tolist(), strict=True):
+        if place != SUPPRESSED:
+            members[place].append(cell)
+    boxes = [around(cells, np.array(own, dtype=np.int64), [None] * len(cells.hierarchies)) for own in members]
+    return Partition(partition.cells, partition.classes, partition.counts, boxes)
+
+
+def around(cells: Cells, members: Counts, numbers: Sequence[np.ndarray | None]) -> Box:
+    """The smallest box around cells. `numbers` are those that the values of a column are, if it is one of numbers."""
+    spans = []
+    for hierarchy, codes, values in zip(cells.hierarchies, cells.quasi, numbers, strict=True):
+        own = codes[members]
+        if values is None:
+            level, group = hierarchy.common(own)
+            spans.append(Span(hierarchy.labels[level][group], level))
+            continue
+        spans.append(range_of(float(values[own].min()), float(values[own].max())))
+    return tuple(spans)
+
+
+def range_of(low: float, high: float) -> Span:
+    """The numbers from one to another."""
+    label = f"{low:.12g}" if low == high else f"[{low:.12g}, {high:.12g}]"
+    return Span(label, 0, low, high, True)
+
+
+def numbers_of(cells: Cells, wanted: Sequence[bool]) -> list[np.ndarray | None]:
+    """Of each column that is wanted as numbers what its values are, float64[values]; None if some are no numbers."""
+    found: list[np.ndarray | None] = []
+    for hierarchy, want in zip(cells.hierarchies, wanted, strict=True):
+        values = [number(value) for value in hierarchy.values] if want else [None]
+        found.append(None if None in values else np.array(values, dtype=np.float64))
+    return found
+
+
+def certainty(cells: Cells, partition: Partition) -> dict[str, float]:
+    """The average normalised certainty penalty of each column, from 0 to 1; a suppressed row costs 1."""
+    sizes = np.bincount(partition.classes + 1, weights=partition.counts, minlength=len(partition.boxes) + 1)
+    found = {}
+    for i, hierarchy in enumerate(cells.hierarchies):
+        spans = {id(box[i]): box[i] for box in partition.boxes}
+        numeric = any(span.numeric for span in spans.values())
+        used = [x for x in map(number, hierarchy.values) if x is not None] if numeric else [0.0]
+        width = max(used) - min(used)
+        shares = {place: span.share(hierarchy, width) for place, span in spans.items()}
+        penalties = [1.0, *(shares[id(box[i])] for box in partition.boxes)]
+        found[hierarchy.column] = float(np.dot(penalties, sizes) / max(1.0, sizes.sum()))
+    return found

@@ -1,0 +1,85 @@
+"""The classes of a lattice's nodes: each is counted from the classes of a node below it, the rows are never asked."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+
+from parties.alone.publish.cells import Cells, Counts, grouped
+from parties.alone.publish.hierarchy import Codes
+from parties.alone.publish.models.classes import MOST_COUNTS, Classes, Layout, counted, layout_of
+from parties.alone.publish.recoding.lattice import Lattice, Node
+from smc.errors import InputError
+
+KEPT_BYTES = 1 << 28
+
+
+class Rollup:
+    """Counts the classes of nodes. Those counted last are kept, and the smallest of them below a node is its start."""
+
+    def __init__(self, cells: Cells, layout: Layout | None = None) -> None:
+        self.lattice = Lattice(tuple(h.height for h in cells.hierarchies))
+        self.layout = layout or layout_of(cells)
+        self.steps = 0  # nodes that were counted
+        self._hierarchies = cells.hierarchies
+        self._bottom = self._of_cells(cells)
+        self._kept: OrderedDict[Node, tuple[Codes, Counts]] = OrderedDict()
+        self._bytes = 0
+
+    def classes(self, node: Node) -> Classes:
+        """The classes at a node, in the lexical order of their groups."""
+        return Classes(self._at(node)[1], self.layout)
+
+    def groups(self, node: Node) -> Codes:
+        """The groups that the classes at a node consist of, int32[quasi-identifiers, classes]."""
+        return self._at(node)[0]
+
+    def _of_cells(self, cells: Cells) -> tuple[Codes, Counts]:
+        quasi, counts = cells.quasi, cells.counts
+        if cells.public is not None:
+            quasi = np.concatenate([quasi, cells.public[0]], axis=1)
+        sizes = [len(h.values) for h in cells.hierarchies]
+        order, starts = grouped(quasi, sizes)
+        groups = np.zeros(quasi.shape[1], dtype=np.int64)
+        groups[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
+        if len(starts) * self.layout.width > MOST_COUNTS:
+            raise InputError(f"{len(starts)} distinct rows with {self.layout.width} counts each are too many to keep")
+        found = counted(cells, self.layout, groups[: len(counts)], len(starts)).counts
+        if cells.public is not None:
+            np.add.at(found[:, -1], groups[len(counts) :], cells.public[1])
+        return quasi[:, order[starts]], found
+
+    def _at(self, node: Node) -> tuple[Codes, Counts]:
+        if node in self._kept:
+            self._kept.move_to_end(node)
+            return self._kept[node]
+        start, (codes, counts) = self._start(node)
+        if start == node:
+            return codes, counts
+        self.steps += 1
+        codes = np.stack(
+            [
+                column if low == high else hierarchy.parents(low, high)[column]
+                for column, hierarchy, low, high in zip(codes, self._hierarchies, start, node, strict=True)
+            ]
+        )
+        order, starts = grouped(codes, [len(h.labels[level]) for h, level in zip(self._hierarchies, node, strict=True)])
+        found = codes[:, order[starts]], np.add.reduceat(counts[order], starts, axis=0)
+        self._keep(node, found)
+        return found
+
+    def _start(self, node: Node) -> tuple[Node, tuple[Codes, Counts]]:
+        """The node with the fewest classes that is known and lies below."""
+        best, found = tuple(0 for _ in node), self._bottom
+        for other, classes in self._kept.items():
+            if len(classes[1]) < len(found[1]) and all(a <= b for a, b in zip(other, node, strict=True)):
+                best, found = other, classes
+        return best, found
+
+    def _keep(self, node: Node, found: tuple[Codes, Counts]) -> None:
+        self._kept[node] = found
+        self._bytes += sum(part.nbytes for part in found)
+        while self._bytes > KEPT_BYTES and len(self._kept) > 1:
+            _, (codes, counts) = self._kept.popitem(last=False)
+            self._bytes -= codes.nbytes + counts.nbytes

@@ -1,0 +1,91 @@
+"""A table's cells as points in a space that is cut into boxes: those of the public table too, if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.hierarchy import Codes
+from parties.alone.publish.models.classes import Classes, Layout, counted, layout_of
+from parties.alone.publish.models.model import Model
+from parties.alone.publish.recoding.partition import Box, Partition, around, numbers_of
+
+Part: TypeAlias = "tuple[Counts, Counts]"  # cells by number, and how many rows of each
+
+
+class Space:
+    """A dimension a quasi-identifier. Of the sensitive columns only those are counted that the models are about."""
+
+    def __init__(self, cells: Cells, models: Sequence[Model], numeric: Sequence[bool]) -> None:
+        named = {model.column for model in models}
+        places = [i for i, h in enumerate(cells.sensitive_hierarchies) if h.column in named]
+        sensitive, public = cells.sensitive[places], cells.public
+        quasi, counts = cells.quasi, cells.counts
+        self.own = len(counts)
+        if public is not None:
+            others = len(public[1])
+            quasi = np.concatenate([quasi, public[0]], axis=1)
+            sensitive = np.concatenate([sensitive, np.zeros((len(places), others), dtype=sensitive.dtype)], axis=1)
+            counts = np.concatenate([counts, np.zeros(others, dtype=np.int64)])
+        kept = tuple(cells.sensitive_hierarchies[i] for i in places)
+        self.layout: Layout = layout_of(Cells(cells.hierarchies, kept, quasi, sensitive, counts, public))
+        self.cells = Cells(cells.hierarchies, kept, quasi, sensitive, counts)
+        self.public = np.zeros(len(counts) if public is not None else 0, dtype=np.int64)
+        if public is not None:
+            self.public[self.own :] = public[1]
+        self.numbers = numbers_of(cells, numeric)
+        self.widths = [None if x is None else max(float(np.ptp(x)), 1e-300) for x in self.numbers]
+
+    @property
+    def whole(self) -> Part:
+        """All cells."""
+        return np.arange(len(self.cells.counts)), self.cells.counts
+
+    def classes(self, members: Counts | Codes, counts: Counts, groups: Counts, number: int) -> Classes:
+        """Pieces of cells as classes: of cell `members[i]`, `counts[i]` rows in class `groups[i]` of `number`."""
+        cells = Cells(
+            self.cells.hierarchies,
+            self.cells.sensitive_hierarchies,
+            np.zeros((0, len(members)), dtype=np.int32),  # classes are counted by their groups
+            self.cells.sensitive[:, members],
+            counts,
+        )
+        found = counted(cells, self.layout, groups, number)
+        if self.layout.public:
+            found.counts[:, -1] = np.bincount(groups, weights=self.public[members], minlength=number)
+        return found
+
+    def of_parts(self, parts: Sequence[Part]) -> Classes:
+        """Parts as classes."""
+        return self.classes(*_joined(parts), len(parts))
+
+    def around(self, parts: Sequence[Part]) -> Partition:
+        """Parts as the classes of a partition, each in the smallest box around it."""
+        boxes = [around(self.cells, part[0], self.numbers) for part in parts]
+        return self.partition(*_joined(parts), boxes)
+
+    def partition(self, members: Counts | Codes, counts: Counts, classes: Counts, boxes: list[Box]) -> Partition:
+        """Pieces of cells in their classes as a partition of the table's own rows."""
+        public = None
+        if self.layout.public:
+            weights = self.public[members]
+            public = np.bincount(classes, weights=weights, minlength=len(boxes)).astype(np.int64)
+        kept = np.flatnonzero((members < self.own) & (counts > 0))
+        kept = kept[np.argsort(members[kept], kind="stable")]
+        return Partition(members[kept].astype(np.int64), classes[kept], counts[kept], boxes, public)
+
+
+def _joined(parts: Sequence[Part]) -> tuple[Counts, Counts, Counts]:
+    groups = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]), groups
+
+
+def halves(part: Part, order: Counts, rows: int) -> list[Part]:
+    """The first `rows` rows of a part in an order of its cells, and the others; the cell where they meet is divided."""
+    cells, counts = part[0][order], part[1][order]
+    before = np.cumsum(counts) - counts
+    left = np.clip(rows - before, 0, counts)
+    return [(cells[left > 0], left[left > 0]), (cells[counts > left], (counts - left)[counts > left])]

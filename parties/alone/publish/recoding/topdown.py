@@ -1,0 +1,79 @@
+"""Top-down: the table is bisected between two far rows, each row going to the nearer, while both sides can fit.
+
+J. Xu et al., "Utility-Based Anonymization Using Local Recoding", 2006. Far and near are by the normalised certainty
+penalty of a class of the two rows, so classes are small in perimeter; they may overlap. A part below 2k rows stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.models.model import KAnonymity, Model, fitting
+from parties.alone.publish.recoding.fulldomain import unreachable
+from parties.alone.publish.recoding.partition import Partition
+from parties.alone.publish.recoding.space import Part, Space, halves
+from smc.errors import InputError
+
+ROUNDS = 3  # of looking for the row that is farthest from the one found last
+
+
+def topdown(cells: Cells, models: Sequence[Model], numeric: Sequence[bool] = ()) -> Partition:
+    """The partition; for `numeric` and errors see `mondrian`."""
+    if not cells.rows:
+        raise InputError("the table has no rows")
+    if any(model.name == "presence" for model in models):
+        raise InputError("presence needs classes that do not overlap: use mondrian, or an algorithm on the lattice")
+    space = Space(cells, models, numeric or [False] * len(cells.hierarchies))
+    k = max([model.k for model in models if isinstance(model, KAnonymity)], default=1)
+    whole = space.of_parts([space.whole])
+    if not fitting(whole, models).all():
+        raise unreachable(whole, models, 0)
+    open_, closed = [space.whole], []
+    while open_:
+        part = open_.pop()
+        parts = _bisected(space, part, k)
+        if parts and fitting(space.of_parts(parts), models).all():
+            open_ += parts
+        else:
+            closed.append(part)
+    return space.around(closed)
+
+
+def _bisected(space: Space, part: Part, k: int) -> list[Part]:
+    """The two parts, each of at least k rows; none if the part is too small, or all its rows are alike."""
+    rows = int(part[1].sum())
+    if rows < 2 * k:
+        return []
+    first = 0
+    for _ in range(ROUNDS):
+        second = int(np.argmax(_penalties(space, part, first)))
+        first, second = second, first
+    near, far = _penalties(space, part, first), _penalties(space, part, second)
+    if near[second] == 0:
+        return []
+    nearer = near - far
+    cut = int(part[1][nearer < 0].sum())
+    return halves(part, np.argsort(nearer, kind="stable"), min(max(cut, k), rows - k))
+
+
+def _penalties(space: Space, part: Part, member: int) -> NDArray[np.float64]:
+    """The penalty of a class of one member of a part and each other one, float64[members]."""
+    found = np.zeros(len(part[0]))
+    for hierarchy, column, values, width in zip(
+        space.cells.hierarchies, space.cells.quasi, space.numbers, space.widths, strict=True
+    ):
+        codes = column[part[0]]
+        if values is not None and width is not None:
+            found += np.abs(values[codes] - values[codes[member]]) / width
+            continue
+        apart = np.ones(len(codes), dtype=bool)
+        for level, group in enumerate(hierarchy.groups):
+            groups = group[codes]
+            meet = apart & (groups == groups[member])
+            found[meet] += hierarchy.penalties[level][groups[member]]
+            apart &= ~meet
+    return found

@@ -1,0 +1,153 @@
+"""What a full-domain solution costs in information; the less, the better. Rows that are suppressed cost most.
+
+Each measure bounds from below what any node above costs, so that a search can leave out what cannot be the best.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.publish.cells import Cells
+from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.models.classes import Classes
+from parties.alone.publish.models.model import Fits
+from parties.alone.publish.recoding.lattice import Node
+from parties.base.text import instead, quoted
+from smc.errors import InputError
+
+Prices: TypeAlias = NDArray[np.float64]
+
+
+class Utility(ABC):
+    """A measure of what is lost, of one table. `most` rows may be suppressed."""
+
+    name: ClassVar[str]
+
+    def __init__(self, cells: Cells, most: int) -> None:
+        self.rows = cells.rows
+        self.most = most
+        self.hierarchies = cells.hierarchies
+
+    def ahead(self, node: Node) -> float:
+        """A bound from below on the loss at a node and above, known without its classes."""
+        return 0.0
+
+    @abstractmethod
+    def bound(self, classes: Classes) -> float:
+        """A bound from below on the loss at a node with these classes, and above."""
+
+    @abstractmethod
+    def loss(self, node: Node, groups: Codes, classes: Classes, fits: Fits) -> float:
+        """What is lost at a node if classes that do not fit are suppressed. `groups` are those of the classes."""
+
+
+class Discernibility(Utility):
+    """The sum over rows of how many look alike, all rows for a suppressed one (R. Bayardo, R. Agrawal, 2005)."""
+
+    name: ClassVar[str] = "discernibility"
+
+    def bound(self, classes: Classes) -> float:
+        """The sum of squares only grows as classes are joined."""
+        return float((classes.sizes.astype(np.float64) ** 2).sum())
+
+    def loss(self, node: Node, groups: Codes, classes: Classes, fits: Fits) -> float:
+        """Rows squared."""
+        sizes = classes.sizes.astype(np.float64)
+        return float((sizes[fits] ** 2).sum() + sizes[~fits].sum() * self.rows)
+
+
+class AverageClass(Utility):
+    """Published rows over classes."""
+
+    name: ClassVar[str] = "class-size"
+
+    def bound(self, classes: Classes) -> float:
+        """Classes only get fewer."""
+        return (self.rows - self.most) / max(len(classes), 1)
+
+    def loss(self, node: Node, groups: Codes, classes: Classes, fits: Fits) -> float:
+        """Rows a class; as many as there are if none is published."""
+        fits = fits & (classes.sizes > 0)
+        return float(classes.sizes[fits].sum() / fits.sum()) if fits.any() else float(self.rows)
+
+
+class _ByCell(Utility):
+    """A loss that is a sum over rows and quasi-identifiers of what the cell's group costs, `prices`."""
+
+    def __init__(self, cells: Cells, most: int) -> None:
+        super().__init__(cells, most)
+        self._prices = [self.prices(h, codes, cells) for h, codes in zip(cells.hierarchies, cells.quasi, strict=True)]
+        self._dearest = sum(max(float(price.max()) for price in prices) for prices in self._prices)
+        self._totals = [
+            [float(price[group[codes]] @ cells.counts) for price, group in zip(prices, h.groups, strict=True)]
+            for prices, h, codes in zip(self._prices, cells.hierarchies, cells.quasi, strict=True)
+        ]
+
+    @staticmethod
+    @abstractmethod
+    def prices(hierarchy: Hierarchy, codes: Codes, cells: Cells) -> list[Prices]:
+        """What a cell costs, by the level and number of its group: float64[groups] a level."""
+
+    def ahead(self, node: Node) -> float:
+        """Their sum over the rows only rises with the level, and a suppressed row costs no less than any other."""
+        return sum(totals[level] for totals, level in zip(self._totals, node, strict=True)) / self._scale
+
+    @property
+    def _scale(self) -> float:
+        return max(1, self.rows * len(self.hierarchies))
+
+    def bound(self, classes: Classes) -> float:
+        """Nothing beyond `ahead`."""
+        return 0.0
+
+    def loss(self, node: Node, groups: Codes, classes: Classes, fits: Fits) -> float:
+        """The average over rows and quasi-identifiers."""
+        prices = np.zeros(len(classes))
+        for price, level, column in zip(self._prices, node, groups, strict=True):
+            prices += price[level][column]
+        prices[~fits] = self._dearest
+        return float(classes.sizes @ prices) / self._scale
+
+
+class Certainty(_ByCell):
+    """Normalised certainty penalty: the share of a column's values that a cell may stand for (J. Xu et al., 2006)."""
+
+    name: ClassVar[str] = "ncp"
+
+    @staticmethod
+    def prices(hierarchy: Hierarchy, codes: Codes, cells: Cells) -> list[Prices]:
+        """See `Hierarchy.penalties`."""
+        return list(hierarchy.penalties)
+
+
+class Entropy(_ByCell):
+    """Non-uniform entropy: the bits that one lacks to know the cell's value, if one knows the table's distribution."""
+
+    name: ClassVar[str] = "entropy"
+
+    @staticmethod
+    def prices(hierarchy: Hierarchy, codes: Codes, cells: Cells) -> list[Prices]:
+        """The entropy of the values in each group."""
+        rows = np.bincount(codes, weights=cells.counts, minlength=len(hierarchy.values))
+        bits = np.where(rows > 0, rows * np.log2(np.where(rows > 0, rows, 1)), 0.0)
+        found = []
+        for group in hierarchy.groups:
+            total = np.bincount(group, weights=rows)
+            inside = np.bincount(group, weights=bits)
+            found.append(np.where(total > 0, np.log2(np.maximum(total, 1)) - inside / np.maximum(total, 1), 0.0))
+        return found
+
+
+UTILITIES: dict[str, type[Utility]] = {one.name: one for one in (Discernibility, Certainty, AverageClass, Entropy)}
+
+
+def utility_of(name: str, cells: Cells, most: int) -> Utility:
+    """The measure of this name. `InputError` if there is none."""
+    if name not in UTILITIES:
+        hint = instead(name, UTILITIES)
+        raise InputError(f"{quoted(name)} is no measure of utility{hint}")
+    return UTILITIES[name](cells, most)

@@ -1,0 +1,154 @@
+"""Rules that make hierarchies: of ranges of numbers, prefixes of codes, dates, or a tree in a file.
+
+    [columns.age]
+    ranges = [5, 10, 20]          # [15, 20[, then [10, 20[, then [0, 20[, then *
+    [columns.zip]
+    prefixes = [4, 3]             # 53715, 5371*, 537**, then *
+    [columns.birth]
+    dates = "dmy"                 # 21/1/79, */1/79, */*/79, */*/7*, then *
+    [columns.education]
+    tree = "education.csv"        # a line a value: the value, its parent, ..., the top
+
+Without a rule a value becomes `*`. A rule but `tree` knows values that it has not seen before; `?`, a missing value,
+stays what it is up to the top. Trees are as ARX (fields between semicolons) and anjana (commas) read them.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from parties.alone.publish.hierarchy import TOP, Hierarchy, build
+from parties.base import files
+from parties.base.settings import LocalPath, Settings
+from parties.base.text import did_you_mean, quoted
+from parties.tables.delimited import MISSING
+from smc.errors import InputError
+
+Dates = Literal["iso", "dmy", "mdy"]
+_DATES: dict[str, str] = {
+    "iso": r"(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)",
+    "dmy": r"(?P<d>\d\d?)(?P<s>[/.-])(?P<m>\d\d?)(?P=s)(?P<y>\d{2}|\d{4})",
+    "mdy": r"(?P<m>\d\d?)(?P<s>[/.-])(?P<d>\d\d?)(?P=s)(?P<y>\d{2}|\d{4})",
+}
+
+
+def _dividing(widths: tuple[float, ...]) -> tuple[float, ...]:
+    """A check that each range lies in one of the next level."""
+    for lower, upper in pairwise(widths):
+        if upper <= lower or not math.isclose(math.remainder(upper, lower), 0, abs_tol=1e-9 * upper):
+            raise ValueError(f"each width must be a multiple of the one before, and {upper:g} is none of {lower:g}")
+    return widths
+
+
+def _falling(lengths: tuple[int, ...]) -> tuple[int, ...]:
+    """A check that prefixes get shorter."""
+    for longer, shorter in pairwise(lengths):
+        if shorter >= longer:
+            raise ValueError(f"prefixes must get shorter, but {shorter} follows {longer}")
+    return lengths
+
+
+Width = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+Length = Annotated[int, Field(strict=True, ge=1, le=1 << 16)]
+
+
+class Rule(Settings):
+    """How the values of a column are generalised: one of these, or none."""
+
+    tree: LocalPath | None = None
+    ranges: Annotated[tuple[Width, ...], Field(min_length=1), AfterValidator(_dividing)] | None = None
+    prefixes: Annotated[tuple[Length, ...], Field(min_length=1), AfterValidator(_falling)] | None = None
+    dates: Dates | None = None
+
+
+def hierarchy(column: str, rule: Rule, values: Sequence[str]) -> Hierarchy:
+    """The hierarchy of a column by its rule: of these values, which occur, or of all in the tree.
+
+    `InputError` if two rules are given, if a value does not fit the rule, and as `build`.
+    """
+    given = [name for name in Rule.model_fields if getattr(rule, name) is not None]
+    if len(given) > 1:
+        raise InputError(f"column {quoted(column)}: {given[0]} and {given[1]} are two rules: give one")
+    if rule.tree is not None:
+        found = build(column, read_tree(rule.tree))
+        for value in values:
+            found.code(value)
+        return found
+    return build(column, [path(column, rule, value) for value in values])
+
+
+def path(column: str, rule: Rule, value: str) -> list[str]:
+    """A value and what it becomes, up to the top, by any rule but a tree."""
+    if rule.ranges is not None:
+        return [value, *_ranges(column, rule.ranges, value), TOP]
+    if rule.prefixes is not None:
+        return [value, *(_prefix(value, length) for length in rule.prefixes), TOP]
+    if rule.dates is not None:
+        return [value, *_dates(column, rule.dates, value), TOP]
+    return [value, TOP]
+
+
+def read_tree(file: Path) -> list[list[str]]:
+    """The paths in a file without a header. `InputError` if it is no such file."""
+    lines = files.read_text(file).splitlines()
+    if not any(line.strip() for line in lines):
+        raise InputError(f"{file}: the file is empty; each line is a value and what it becomes")
+    try:
+        found = [[list(csv.reader(lines, delimiter=mark, strict=True)), mark] for mark in ";,"]
+    except csv.Error as error:
+        raise InputError(f"{file}: not valid CSV: {error}") from None
+    records = max((records for records, _ in found), key=lambda records: len(records[0]))
+    paths = [[field.strip() for field in record] for record in records if record]
+    for line in paths:
+        if len(line) != len(paths[0]) or len(line) < 2:
+            raise InputError(f"{file}: {quoted(line[0])} has {len(line)} levels, the first line has {len(paths[0])}")
+    return paths
+
+
+def number(value: str) -> float | None:
+    """The number that a cell is; None if it is none."""
+    try:
+        found = float(value)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _ranges(column: str, widths: Sequence[float], value: str) -> list[str]:
+    if value == MISSING:
+        return [MISSING] * len(widths)
+    x = number(value)
+    if x is None:
+        raise InputError(f"column {quoted(column)}: ranges need numbers, and {quoted(value)} is none")
+    if abs(x) / widths[0] >= 1 << 53:  # such ranges have no ends that a number could tell apart
+        raise InputError(f"column {quoted(column)}: {quoted(value)} is too large for ranges of {widths[0]:g}")
+    first = math.floor(x / widths[0])  # in widths of the lowest level, so that levels cannot disagree
+    edges = [(math.floor(first / round(width / widths[0])) * width, width) for width in widths]
+    return [f"[{low:.12g}, {low + width:.12g}[" for low, width in edges]
+
+
+def _prefix(value: str, length: int) -> str:
+    return value if value == MISSING else value[:length] + "*" * (len(value) - length)
+
+
+def _dates(column: str, form: Dates, value: str) -> list[str]:
+    if value == MISSING:
+        return [MISSING] * 3
+    match = re.fullmatch(_DATES[form], value)
+    if match is None:
+        hint = did_you_mean(form, [name for name, pattern in _DATES.items() if re.fullmatch(pattern, value)])
+        raise InputError(f"column {quoted(column)}: {quoted(value)} is no date as {form} means it{hint}")
+    year = match["y"]
+    if form == "iso":
+        return [f"{year}-{match['m']}-*", f"{year}-*-*", f"{year[:-1]}*-*-*"]
+    mark = match["s"]
+    month = ("*", match["m"]) if form == "dmy" else (match["m"], "*")
+    return [mark.join(parts) for parts in ((*month, year), ("*", "*", year), ("*", "*", f"{year[:-1]}*"))]

@@ -1,0 +1,147 @@
+"""A table that two parties have made and only a third one can read: masked numbers, and the masks sealed to its key.
+
+Who has all three parts of a number has the number: what stands in the file, XOR what each party sealed. Both shares
+are bound to everything else in the file and to whose they are, so that a share of another run, or one that was changed,
+is noticed. The pattern of hidden cells is not secret; of a hidden cell there are no shares.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from parties.alone.publish.cells import Counts
+from parties.alone.publish.sealing.sealing import seal, unseal
+from parties.base import files
+from parties.base.canonical import dump
+from smc.errors import InputError
+
+FORMAT: Literal["smc sealed table 1"] = "smc sealed table 1"
+MOST_BYTES = 64 << 20  # of a file
+Word = Annotated[str, Field(max_length=10_000)]
+Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
+BitMatrix = NDArray[np.uint8]
+
+
+class Units(BaseModel):
+    """What a number is worth: `factor` times 10^-digits."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    factor: Annotated[int, Field(ge=1)] = 1
+    digits: Annotated[int, Field(ge=0, le=40)] = 0
+
+
+class SealedTable(BaseModel):
+    """The file. `hidden` has a line of 0 and 1 for each row of the table, totals last; numbers lie row by row."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["smc sealed table 1"]
+    question: Word
+    job: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    analyst: Word
+    by: Word
+    across: Word | None
+    sum: Word | None
+    units: Units
+    threshold: int
+    against: Word
+    zeros: Word
+    rows: list[Word]
+    columns: list[Word]
+    hidden: list[Annotated[str, Field(pattern="^[01]+$")]]
+    width: Annotated[int, Field(ge=1, le=63)]
+    masked: Hex
+    shares: tuple[Hex, Hex]
+
+    @model_validator(mode="after")
+    def _fits(self) -> SealedTable:
+        if [len(line) for line in self.hidden] != [len(self.columns)] * len(self.rows):
+            raise ValueError("hidden: not one digit for each cell")
+        if len(self.masked) != 2 * packed_bytes(self.width, self.numbers):
+            raise ValueError("masked: not one number for each cell that is not hidden")
+        return self
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """The hidden cells, bool[rows, columns]."""
+        return np.array([[digit == "1" for digit in line] for line in self.hidden])
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers there are."""
+        return "".join(self.hidden).count("0")
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedTable:
+    """The table: values int64[rows, columns], 0 where they are hidden."""
+
+    sealed: SealedTable
+    values: Counts
+
+
+def packed(bits: BitMatrix) -> bytes:
+    """A bit matrix uint8[width, numbers] as bytes."""
+    return np.packbits(bits.reshape(-1)).tobytes()
+
+
+def packed_bytes(width: int, numbers: int) -> int:
+    """How many bytes that takes."""
+    return (width * numbers + 7) // 8
+
+
+def sealed_share(
+    public: dict[str, Any], key: EllipticCurvePublicKey, party: int, mask: BitMatrix, seed: bytes
+) -> bytes:
+    """A party's share, sealed: its mask uint8[width, numbers]. `public` is the file but for its shares."""
+    return seal(key, _bound(public), packed(mask), seed, bytes([party]))
+
+
+def load(path: Path) -> SealedTable:
+    """A sealed table. `InputError` if the file is none."""
+    data = files.read_bytes(path)
+    try:
+        if len(data) > MOST_BYTES:
+            raise ValueError
+        return SealedTable.model_validate(json.loads(data))
+    except (ValidationError, ValueError, RecursionError):
+        raise InputError(f"{path}: not a sealed table, as smc publish joint-table writes it, or damaged") from None
+
+
+def open_table(path: Path, table: SealedTable, key: EllipticCurvePrivateKey) -> OpenedTable:
+    """The numbers. `InputError` if the table was sealed to another key, or if a share is not of this table."""
+    public = table.model_dump(exclude={"shares"})
+    bits = _unpacked(bytes.fromhex(table.masked), table)
+    for party, share in enumerate(table.shares):
+        try:
+            mask = unseal(key, _bound(public), bytes.fromhex(share), bytes([party]))
+            bits ^= _unpacked(mask, table)
+        except (InputError, ValueError):
+            raise InputError(
+                f"{path}: party {party}'s share does not open: the table was sealed to another key, or it was changed"
+            ) from None
+    numbers = (bits.astype(np.int64) << np.arange(table.width)[:, None]).sum(axis=0)
+    values = np.zeros((len(table.rows), len(table.columns)), dtype=np.int64)
+    values[~table.mask] = numbers
+    return OpenedTable(table, values)
+
+
+def _unpacked(data: bytes, table: SealedTable) -> BitMatrix:
+    size = table.width * table.numbers
+    if len(data) != packed_bytes(table.width, table.numbers):
+        raise ValueError("of another length")
+    return np.unpackbits(np.frombuffer(data, dtype=np.uint8), count=size).reshape(table.width, table.numbers)
+
+
+def _bound(public: dict[str, Any]) -> bytes:
+    """What shares are bound to."""
+    return dump(public).encode()

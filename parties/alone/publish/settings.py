@@ -1,0 +1,200 @@
+"""The plan of a table, `publish.toml`: what its columns are, what its classes must be like, how to get there.
+
+source = "patients.csv"          # or Parquet, a DuckDB file, postgresql://, spark://, as for [tables.NAME]
+max_suppressed = 0.02            # at most this share of the rows may be left out
+algorithm = "flash"              # or samarati, incognito, mondrian, mondrian-relaxed, top-down
+utility = "discernibility"       # or ncp, class-size, entropy: what flash, samarati and incognito choose by
+subject = "patient"              # whom a row is about: pseudonyms are under a key of theirs, to be destroyed
+local = false                    # each class as specific as its own rows allow, instead of one level for all
+
+[columns.name]
+role = "identifier"              # dropped
+[columns.patient]
+role = "identifier"
+pseudonym = "deterministic"      # or randomised: encrypted by `smc publish pseudonyms`, dropped elsewhere
+key = "patient"                  # columns of one key can be joined; left out: the column's name
+[columns.card]
+role = "identifier"              # not dropped by `smc publish mask` and in views, but masked (see `masks`)
+mask = { kind = "custom", padding = "xxxx-xxxx-xxxx-x", last = 3 }
+unmask = ["cashier"]             # the roles whose views show it in clear
+[columns.zip]
+role = "quasi-identifier"        # generalised, by a rule (see `rules`)
+prefixes = [4, 3]
+[columns.age]
+role = "quasi-identifier"
+tree = "age.csv"
+numeric = true                   # mondrian and top-down cut it as numbers
+[columns.disease]
+role = "sensitive"               # published as it is; models are about it
+[columns.visit]
+role = "other"                   # published as it is; a column that is not named is dropped
+
+[[models]]
+model = "k-anonymity"
+k = 5
+[[models]]
+model = "l-diversity"
+column = "disease"
+l = 2
+
+[public]                         # for presence: a table of all who could be in this one
+source = "register.csv"
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING as NO_DEFAULT
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from parties.alone.publish.keys.ciphers import Mode
+from parties.alone.publish.masks import Mask
+from parties.alone.publish.models.closeness import TCloseness
+from parties.alone.publish.models.disclosure import NegativeDisclosure, PositiveDisclosure
+from parties.alone.publish.models.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
+from parties.alone.publish.models.model import KAnonymity, Model
+from parties.alone.publish.models.presence import Presence
+from parties.alone.publish.rules import Rule
+from parties.base import files
+from parties.base.settings import Finite, Settings, explained
+from parties.base.text import listed, quoted
+from parties.sources import PlaceSettings
+from parties.sources.settings import Name
+from smc.errors import InputError
+
+Role = Literal["identifier", "quasi-identifier", "sensitive", "other"]
+Algorithm = Literal["flash", "samarati", "incognito", "mondrian", "mondrian-relaxed", "top-down"]
+UtilityName = Literal["discernibility", "ncp", "class-size", "entropy"]
+
+MODELS: dict[str, type[Any]] = {
+    one.name: one
+    for one in (
+        KAnonymity,
+        LDiversity,
+        EntropyLDiversity,
+        RecursiveLDiversity,
+        TCloseness,
+        Presence,
+        PositiveDisclosure,
+        NegativeDisclosure,
+    )
+}
+
+
+class ColumnPlan(Rule):
+    """What a column is, and how it is generalised."""
+
+    role: Role
+    numeric: bool = False
+    pseudonym: Mode | None = None
+    key: Name | None = None
+    mask: Mask | None = None
+    unmask: tuple[Name, ...] = ()
+
+    @model_validator(mode="after")
+    def _pseudonyms_and_masks_fit(self) -> ColumnPlan:
+        if self.pseudonym is not None and self.role != "identifier":
+            raise ValueError(f"a pseudonym is for an identifier, and the role is {self.role}")
+        if self.key is not None and self.pseudonym is None:
+            raise ValueError("a key is for a pseudonym: say whether it is deterministic or randomised")
+        if self.mask is not None and self.pseudonym is not None:
+            raise ValueError("a column has a mask or a pseudonym, not both")
+        if self.unmask and self.mask is None:
+            raise ValueError("unmask is for a column that has a mask")
+        return self
+
+    @property
+    def shown(self) -> bool:
+        """Whether recoded rows have it: all but identifiers, and these if they are masked."""
+        return self.role != "identifier" or self.mask is not None
+
+
+class ModelPlan(Settings):
+    """A model by its name, and its numbers."""
+
+    model: str
+    column: str | None = None
+    k: Annotated[int, Field(strict=True)] | None = None
+    l: Finite | None = None  # noqa: E741 (its name)
+    c: Finite | None = None
+    t: Finite | None = None
+    distance: str | None = None
+    least: Finite | None = None
+    most: Finite | None = None
+
+    def made(self) -> Model:
+        """The model. `InputError` if there is none of this name, or if what is given does not fit it."""
+        if self.model not in MODELS:
+            raise InputError(f"models: there is no {quoted(self.model)}; there are {listed(MODELS)}")
+        kind = MODELS[self.model]
+        given = self.model_dump(exclude={"model"}, exclude_none=True)
+        known = {field.name: field for field in fields(kind)}
+        if surplus := [name for name in given if name not in known]:
+            raise InputError(f"models: {self.model} has no {surplus[0]}; it has {', '.join(known)}")
+        needed = [name for name, field in known.items() if field.default is NO_DEFAULT and name not in given]
+        if needed:
+            raise InputError(f"models: {self.model} needs {', '.join(needed)}")
+        if known.keys() & {"l"} and known["l"].type == "int":
+            if given["l"] != int(given["l"]):
+                raise InputError(f"models: {self.model}: l must be a whole number, not {given['l']:g}")
+            given["l"] = int(given["l"])
+        made: Model = kind(**given)
+        return made
+
+
+class PublishPlan(PlaceSettings):
+    """The plan of a table. Make it with `load`, which checks what no field can say alone."""
+
+    max_suppressed: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.0
+    algorithm: Algorithm = "flash"
+    utility: UtilityName = "discernibility"
+    local: bool = False
+    columns: dict[str, ColumnPlan]
+    models: tuple[ModelPlan, ...] = ()
+    subject: Name | None = None
+    public: PlaceSettings | None = None
+
+    def named(self, role: Role) -> list[str]:
+        """The columns that have a role."""
+        return [name for name, column in self.columns.items() if column.role == role]
+
+    def check(self) -> list[Model]:
+        """The models. `InputError` if they do not fit the columns, or if there is nothing to do."""
+        models = [model.made() for model in self.models]
+        if not models:
+            raise InputError("models: give at least one, such as k-anonymity")
+        if not self.named("quasi-identifier"):
+            raise InputError("columns: none is a quasi-identifier, so there is nothing to generalise")
+        for name, column in self.columns.items():
+            if column.mask is not None and column.role in ("quasi-identifier", "sensitive"):
+                raise InputError(f"column {quoted(name)}: it is {column.role}, and what models see cannot be masked")
+        for model in models:
+            if model.column is not None and model.column not in self.named("sensitive"):
+                known = self.columns.get(model.column)
+                role = "not in the plan" if known is None else f"a column of the role {known.role}"
+                raise InputError(f"models: {model.words}: the column must be sensitive, and it is {role}")
+            if model.name == Presence.name and self.public is None:
+                raise InputError(f"models: {model.words}: needs a public table: say which, under [public]")
+        return models
+
+
+def load(path: Path) -> PublishPlan:
+    """Read a plan and check that it can be anonymised by. `InputError` names the file and the key."""
+    plan = read(path)
+    try:
+        plan.check()
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return plan
+
+
+def read(path: Path) -> PublishPlan:
+    """Read a plan, which need not generalise anything. `InputError` names the file and the key."""
+    content = files.read_toml(path)
+    try:
+        return PublishPlan.model_validate(content, context={"directory": path.parent})
+    except ValidationError as error:
+        raise InputError(f"{path}: {explained(error, PublishPlan)}") from None

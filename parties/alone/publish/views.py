@@ -1,0 +1,66 @@
+"""A view of a table that shows columns through their masks, as SQL for the table's own database.
+
+Nothing is written to the database here: whoever owns the table runs the statement. A view is for one role: what the
+plan lets that role see stands in clear, all else is masked. So what a role sees does not hang on who asks, and
+conditions on the view, too, see masks only.
+"""
+
+from __future__ import annotations
+
+import sqlglot.expressions as exp
+
+from parties.alone.publish.masks import masked
+from parties.alone.publish.reading import require
+from parties.alone.publish.settings import PublishPlan
+from parties.base.text import did_you_mean, listed, quoted
+from parties.sources.local import ATTACHED
+from parties.sources.opened import Rows
+from smc.errors import InputError
+
+
+def view(rows: Rows, plan: PublishPlan, name: str, role: str | None) -> str:
+    """The statements that make a view of the plan's table, and let the role read it where the database knows roles.
+
+    Identifiers are left out unless they are masked, or in clear for the role. `InputError` if the table is a file, or
+    if the plan names no such role.
+    """
+    dialect = rows.engine.backend.name
+    if dialect not in ("duckdb", "postgres"):
+        raise InputError(f"{rows.engine.place}: views are made for DuckDB files and PostgreSQL")
+    table = _table(rows)
+    roles = {one for column in plan.columns.values() for one in column.unmask}
+    if role is not None and role not in roles:
+        hint = did_you_mean(role, roles) or (f"; there are {listed(sorted(roles))}" if roles else "; it names none")
+        raise InputError(f"the plan unmasks nothing for a role {quoted(role)}{hint}")
+    require(rows, list(plan.columns))
+    columns = []
+    for column in rows.types:
+        settings = plan.columns.get(column)
+        if settings is None:
+            continue
+        if role in settings.unmask or (settings.mask is None and settings.role != "identifier"):
+            columns.append(exp.column(column, quoted=True).as_(column, quoted=True))
+        elif settings.mask is not None:
+            columns.append(masked(rows, column, settings.mask).as_(column, quoted=True))
+    if not columns:
+        raise InputError("the view would show nothing: the plan drops all columns")
+    made = exp.Create(
+        this=exp.to_identifier(name, quoted=True),
+        kind="VIEW",
+        expression=exp.Select().select(*columns).from_(table),
+    )
+    statements = [made.sql(dialect=dialect, pretty=True)]
+    if role is not None and dialect == "postgres":
+        view_name, reader = (exp.to_identifier(text, quoted=True).sql(dialect=dialect) for text in (name, role))
+        statements.append(f"GRANT SELECT ON {view_name} TO {reader}")
+    return "".join(f"{statement};\n" for statement in statements)
+
+
+def _table(rows: Rows) -> exp.Table:
+    """The table as its own database calls it."""
+    tables = list(rows.query.find_all(exp.Table))
+    if len(tables) != 1 or (rows.engine.backend.name == "duckdb" and tables[0].catalog != ATTACHED):
+        raise InputError(
+            f"{rows.engine.place}: a view belongs to a database, and this is a file; mask its rows instead"
+        )
+    return exp.table_(tables[0].name, db=tables[0].db or None, quoted=True)

@@ -1,0 +1,218 @@
+"""Recoded rows as a file, CSV or Parquet: streamed from where the rows live, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.csv
+import pyarrow.parquet
+import sqlglot.expressions as exp
+
+from parties.alone.publish.cells import Cells, Counts
+from parties.alone.publish.hierarchy import Codes
+from parties.alone.publish.masks import MaskPlan, cell
+from parties.alone.publish.reading import cell_of, encode, require, spelled
+from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
+from parties.base import files
+from parties.base.randomness import private
+from parties.sources.opened import Rows
+from smc.errors import InputError
+
+PARQUET = ".parquet"
+FORMULA = r"^[=+\-@\t\r]"  # how a cell begins that spreadsheets compute
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"  # which may begin so, too
+
+
+def write(
+    rows: Rows,
+    path: Path,
+    order: Sequence[str],
+    cells: Cells,
+    partition: Partition,
+    masks: Mapping[str, MaskPlan | None],
+    escape_formulas: bool = False,
+) -> int:
+    """Write the columns in `order`: quasi-identifiers recoded, others as they are or masked; returns the rows written.
+
+    Rows come in a random order, within each batch: their places in the table would tell who they are. `InputError` if
+    the rows are not those that were counted, and if the file cannot be written.
+    """
+    quasi = [h.column for h in cells.hierarchies]
+    sensitive = [h.column for h in cells.sensitive_hierarchies]
+    require(rows, order)
+    kept = [name for name in order if name not in quasi]
+    texts = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate([*quasi, *sensitive])]
+    others = [cell(rows, name, masks.get(name)).as_(f"o{i}") for i, name in enumerate(kept)]
+    query = exp.Select().select(*texts, *others).from_(rows.query.subquery("t"))
+    places = {name: i for i, name in enumerate(kept)}
+    labels = [pa.array([box[i].label for box in partition.boxes], pa.string()) for i in range(len(quasi))]
+    assigned = _Assigned(cells, partition)
+    written = 0
+    mixed = private()
+    with files.replacing(path) as stream, writer_of(path, stream, order, escape_formulas) as writer:
+        for batch in rows.engine.batches(query):
+            classes = assigned.next([batch.column(i) for i in range(len(texts))], rows.engine.place)
+            keep = mixed.permutation(np.flatnonzero(classes != SUPPRESSED))
+            chosen = pa.array(classes[keep])
+            columns = []
+            for name in order:
+                if name in places:
+                    columns.append(batch.column(len(texts) + places[name]).take(pa.array(keep)))
+                else:
+                    columns.append(labels[quasi.index(name)].take(chosen))
+            writer.write(pa.table(columns, names=list(order)))
+            written += len(keep)
+        assigned.finish(rows.engine.place)
+    return written
+
+
+class _Assigned:
+    """Gives each row its class: of equal rows as many to each class as the partition says, in the order they come."""
+
+    def __init__(self, cells: Cells, partition: Partition) -> None:
+        self._indices = [h.index for h in (*cells.hierarchies, *cells.sensitive_hierarchies)]
+        self._finder = _Finder(np.concatenate([cells.quasi, cells.sensitive]), [len(i) for i in self._indices])
+        self._seen = np.zeros(len(cells.counts), dtype=np.int64)
+        self._counts = cells.counts
+        self._before = np.cumsum(cells.counts) - cells.counts
+        self._ends = np.cumsum(partition.counts)
+        self._classes = partition.classes
+
+    def next(self, columns: Sequence[Any], place: str) -> Counts:
+        """The classes of the next rows, int64[rows]."""
+        coded = []
+        for column, index in zip(columns, self._indices, strict=True):
+            values, codes = encode(column)
+            coded.append(np.array([index.get(spelled(value), -1) for value in values], dtype=np.int32)[codes])
+        cells = self._finder.find(np.stack(coded))
+        if (cells < 0).any():
+            raise changed(place)
+        order = np.argsort(cells, kind="stable")
+        ranked = cells[order]
+        starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]])) if len(ranked) else order
+        lengths = np.diff(starts, append=len(ranked))
+        ranks = np.empty(len(cells), dtype=np.int64)
+        ranks[order] = np.arange(len(ranked)) - np.repeat(starts, lengths)
+        ranks += self._seen[cells]
+        self._seen[ranked[starts]] += lengths
+        if (ranks >= self._counts[cells]).any():
+            raise changed(place)
+        found: Counts = self._classes[np.searchsorted(self._ends, self._before[cells] + ranks, side="right")]
+        return found
+
+    def finish(self, place: str) -> None:
+        """`InputError` unless all rows have come."""
+        if (self._seen != self._counts).any():
+            raise changed(place)
+
+
+class _Finder:
+    """Finds columns of codes among distinct ones, which are sorted by a key of 62 bits at most."""
+
+    def __init__(self, known: Codes, sizes: Sequence[int]) -> None:
+        self._sizes = sizes
+        self._ranks: dict[int, Counts] = {}  # by column: the keys so far, where they would grow too large
+        keys, bound = np.zeros(known.shape[1], dtype=np.int64), 1
+        for i, (column, size) in enumerate(zip(known, sizes, strict=True)):
+            if bound * size >= 1 << 62:
+                self._ranks[i] = np.unique(keys)
+                keys, bound = np.searchsorted(self._ranks[i], keys), len(self._ranks[i])
+            keys = keys * size + column
+            bound *= size
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def find(self, codes: Codes) -> Counts:
+        """The place of each column, int64[columns]; -1 if it is not known."""
+        keys = np.zeros(codes.shape[1], dtype=np.int64)
+        known = (codes >= 0).all(axis=0)
+        for i, (column, size) in enumerate(zip(codes, self._sizes, strict=True)):
+            if i in self._ranks:
+                known &= np.isin(keys, self._ranks[i])
+                keys = np.searchsorted(self._ranks[i], keys)
+            keys = keys * size + column
+        places = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
+        if not len(self._keys):
+            return np.full(len(keys), -1, dtype=np.int64)
+        return np.where(known & (self._keys[places] == keys), self._order[places], -1)
+
+
+def changed(place: str) -> InputError:
+    """That a source's rows are not those that were counted."""
+    return InputError(f"{place}: the rows changed while they were published; nothing was written")
+
+
+def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text that a spreadsheet would take for a formula, with an apostrophe before it; other cells as they are."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    begins = pa.compute.match_substring_regex(column, FORMULA)
+    number = pa.compute.match_substring_regex(column, NUMBER)
+    marked = pa.compute.binary_join_element_wise("'", column.cast(pa.string()), "")
+    return pa.compute.if_else(pa.compute.and_not(begins, number), marked, column.cast(pa.string()))
+
+
+def escaped_text(texts: Sequence[str]) -> list[str]:
+    """The same of some texts."""
+    return escaped(pa.chunked_array([list(texts)], pa.string())).to_pylist()
+
+
+class CsvWriter:
+    """Tables as CSV, with a header once; see `escaped` for formulas."""
+
+    def __init__(self, stream: IO[bytes], names: Sequence[str], escape_formulas: bool = False) -> None:
+        self._escape_formulas = escape_formulas
+        header = io.StringIO()
+        shown = escaped_text(names) if escape_formulas else names
+        csv.writer(header, lineterminator="\n").writerow(shown)
+        stream.write(header.getvalue().encode())
+        self._stream = stream
+
+    def write(self, table: pa.Table) -> None:
+        """Add the rows of a table."""
+        if self._escape_formulas:
+            table = pa.table([escaped(column) for column in table.columns], names=table.column_names)
+        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
+        pyarrow.csv.write_csv(table, self._stream, options)
+
+
+class ParquetWriter:
+    """Tables as Parquet, all of the first one's types."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._writer: Any = None
+
+    def write(self, table: pa.Table) -> None:
+        """Add the rows of a table."""
+        if self._writer is None:
+            self._writer = pyarrow.parquet.ParquetWriter(self._stream, table.schema)
+        self._writer.write_table(table.cast(self._writer.schema))
+
+    def close(self) -> None:
+        """Write what stands at the end of the file."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+@contextmanager
+def writer_of(
+    path: Path, stream: IO[bytes], names: Sequence[str], escape_formulas: bool = False
+) -> Iterator[CsvWriter | ParquetWriter]:
+    """What writes tables to a stream, by the file's name; a Parquet file has no formulas to be escaped."""
+    if path.suffix != PARQUET:
+        yield CsvWriter(stream, names, escape_formulas)
+        return
+    writer = ParquetWriter(stream)
+    yield writer
+    writer.close()

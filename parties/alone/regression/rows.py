@@ -1,0 +1,100 @@
+"""A party's own rows as an objective: J(w) = lambda / 2 |w|^2 + 1 / n sum L(c_i w.d_i), and sums of its gradients.
+
+Equal rows stand once, with their number. A row is known by the indices of its values, so w.d is a sum of k + 1 numbers
+that are looked up, and a sum of gradients is a sum for each value of each column: no matrix of rows and features is
+made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.regression.features import BITS, ONE, Features, Integers
+from parties.alone.regression.losses import Loss
+from protocols.release.descent import FINE
+
+Floats = NDArray[np.float64]
+SLOPE_BITS = FINE - BITS  # of a slope L' behind the point
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Distinct rows: `codes` int64[lines, columns], `signs` float64[lines] of 1 and -1, `counts` int64[lines]."""
+
+    features: Features
+    codes: Integers
+    signs: Floats
+    counts: Integers
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return int(self.counts.sum())
+
+    def margins(self, weights: Floats) -> Floats:
+        """c w.d of every line."""
+        found = np.full(len(self.codes), weights[-1] * (self.features.unit / ONE))
+        for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
+            own = weights[start : start + column.size]
+            found += (self.features.amounts[place] / ONE * own)[self.codes[:, place]]
+        return self.signs * found
+
+    def gathered(self, each: Floats | Integers) -> NDArray[Any]:
+        """The sum of each line's number times its features, in units of 2^-14, [features] of the same type.
+
+        Exact for integers of which the absolute values add up to less than 2^49.
+        """
+        found = np.zeros(self.features.number, dtype=each.dtype)
+        for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
+            amounts = self.features.amounts[place]
+            sums = np.bincount(self.codes[:, place], weights=each, minlength=len(amounts)).astype(each.dtype)
+            found[start : start + column.size] = sums * amounts if column.numbers is None else (sums * amounts).sum()
+        found[-1] = each.sum() * self.features.unit
+        return found
+
+    def slopes(self, loss: Loss, weights: Floats, clip: int) -> Integers:
+        """The sum of all rows' gradients L'(c w.d) c d, int64[features], each a vector of norm clip 2^14 at most.
+
+        L' is rounded towards zero to multiples of 2^-14 and clipped to `clip` of them. All is integers from there on.
+        """
+        slope = np.trunc(loss.slope(self.margins(weights)) * (1 << SLOPE_BITS))
+        bounded = (np.clip(slope, -clip, clip) * self.signs).astype(np.int64) * self.counts
+        found: Integers = self.gathered(bounded)
+        return found
+
+    def objective(self, loss: Loss, regularisation: float, weights: Floats) -> float:
+        """J."""
+        losses = float(self.counts @ loss.value(self.margins(weights))) / max(1, self.total)
+        return regularisation / 2 * float(weights @ weights) + losses
+
+    def gradient(self, loss: Loss, regularisation: float, weights: Floats) -> Floats:
+        """The gradient of J."""
+        each = loss.slope(self.margins(weights)) * self.signs * self.counts
+        return regularisation * weights + self.gathered(each) / ONE / max(1, self.total)
+
+    def curvature(self, loss: Loss, regularisation: float, weights: Floats) -> Floats:
+        """The second derivatives of J, float64[features, features]."""
+        each = loss.curvature(self.margins(weights)) * self.counts
+        number = self.features.number
+        found = np.zeros((number, number))
+        places, amounts = self._places()
+        for row, own in zip(places, amounts, strict=True):
+            for other, theirs in zip(places, amounts, strict=True):
+                cells = np.bincount(row * number + other, weights=each * own * theirs, minlength=number * number)
+                found += cells.reshape(number, number)
+        return found / max(1, self.total) + regularisation * np.eye(number)
+
+    def _places(self) -> tuple[list[Integers], list[Floats]]:
+        """For each column and the intercept: in which feature each line has its number, and the number."""
+        places, amounts = [], []
+        for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
+            codes = self.codes[:, place]
+            places.append(start + (codes if column.numbers is None else np.zeros_like(codes)))
+            amounts.append(self.features.amounts[place][codes] / ONE)
+        places.append(np.full(len(self.codes), self.features.number - 1))
+        amounts.append(np.full(len(self.codes), self.features.unit / ONE))
+        return places, amounts

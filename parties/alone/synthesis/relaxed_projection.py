@@ -1,0 +1,176 @@
+"""Rows out of noisy marginals by relaxed projection: RAP's generator.
+
+A table of rows in one-hot form is relaxed: in each row each column is a probability vector over its categories, the
+softmax of free numbers. Its marginals are means over the rows of products of probabilities, smooth in those numbers,
+and gradient descent (Adam) brings them near to what was measured. So the relaxed table is a mixture of as many product
+laws as it has rows, and real rows are drawn from it.
+
+Aydore, Brown, Kearns, Kenthapadi, Melis, Roth, Siva, "Differentially Private Query Release Through Adaptive
+Projection" (ICML 2021), the projection step; the softmax is that of Liu, Vietri, Wu, "Iterative Methods for Private
+Synthetic Data" (NeurIPS 2021). Squared errors are weighted by 1 / sigma^2, as the likelihood of Gaussian noise is.
+All arithmetic is in float64: rounding, which may differ between platforms, changes a row next to never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.synthesis.graphical import targets_of
+from parties.alone.synthesis.marginals import Measurement
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+_SPREAD = 0.5  # standard deviation of the numbers that descent begins with, around the measured one-way marginals
+_LEAST = 1e-3  # of a category's share there, in uniform shares: measured counts may be 0 or less
+_DECAYS = 0.9, 0.99  # Adam's, of the mean of gradients and of their squares
+
+
+@dataclass(frozen=True)
+class RelaxedProjection:
+    """A `Generator`. `size` relaxed rows, improved `steps` times by steps of `rate`, which falls to 0."""
+
+    size: int = 1000
+    steps: int = 300
+    rate: float = 0.2
+
+    def generate(
+        self, domain: Mapping[str, int], measurements: Sequence[Measurement], rows: int, seed: int
+    ) -> dict[str, Codes]:
+        """See `Generator.generate`. Columns that no measurement names are uniform."""
+        rng = np.random.default_rng(seed)
+        table = self.fit(domain, measurements, rng)
+        return draw(table, rows, rng)
+
+    def fit(
+        self, domain: Mapping[str, int], measurements: Sequence[Measurement], rng: np.random.Generator
+    ) -> dict[str, Floats]:
+        """The relaxed table: for each column probabilities, float64[size, categories]."""
+        goals = goals_of(domain, measurements)
+        free = _begun(domain, goals, self.size, rng)
+        mean = {column: np.zeros_like(numbers) for column, numbers in free.items()}
+        square = {column: np.zeros_like(numbers) for column, numbers in free.items()}
+        for step in range(self.steps):
+            _, slopes = loss(free, goals)
+            rate = self.rate * (1 - step / self.steps)
+            corrections = [1 - decay ** (step + 1) for decay in _DECAYS]
+            for column, slope in slopes.items():
+                mean[column] += (1 - _DECAYS[0]) * (slope - mean[column])
+                square[column] += (1 - _DECAYS[1]) * (slope**2 - square[column])
+                size = np.sqrt(square[column] / corrections[1]) + 1e-12
+                free[column] -= rate * (mean[column] / corrections[0]) / size
+        return {column: softmax(numbers) for column, numbers in free.items()}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a marginal of the relaxed table shall be: shares of all rows, and how much an error in them weighs."""
+
+    columns: tuple[str, ...]
+    shares: Floats
+    weight: float
+
+
+def goals_of(domain: Mapping[str, int], measurements: Sequence[Measurement]) -> list[Goal]:
+    """One goal for each set of columns that was measured; the greatest weight is 1."""
+    if not measurements:
+        return []
+    names = list(domain)
+    targets, rows = targets_of(names, measurements)
+    most = max(target.weight for target in targets)
+    found = []
+    for target in targets:
+        # The column with most categories stands last: products of the others are the largest array of a step.
+        order = np.argsort(target.counts.shape, kind="stable")
+        columns = tuple(names[target.columns[axis]] for axis in order)
+        found.append(Goal(columns, target.counts.transpose(order) / rows, target.weight / most))
+    return found
+
+
+def loss(free: Mapping[str, Floats], goals: Sequence[Goal]) -> tuple[float, dict[str, Floats]]:
+    """The weighted sum of squared errors of all marginals, and its gradient in the free numbers."""
+    names = dict.fromkeys(name for goal in goals for name in goal.columns)
+    table = {name: softmax(free[name]) for name in names}
+    slopes = {name: np.zeros_like(table[name]) for name in names}
+    total = 0.0
+    for goal in goals:
+        *others, last = (table[name] for name in goal.columns)
+        products = _products(others, len(last))
+        size = 1 / len(last)
+        error = products[-1].T @ last * size - goal.shares.reshape(-1, last.shape[1])
+        total += goal.weight * float((error**2).sum())
+        error *= 2 * goal.weight * size
+        slopes[goal.columns[-1]] += products[-1] @ error
+        if others:
+            _descend(last @ error.T, others, products, [slopes[name] for name in goal.columns[:-1]])
+    for name, probabilities in table.items():  # through the softmax
+        inner = (slopes[name] * probabilities).sum(axis=1, keepdims=True)
+        slopes[name] = probabilities * (slopes[name] - inner)
+    return total, slopes
+
+
+def _products(columns: Sequence[Floats], rows: int) -> list[Floats]:
+    """Of the first 0, 1, ... columns, in each row the products of their probabilities, float64[rows, combinations]."""
+    found = [np.ones((rows, 1))]
+    for column in columns:
+        found.append((found[-1][:, :, None] * column[:, None, :]).reshape(rows, -1))
+    return found
+
+
+def _descend(slope: Floats, columns: Sequence[Floats], products: Sequence[Floats], slopes: Sequence[Floats]) -> None:
+    """Add to `slopes` what the slope of the last of `products` says of each column that is in it."""
+    for i in reversed(range(len(columns))):
+        parts = slope.reshape(len(slope), products[i].shape[1], -1)
+        slopes[i][...] += np.matmul(products[i][:, None, :], parts)[:, 0]
+        slope = np.matmul(parts, columns[i][:, :, None])[:, :, 0]
+
+
+def softmax(numbers: Floats) -> Floats:
+    """Probabilities in each row."""
+    found = np.exp(numbers - numbers.max(axis=1, keepdims=True))
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def _begun(domain: Mapping[str, int], goals: Sequence[Goal], size: int, rng: np.random.Generator) -> dict[str, Floats]:
+    """Where descent begins: every row near the one-way marginals, which any goal with the column tells."""
+    free = {}
+    for column, categories in domain.items():
+        known = [goal for goal in goals if column in goal.columns]
+        shares: Floats = np.full(categories, 1 / categories)
+        if known:
+            best = min(known, key=lambda goal: goal.shares.size / goal.weight)
+            others = tuple(i for i, name in enumerate(best.columns) if name != column)
+            shares = np.maximum(best.shares.sum(axis=others), _LEAST / categories)
+        free[column] = np.log(shares) + _SPREAD * rng.standard_normal((size, categories))
+    return free
+
+
+def draw(table: Mapping[str, Floats], rows: int, rng: np.random.Generator) -> dict[str, Codes]:
+    """Rows out of a relaxed table: as many of each relaxed row, give or take one, in random order.
+
+    The categories of a column among the rows from one relaxed row are drawn systematically: as often as they are
+    likely, rounded up or down, in an order independent of other columns'. Expectations are those of independent draws.
+    """
+    size = len(next(iter(table.values())))
+    extra = rng.permutation(size) < rows % size
+    copies = rows // size + extra
+    source = np.repeat(np.arange(size), copies)
+    found = {}
+    for column, probabilities in table.items():
+        place = _ranks(source, copies, rng)
+        level = (place + rng.random(size)[source]) / copies[source]
+        limits = np.cumsum(probabilities, axis=1)[:, :-1]
+        found[column] = (level[:, None] >= limits[source]).sum(axis=1).astype(np.int64)
+    order = rng.permutation(rows)
+    return {column: codes[order] for column, codes in found.items()}
+
+
+def _ranks(source: Codes, copies: Codes, rng: np.random.Generator) -> Codes:
+    """A random order of the rows of each source: 0, 1, ... within it. `source` grows."""
+    order = np.lexsort((rng.random(len(source)), source))
+    found = np.empty(len(source), dtype=np.int64)
+    found[order] = np.arange(len(source)) - np.repeat(np.cumsum(copies) - copies, copies)
+    return found

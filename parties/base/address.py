@@ -1,0 +1,52 @@
+"""Network addresses as operators write them: HOST:PORT, or [HOST]:PORT for IPv6."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import NamedTuple
+
+from parties.base.text import quoted
+from smc.errors import InputError
+
+
+class Address(NamedTuple):
+    """A host name or IP address (without brackets) and a TCP port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+def parse_address(text: str, lowest_port: int = 1) -> Address:
+    """Read `HOST:PORT`. `InputError` says what is wrong; port 0 (any free port) needs `lowest_port=0`."""
+    host, colon, port = text.strip().rpartition(":")
+    if not colon or not host:
+        raise InputError(f"the address {quoted(text)} must be HOST:PORT, for example 192.0.2.7:7000")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+        try:
+            ipaddress.IPv6Address(host)
+        except ValueError:
+            raise InputError(f"{quoted(host)} in the address {quoted(text)} is not an IPv6 address") from None
+    elif ":" in host:
+        raise InputError(f"the address {quoted(text)} needs brackets around IPv6: [HOST]:PORT")
+    elif any(c.isspace() or c in "[]/@" for c in host):
+        raise InputError(f"the address {quoted(text)} must be HOST:PORT, without a scheme or a path")
+    else:
+        try:
+            host = host.encode("idna").decode()  # gRPC looks up ASCII names only
+        except UnicodeError:
+            raise InputError(f"{quoted(host)} in the address {quoted(text)} is not a host name") from None
+    if not (port.isascii() and port.isdigit() and lowest_port <= int(port[:6]) <= 65535):
+        raise InputError(f"the port in the address {quoted(text)} must be a number from {lowest_port} to 65535")
+    return Address(host, int(port))

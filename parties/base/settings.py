@@ -1,0 +1,212 @@
+"""How a table of settings is read from TOML, merged with flags, and what is wrong with it explained in one line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
+from pydantic_core import ErrorDetails
+
+from parties.base.text import did_you_mean, printable, quoted
+from smc.errors import InputError
+
+
+def _anchor(value: object, info: ValidationInfo) -> object:
+    """A path as the file means it: from the home directory, or relative to the file's own directory."""
+    if value == "":
+        raise ValueError("must not be empty")
+    if info.context is None or not isinstance(value, str):
+        return value
+    try:
+        return Path(info.context["directory"]) / Path(value).expanduser()
+    except RuntimeError:
+        raise ValueError(f"there is no home directory for {quoted(value)}") from None
+
+
+LocalPath: TypeAlias = Annotated[Path, BeforeValidator(_anchor)]
+Count: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
+Finite: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+MOST_SECONDS = 366 * 24 * 3600.0  # far beyond any wait; more than 292 years no clock of the system can wait
+Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
+
+
+class Settings(BaseModel):
+    """One table of the file, and the flags of one command. What has no default is None until given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)  # most runs need two of the tables
+    exclusive: ClassVar[tuple[str, ...]] = ()  # at most one of these may be given
+
+
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
+AnySettings = TypeVar("AnySettings", bound=Settings)
+Given = TypeVar("Given")
+
+
+def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
+    """The settings with all flags that are not None put over them. `InputError` names a bad flag.
+
+    A flag also displaces what excludes it: `--connect` wins over `listen` in the file.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    kept = settings.model_dump(exclude_unset=True, by_alias=True)
+    if any(name in given for name in settings.exclusive):
+        kept = {name: value for name, value in kept.items() if name not in settings.exclusive}
+    try:
+        return type(settings).model_validate(kept | given)
+    except ValidationError as error:
+        key, problem = _explain(error.errors()[0], type(settings))
+        raise InputError(f"{_flag(key)}: {problem}" if key else problem) from None
+
+
+def validated(model: type[AnyModel], fields: Mapping[str, Any]) -> AnyModel:
+    """Fields as this model. `InputError` names the key that is wrong."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        raise InputError(explained(error, model)) from None
+
+
+def required(value: Given | None, key: str) -> Given:
+    """The value, or an `InputError` that says how to give it; `key` is `table.key`, e.g. `id3.data`."""
+    if value is None:
+        table, name = key.split(".")
+        raise InputError(f"{_flag(name)} is missing: give the flag, or set {name} under [{table}] in --config")
+    return value
+
+
+@contextmanager
+def at_key(key: str) -> Iterator[None]:
+    """What goes wrong inside is wrong with this key of the file: an `InputError` says so."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{key}: {error}") from None
+
+
+def _flag(name: str) -> str:
+    """The flag of a key."""
+    return "--" + name.replace("_", "-")
+
+
+def explained(error: ValidationError, model: type[BaseModel], content: object = None) -> str:
+    """The first problem of a failed validation in one line: the dotted key, and what is wrong with it.
+
+    Tables of an array, such as the rules of a policy, are called by their `name`, if the content gives one.
+    """
+    found = error.errors()
+    # A key that is misspelt is missing, too: the misspelling says more.
+    first = next((one for one in found if one["type"] == "extra_forbidden" and found[0]["type"] == "missing"), found[0])
+    key, problem = _explain(first, model)
+    for depth, part in enumerate(place := first["loc"]):
+        if isinstance(content, list) and isinstance(part, int) and isinstance(content[part], dict):
+            name = content[part].get("name")
+            table, inner = (".".join(map(str, some)) for some in (place[:depth], place[depth + 1 :]))
+            if isinstance(name, str) and inner != "name":
+                return ": ".join(filter(None, (printable(f"{table} {quoted(name)}"), printable(inner), problem)))
+        content = _inside(content, part)
+    return ": ".join(filter(None, (key, problem)))
+
+
+def problems(error: ValidationError, model: type[BaseModel]) -> dict[str, str]:
+    """What is wrong with each key, of a failed validation; with several together under the empty key."""
+    return dict(_explain(one, model) for one in reversed(error.errors()))
+
+
+def _inside(content: object, part: int | str) -> object:
+    """What stands in raw content at a part of a place, None if nothing does."""
+    if isinstance(content, dict):
+        return content.get(part)
+    return content[part] if isinstance(content, list) and isinstance(part, int) and part < len(content) else None
+
+
+def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
+    """A problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
+    kind, place, context, value = first["type"], first["loc"], first.get("ctx", {}), first["input"]
+    key = printable(".".join(str(part) for part in place))
+    got = quoted(value) if isinstance(value, str) else str(value)[:60]
+    if kind == "extra_forbidden":
+        known = _keys(model, [str(part) for part in place[:-1]])
+        return key, f"unknown key{did_you_mean(str(place[-1]), known)}"
+    if kind == "value_error":
+        return key, str(context["error"])
+    if kind == "missing":
+        return key, "is missing"
+    if kind == "literal_error":
+        hint = did_you_mean(str(value), re.findall(r"'(\w+)'", context["expected"]))
+        return key, f"must be {context['expected']}, not {got}{hint}"
+    if kind in _SIGNS:
+        sign, bound = _SIGNS[kind]
+        return key, f"must be {sign} {context[bound]:.10g}, not {got}"
+    if kind in _SIZES:
+        return key, "must not be empty" if context.get("min_length") == 1 else _SIZES[kind].format(**context)
+    if kind in _KINDS:
+        return key, f"must be {_KINDS[kind]}, not {got}{_example(model, [str(part) for part in place])}"
+    return key, first["msg"]
+
+
+_SIGNS = {
+    "greater_than": (">", "gt"),
+    "greater_than_equal": (">=", "ge"),
+    "less_than": ("<", "lt"),
+    "less_than_equal": ("<=", "le"),
+}
+
+
+_SIZES = {
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must name at least {min_length}",
+    "too_long": "must name at most {max_length}",
+}
+
+
+_KINDS = {
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "finite_number": "a finite number",
+    "string_type": "text in quotes",
+    "string_unicode": "text in UTF-8",
+    "path_type": "a path in quotes",
+    "model_type": "a table",
+    "dict_type": "a table",
+    "tuple_type": "a list, in brackets (of tables: [[name]])",
+}
+
+
+def _example(model: type[BaseModel], place: list[str]) -> str:
+    """An example of what may stand at a place, if its field has one."""
+    for part in place:
+        field = model.model_fields.get(part)
+        if field is None:
+            return ""
+        if field.examples:
+            return f"; for example {json.dumps(field.examples[0], ensure_ascii=False)}"
+        if not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+            return ""
+        model = field.annotation
+    return ""
+
+
+def _keys(model: type[BaseModel], place: list[str]) -> list[str]:
+    """The keys that may stand at a place of the file."""
+    found: Any = model
+    for part in place:
+        if isinstance(found, type) and issubclass(found, BaseModel):
+            found = found.model_fields[part].annotation
+        else:  # a table of tables, or an array of them
+            found = next((kind for kind in get_args(found) if kind not in (str, Ellipsis)), None)
+    known = isinstance(found, type) and issubclass(found, BaseModel)
+    return [field.alias or name for name, field in found.model_fields.items()] if known else []

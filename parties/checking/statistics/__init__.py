@@ -1,0 +1,1 @@
+"""What samples and exact laws tell of a mechanism's privacy."""

@@ -1,0 +1,266 @@
+"""Clusters of the rows of both parties, by k-means: rounds of noisy sums, or one noisy grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parties.base.settings import required
+from parties.base.text import listed
+from parties.jobs.cluster import result
+from parties.jobs.cluster.lloyd import Lloyd, ends, planned, split
+from parties.jobs.cluster.points import Axis, Grid, points, usual_parts
+from parties.jobs.cluster.settings import ClusterSettings
+from parties.jobs.kind import Document, Spending, State, Step, Told
+from parties.jobs.release.kind import COUNTABLE, Numbers, Release
+from parties.jobs.release.noise import laplace
+from parties.jobs.release.postprocessing import consistent
+from parties.jobs.release.sums import Part
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.tables.schema import Schema
+    from protocols.release.clusters import Rounds
+    from smc.engines import Engine
+
+GROWTH = Fraction(3, 2)  # of epsilon, from round to round
+
+
+class Cluster(Release):
+    """Find k clusters of the rows of both parties. Both learn the same noisy centroids, and assign their own rows.
+
+    By one noisy count for each cell of a grid (--method grid), on which k-means runs without costing anything more; or
+    by rounds of k-means whose sums are noisy (in-process), which many columns need.
+    """
+
+    name = "cluster"
+    title = "Clusters"
+    Settings = ClusterSettings
+    example = (
+        "--data mine.csv --schema schema.toml --columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1 "
+        "--config party.toml"
+    )
+    estimate_example = "--schema schema.toml --columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1 "
+    noun = "clusters"
+    draws = True
+    settings: ClusterSettings
+
+    # How a task comes about.
+
+    @classmethod
+    def canonical(cls, settings: Any, schema: Schema) -> Cluster:
+        """See `Release.canonical`: columns in the schema's order, bounds with them."""
+        columns = required(settings.columns, f"{cls.name}.columns")
+        if settings.bounds is None:
+            raise InputError(
+                f"bounds: are missing: give LOW:HIGH for each of {listed(columns)}, not taken from the rows"
+            )
+        if len(settings.bounds) != len(columns):
+            raise InputError(f"bounds: there are {len(settings.bounds)} for {len(columns)} columns")
+        order = list(schema.attributes)
+        pairs = sorted(
+            zip(columns, settings.bounds, strict=True), key=lambda one: order.index(one[0]) if one[0] in order else -1
+        )
+        names, bounds = zip(*pairs, strict=True)
+        return super().canonical(settings.model_copy(update={"columns": names, "bounds": bounds}), schema)
+
+    @classmethod
+    def named(cls, settings: Any) -> tuple[str, ...]:
+        """See `Release.named`."""
+        return required(settings.columns, f"{cls.name}.columns")
+
+    def check(self) -> None:
+        """See `Release.check`."""
+        _ = required(self.settings.k, f"{self.name}.k"), self.axes
+        if self.on_grid:
+            for key in ("iterations", "shares"):
+                if getattr(self.settings, key) is not None:
+                    raise InputError(f"{key}: is for the method in-process; a grid has no rounds that cost epsilon")
+            if self.k > self.grid.cells:
+                raise InputError(f"k: {self.k} clusters are more than the {self.grid.cells} cells of the grid")
+        elif self.settings.parts is not None:
+            raise InputError("parts: is for the method grid")
+        for part in self.rounds:
+            part.check()
+
+    # What is agreed on.
+
+    @property
+    def k(self) -> int:
+        """How many clusters."""
+        assert self.settings.k is not None
+        return self.settings.k
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether cells are counted."""
+        return self.settings.method == "grid"
+
+    @property
+    def target(self) -> str:
+        """See `BySchema.target`: the last column, so that rows are read in the schema's order."""
+        return list(self.schema.attributes)[-1]
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The columns of numbers, of the rows that are meant."""
+        pairs = zip(self.settings.columns or (), self.settings.bounds or (), strict=True)
+        return tuple(
+            Axis.read(column, self.schema.attributes[column], self.where.values(column, self.schema), bounds)
+            for column, bounds in pairs
+        )
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells that are counted."""
+        parts = self.settings.parts
+        if parts is None:
+            epsilon = Fraction(1) if self.exact else self.epsilon
+            parts = usual_parts(self.settings.max_rows, epsilon, len(self.axes))
+        return Grid.over(self.axes, parts)
+
+    @cached_property
+    def rounds(self) -> tuple[Part, ...]:
+        """What each round opens; a grid is one."""
+        if self.on_grid:
+            noise = None if self.exact else laplace(self.epsilon, 2 if self.replaced else 1, self.settings.adjacency)
+            return (Part(self.grid.cells, self.settings.max_rows, False, noise),)
+        return self.lloyd.parts
+
+    @cached_property
+    def lloyd(self) -> Lloyd:
+        """The rounds in process."""
+        epsilon = None if self.exact else self.epsilon
+        growth = Fraction(1) if self.settings.shares == "even" else GROWTH
+        settings, size = self.settings, (self.k, len(self.axes))
+        return planned(settings.max_rows, epsilon, *size, settings.iterations, growth, settings.adjacency)
+
+    # What is said of it.
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Kind.spends`: rounds add up; the clusters of a round, and the cells of a grid, are disjoint."""
+        return tuple(part.noise.spending for part in self.rounds if part.noise is not None)
+
+    @property
+    def learnt(self) -> str:
+        """See `Release.learnt`."""
+        numbers = ", ".join(
+            f"{axis.column} from {bounds.replace(':', ' to ')}"
+            for axis, bounds in zip(self.axes, self.settings.bounds or (), strict=True)
+        )
+        if self.on_grid:
+            how = f"how many rows of both tables{self.where.words()} each of {self.grid.cells:,} cells of {numbers} has"
+        else:
+            how = (
+                f"in {len(self.rounds)} rounds how many rows of both tables{self.where.words()} each cluster has "
+                f"(in the first, each of {self.lloyd.cells:,} parts of the box), and the sums of {numbers} in each"
+            )
+        return f"{self.k} clusters, which follow from what both see: {how}"
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        many = (0 if state is None else len(state)) if step is None else self.rounds[step].numbers
+        return {"exact number" if self.exact else "number with noise": many}
+
+    # What it costs.
+
+    @property
+    def own_count(self) -> int:
+        """See `Release.own_count`: of the first round."""
+        return self.rounds[0].numbers
+
+    @property
+    def is_countable(self) -> bool:
+        """See `Kind.is_countable`."""
+        return sum(part.numbers for part in self.rounds) <= COUNTABLE
+
+    def program(self, means: Any) -> Any:
+        """See `Kind.program`: it does not depend on the rows."""
+        if self.on_grid:
+            return super().program(means)
+        own = np.zeros((0, len(self.axes) + 1), dtype=np.int64)
+        return lambda engine: self.answer(engine, own)
+
+    # How it is run.
+
+    def own_numbers(self, counts: Any) -> Numbers:
+        """See `Release.own_numbers`: the counts of the cells, or the points, each with how often it occurs."""
+        order = [*self.schema.features(self.target), self.target]
+        distinct = counts.distinct()
+        for column, wanted in self.where.wanted:
+            meant = np.array([value in wanted for value in self.schema.attributes[column]])
+            distinct = distinct[meant[distinct[:, order.index(column)]]]
+        places, rows = points(self.axes, distinct, order)
+        return self.grid.count(places, rows) if self.on_grid else np.column_stack([places, rows])
+
+    def answer(self, engine: Engine, own: Numbers) -> list[int]:
+        """See `Release.answer`."""
+        return self.run(engine, own, None, lambda step: None)
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> list[int]:
+        """See `Kind.run`; `data` are this party's own numbers. A step is a round."""
+        from protocols.release.clusters import noisy_lloyd
+
+        if self.on_grid:
+            told(Step(0, self.own_count, start, f"adding noise to {self.own_count:,} cells"))
+            return self.rounds[0].opened(engine, data)
+
+        def tell(opened: Rounds) -> None:
+            words = f"round {len(opened) + 1} of {len(self.rounds)}"
+            told(Step(len(opened), self.rounds[len(opened)].numbers, list(chain(*opened)) or None, words))
+
+        laws = [None if part.noise is None else part.noise.law(part.numbers) for part in self.rounds]
+        width, before = self.rounds[0].width, split(start or (), self.rounds)
+        found = noisy_lloyd(engine, data[:, :-1], data[:, -1], self.lloyd.places, laws, width, tell, before)
+        return list(chain(*found))
+
+    # Its states: what was opened, round after round.
+
+    def steps(self, state: State) -> int:
+        """See `Kind.steps`: rounds."""
+        return 0 if state is None else len(split(state, self.rounds))
+
+    def is_done(self, state: State) -> bool:
+        """See `Kind.is_done`."""
+        return self.steps(state) == len(self.rounds)
+
+    def cut(self, state: State, steps: int) -> State:
+        """See `Kind.cut`."""
+        return state[: ends(self.rounds)[steps]] if steps else None
+
+    # What it brings.
+
+    def found(self, state: Sequence[int]) -> Document:
+        """See `Release.found`: the clusters, the one with the most rows first."""
+        if self.on_grid:
+            from parties.jobs.cluster.kmeans import weighted
+
+            counts = consistent(np.array(state, dtype=np.int64), 2 * self.settings.max_rows)
+            places, rows = weighted(self.grid.places, counts, self.k)
+        else:
+            places, rows = self.lloyd.followed(split(state, self.rounds))
+        about: Document = {"method": self.settings.method}
+        about |= (
+            {"cells": self.grid.cells} if self.on_grid else {"iterations": len(self.rounds), "first": self.lloyd.cells}
+        )
+        if not self.exact:
+            about["epsilons"] = [one.epsilon for one in self.spends]
+        return {**about, **result.fields(self.axes, places, rows)}
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        return result.text(document)
+
+    @classmethod
+    def picture(cls, document: Document) -> str:
+        """See `Kind.picture`: of two columns the regions, else a line for each cluster."""
+        from parties.jobs.cluster.drawing import draw_svg  # matplotlib takes its time to load
+
+        return draw_svg(document)

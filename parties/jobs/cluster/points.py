@@ -1,0 +1,135 @@
+"""Rows as points: columns of numbers within public bounds, in the fixed point of [-1, 1], and cells of a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.base.text import quoted
+from parties.jobs.release.values import decimal
+from parties.tables.delimited import MISSING
+from protocols.release.centroids import UNIT, Points
+from smc.errors import InputError
+
+MOST_CELLS = 1_000_000
+USUAL_CELLS = 1 << 14  # that a grid has at most unless another is asked for
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A column of numbers: its categories, None for one that does not count, and bounds that do not come from rows."""
+
+    column: str
+    numbers: tuple[Fraction | None, ...]
+    low: Fraction
+    high: Fraction
+
+    @classmethod
+    def read(cls, column: str, categories: Sequence[str], wanted: Container[str], bounds: str) -> Axis:
+        """An axis of the wanted categories. `InputError` for one that is no number, and for bounds that are none."""
+        for category in categories:
+            if category != MISSING and decimal(category) is None:
+                raise InputError(
+                    f"columns: the values that the schema gives {quoted(column)} must be numbers, and "
+                    f"{quoted(category)} is none"
+                )
+        low, _, high = bounds.partition(":")
+        ends = decimal(low.strip()), decimal(high.strip())
+        if ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
+            raise InputError(f"bounds: {quoted(bounds)} is no LOW:HIGH with LOW < HIGH, 0:100 for example")
+        numbers = tuple(decimal(category) if category in wanted else None for category in categories)
+        if all(number is None for number in numbers):
+            raise InputError(f"columns: no number of {quoted(column)} is left")
+        return cls(column, numbers, ends[0], ends[1])
+
+    @cached_property
+    def places(self) -> tuple[int | None, ...]:
+        """Each category in fixed point, moved to the nearer bound if it is outside."""
+        return tuple(None if number is None else self._place(number) for number in self.numbers)
+
+    def _place(self, number: Fraction) -> int:
+        inside = min(max(number, self.low), self.high)
+        return math.floor((2 * inside - self.low - self.high) / (self.high - self.low) * UNIT + Fraction(1, 2))
+
+    def number(self, place: int) -> Fraction:
+        """What a place in fixed point stands for."""
+        return (self.low + self.high) / 2 + (self.high - self.low) / 2 * Fraction(place, UNIT)
+
+    def cells(self, parts: int) -> list[list[int]]:
+        """The places of the numbers in each of so many equal parts, of those parts that hold any; each place once."""
+        found: dict[int, list[int]] = {}
+        for place in sorted({place for place in self.places if place is not None}):
+            found.setdefault(min((place + UNIT) * parts // (2 * UNIT), parts - 1), []).append(place)
+        return list(found.values())
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells of a box: for each axis the places in fixed point that are one part. A cell is a part of each axis."""
+
+    parts: tuple[tuple[tuple[int, ...], ...], ...]
+
+    @classmethod
+    def over(cls, axes: Sequence[Axis], parts: int) -> Grid:
+        """Equal parts of each axis. `InputError` if there are too many cells."""
+        found = tuple(tuple(map(tuple, axis.cells(parts))) for axis in axes)
+        if (cells := math.prod(map(len, found))) > MOST_CELLS:
+            raise InputError(f"parts: the grid would have {cells:,} cells, at most {MOST_CELLS:,} are counted")
+        return cls(found)
+
+    @property
+    def cells(self) -> int:
+        """How many."""
+        return math.prod(map(len, self.parts))
+
+    def count(self, points: Points, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many rows each cell has, int64[cells], the first axis slowest."""
+        cell = np.zeros(len(points), dtype=np.int64)
+        for column, parts in zip(points.T, self.parts, strict=True):
+            part_of = np.zeros(2 * UNIT + 1, dtype=np.int64)
+            for number, places in enumerate(parts):
+                part_of[np.array(places) + UNIT] = number
+            cell = cell * len(parts) + part_of[column + UNIT]
+        return np.bincount(cell, weights=rows.astype(np.float64), minlength=self.cells).astype(np.int64)
+
+    @property
+    def places(self) -> Points:
+        """Where the rows of each cell are taken to be: at the mean of the numbers of its parts, int64[cells, axes]."""
+        means = [np.array([_mean(places) for places in parts], dtype=np.int64) for parts in self.parts]
+        return np.stack([axis.reshape(-1) for axis in np.meshgrid(*means, indexing="ij")], axis=1)
+
+
+def usual_parts(rows: int, epsilon: Fraction, dimensions: int) -> int:
+    """So many parts that the grid has about (rows epsilon / 10)^(2d / (2 + d)) cells, in whole numbers.
+
+    That many balance what the noise of the cells and their size cost (Su and others, 2016); at least 2 parts, and no
+    more than 2^14 cells.
+    """
+    parts = 2
+    while (parts + 1) ** dimensions <= USUAL_CELLS and 100 * (parts + 1) ** (2 + dimensions) <= (rows * epsilon) ** 2:
+        parts += 1
+    return parts
+
+
+def points(axes: Sequence[Axis], distinct: Any, order: Sequence[str]) -> tuple[Points, NDArray[np.int64]]:
+    """Points of distinct rows, and how often each occurs; without rows that lack a number.
+
+    `distinct` is int64[lines, columns + 1]: categories of the columns in this order, and how many such rows there are.
+    """
+    columns, present = [], np.ones(len(distinct), dtype=bool)
+    for axis in axes:
+        category = distinct[:, order.index(axis.column)]
+        present &= np.array([place is not None for place in axis.places])[category]
+        columns.append(np.array([place or 0 for place in axis.places], dtype=np.int64)[category])
+    return np.stack(columns, axis=1)[present], distinct[present, -1]
+
+
+def _mean(places: Sequence[int]) -> int:
+    return (2 * sum(places) + len(places)) // (2 * len(places))

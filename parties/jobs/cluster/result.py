@@ -1,0 +1,51 @@
+"""Clusters as a result: fields of JSON, and text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.jobs.cluster.points import Axis
+from parties.jobs.release.presenting import about, aligned, amount, shown
+from parties.jobs.release.sums import plain
+from protocols.release.centroids import Points
+
+Document = Mapping[str, Any]
+
+
+def fields(axes: Sequence[Axis], places: Points, rows: NDArray[np.int64]) -> dict[str, Any]:
+    """The clusters in the columns' own numbers, the one with the most rows first."""
+    order = sorted(range(len(places)), key=lambda i: (-int(rows[i]), places[i].tolist()))
+    return {
+        "columns": [axis.column for axis in axes],
+        "bounds": [[plain(axis.low), plain(axis.high)] for axis in axes],
+        "clusters": [
+            {
+                "centroid": [plain(axis.number(place)) for axis, place in zip(axes, places[i].tolist(), strict=True)],
+                "rows": int(rows[i]),
+            }
+            for i in order
+        ],
+    }
+
+
+def text(document: Document) -> str:
+    """A result in lines."""
+    lines = [["cluster", "rows", *map(shown, document["columns"])]]
+    for number, one in enumerate(document["clusters"], 1):
+        lines.append([str(number), amount(one["rows"]), *(f"{value:,.5g}" for value in one["centroid"])])
+    return "\n".join([*aligned(lines, 1), *notes(document)]) + "\n"
+
+
+def notes(document: Document) -> list[str]:
+    """What the clusters are of, and what noise they have."""
+    if document["method"] == "grid":
+        how = f"k-means on the counts of {document['cells']:,} cells"
+    else:
+        each = ", ".join(f"{one:.3g}" for one in document.get("epsilons", ()))
+        how = f"{document['iterations']} rounds of k-means, the first on {document['first']} cells"
+        how += f", of epsilon {each}" if each else ""
+    return [*map(shown, about(document)), how]

@@ -1,0 +1,171 @@
+"""One recoding for the rows of two parties as a kind of job: a step is a level of cuts, the state the cuts so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from parties.base.text import listed
+from parties.jobs.kind import Document, Means, State, Step, Told
+from parties.jobs.publish.recoded import Recoded, RecodedSettings
+from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.settings import public
+from parties.tables.schema import Schema
+
+if TYPE_CHECKING:
+    from protocols.publish.problem import Problem
+    from smc.counting import Program
+    from smc.engines import Engine
+
+TYPICAL_CLASSES = 1000  # of the recoding that stands for the unknown one when costs are counted ahead
+COUNTABLE = 1000  # values of all columns to recode: such a run is counted in a few seconds
+SHOWN = 20  # classes on a terminal
+
+
+class JointSettings(RecodedSettings):
+    """`smc publish joint`."""
+
+    score: Literal["balance", "ncp"] = public(
+        "balance", "Score", "Cut where rows divide most evenly, or where least is lost (normalised certainty penalty)"
+    )
+
+
+class PublishJoint(Recoded):
+    """Find one recoding of both parties' rows, so that no class of rows that look alike is small; nobody shows a count.
+
+    Both learn the recoding and nothing else. Each then recodes and writes its own rows with smc publish apply.
+    """
+
+    name = "publish-joint"
+    title = "Joint recoding"
+    Settings = JointSettings
+    example = "--data mine.csv --schema schema.toml --recode age,sex,zip --keep disease --k 10 --config party.toml"
+    estimate_example = "--schema schema.toml --recode age,sex,zip --k 10 "
+    settings: JointSettings
+
+    # How a task comes about.
+
+    @classmethod
+    def canonical(cls, settings: JointSettings, schema: Schema) -> PublishJoint:
+        """The task of these settings, columns in the schema's order. `InputError` names what is wrong."""
+        task = cls(*cls.ordered(settings, schema))
+        task.problem  # noqa: B018 (its checks)
+        return task
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The protocol's view, with the score."""
+        return replace(super().problem, score=self.settings.score)
+
+    # What is said of it.
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        return [
+            f"We and {peer} both learn one recoding of {listed(self.settings.recode or ())} for both tables' rows: "
+            "the ranges of values of every class.",
+            *nothing_else_of_rows(peer, self.settings.max_rows),
+            *self.promises(peer),
+        ]
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        from protocols.publish.openings import opened
+
+        return opened(len(self.columns), state, step)
+
+    # What it costs.
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`: for a typical recoding."""
+        from protocols.publish import foresight
+
+        return lambda engine: foresight.with_classes(engine, self.problem, TYPICAL_CLASSES)
+
+    def with_recoding(self, path: Path) -> Program:
+        """See `Recoded.with_recoding`."""
+        from parties.jobs.publish import recoding
+        from protocols.publish import foresight
+
+        cuts = recoding.cuts_in(path, self.schema, self.settings.recode or ())
+        return lambda engine: foresight.with_cuts(engine, self.problem, cuts)
+
+    @property
+    def assumed(self) -> str:
+        """See `Kind.assumed`."""
+        return f"a recoding with {TYPICAL_CLASSES:,} classes, or as many as the rows allow"
+
+    @property
+    def is_countable(self) -> bool:
+        """See `Kind.is_countable`; by what was measured."""
+        weight = 1
+        if self.settings.against == "public" and self.problem.models.any:  # decided by circuits, edge by edge
+            weight = 20 if self.settings.t < 1 or self.settings.diversity == "entropy" else 4
+        return sum(self.problem.domains) * weight <= COUNTABLE
+
+    # How it is run.
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`; `data` are this party's distinct rows."""
+        from protocols.publish.mondrian import Progress, mondrian
+
+        def tell(now: Progress) -> None:
+            classes = "class" if now.boxes == 1 else "classes"
+            told(Step(len(now.cuts), now.boxes, now.cuts, f"level {len(now.cuts)}: {now.boxes:,} {classes} to cut"))
+
+        return mondrian(engine, self.problem, data, tell, start, self.columns)
+
+    # Its states: the cuts, level by level.
+
+    beginning: State = ()
+
+    def steps(self, state: State) -> int:
+        """See `Kind.steps`: decided levels."""
+        return len(state)
+
+    def is_done(self, state: State) -> bool:
+        """See `Kind.is_done`: the last level cuts nothing."""
+        return bool(state) and all(cut is None for cut in state[-1])
+
+    def cut(self, state: State, steps: int) -> State:
+        """See `Kind.cut`."""
+        return state[:steps]
+
+    def encode(self, state: State) -> Any:
+        """See `Kind.encode`."""
+        from protocols.publish.cuts import encode
+
+        return encode(state)
+
+    def decode(self, value: Any) -> State:
+        """See `Kind.decode`."""
+        from protocols.publish.cuts import decode
+
+        return decode(value or ())
+
+    # What it brings.
+
+    def document(self, state: State) -> Document:
+        """See `Kind.document`: the content of a recoding file, the cuts besides."""
+        from parties.jobs.publish import recoding
+        from protocols.publish.cuts import encode
+
+        boxes = recoding.boxes(state, self.schema, self.settings.recode or ())
+        return recoding.document(self, {"cuts": encode(state)}, boxes=boxes)
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        from parties.jobs.publish import recoding
+
+        columns = [name for name, about in document["columns"].items() if about["role"] == "quasi-identifier"]
+        boxes: Sequence[Any] = document["boxes"]
+        lines = [f"{len(boxes):,} classes, {recoding.promise(document)}"]
+        for box in boxes[:SHOWN]:
+            lines.append("  " + ", ".join(f"{name} {span['label']}" for name, span in zip(columns, box, strict=True)))
+        if len(boxes) > SHOWN:
+            lines.append(f"  and {len(boxes) - SHOWN:,} more")
+        return "\n".join(lines) + "\n"

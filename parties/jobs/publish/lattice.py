@@ -1,0 +1,288 @@
+"""One level of public hierarchies a column, for the rows of two parties, as a kind of job: a step is an answer."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from parties.base.settings import Count, LocalPath
+from parties.base.text import listed, quoted
+from parties.jobs.kind import Document, Means, State, Step, Told
+from parties.jobs.publish.recoded import Recoded, RecodedSettings, recoded
+from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.settings import own_file, public
+from parties.jobs.tabular_settings import Columns
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.alone.publish.hierarchy import Hierarchy
+    from protocols.publish.heights import Found, Node
+    from protocols.publish.lattice import FullDomain
+    from smc.counting import Program
+    from smc.engines import Engine
+
+MAX_CLASSES = 1 << 14
+COUNTABLE = 1 << 22  # possible classes of all nodes: such a run is counted in a few seconds
+
+
+class LatticeSettings(RecodedSettings):
+    """`smc publish lattice`."""
+
+    recode: Columns | None = recoded(unless="plan")
+    plan: LocalPath | None = own_file("Plan", "A plan, publish.toml: its hierarchies are used, and its columns.")
+    rules: Annotated[str, Field(min_length=1, max_length=200_000)] | None = public(
+        None,
+        "Hierarchies",
+        "How columns are recoded, such as: age ranges 5 10 20; zip prefixes 4 3; sex tree m < *, f < *",
+        none="a value becomes *",
+        joined="; ",
+        examples=["age ranges 5 10 20; zip prefixes 4 3"],
+    )
+    max_suppressed_rows: Count = public(
+        0,
+        "Left out",
+        "At most so many rows, of both together, are left out because their classes do not keep the rules",
+    )
+    max_classes: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(
+        MAX_CLASSES, "Possible classes", "Against the public: levels that allow for more classes are not looked at"
+    )
+
+
+class PublishLattice(Recoded):
+    """Find one level of public hierarchies for each column, so that no class of both parties' rows is small.
+
+    Both learn the levels and nothing else. Each then recodes and writes its own rows with smc publish apply.
+    """
+
+    name = "publish-lattice"
+    title = "Joint levels"
+    Settings = LatticeSettings
+    example = (
+        "--data mine.csv --schema schema.toml --plan publish.toml --k 10 --max-suppressed-rows 500 --config party.toml"
+    )
+    estimate_example = "--schema schema.toml --plan publish.toml --k 10 "
+    settings: LatticeSettings
+
+    # How a task comes about.
+
+    @classmethod
+    def planned(cls, settings: Any) -> PublishLattice:
+        """See `Kind.planned`: what a plan says of columns is taken where no setting does."""
+        return super().planned(settings if settings.plan is None else _with_plan(settings, settings.plan))
+
+    @classmethod
+    def canonical(cls, settings: LatticeSettings, schema: Schema) -> PublishLattice:
+        """The task of these settings, columns and rules in the schema's order. `InputError` names what is wrong."""
+        from parties.alone.publish import rule_text
+
+        ordered, used = cls.ordered(settings, schema)
+        rules = {} if ordered.rules is None else rule_text.parse(ordered.rules)
+        if more := [name for name in rules if name not in ordered.recode]:
+            raise InputError(f"rules: {quoted(more[0])} is no column to recode; these are {listed(ordered.recode)}")
+        values = used.attributes
+        wanted = {}
+        for name in ordered.recode:
+            if name in rules:
+                rule, made = rules[name], rule_text.made(name, rules[name], values[name])
+                wanted[name] = rule_text.paths_of(made) if isinstance(rule, list) else rule
+        task = cls(ordered.model_copy(update={"rules": rule_text.text_of(wanted)}), used)
+        task.full_domain  # noqa: B018 (its checks)
+        return task
+
+    @cached_property
+    def hierarchies(self) -> tuple[Hierarchy, ...]:
+        """Those of the columns to recode, of the schema's values."""
+        from parties.alone.publish import rule_text
+        from parties.alone.publish.rules import Rule
+
+        rules = {} if self.settings.rules is None else rule_text.parse(self.settings.rules)
+        return tuple(
+            rule_text.made(name, rules.get(name, Rule()), self.schema.attributes[name])
+            for name in self.settings.recode or ()
+        )
+
+    @cached_property
+    def full_domain(self) -> FullDomain:
+        """The protocol's view."""
+        from protocols.publish.heights import Lattice
+        from protocols.publish.lattice import FullDomain
+
+        groups = tuple(tuple(tuple(map(int, level)) for level in h.groups) for h in self.hierarchies)
+        most = self.settings.max_classes if self.settings.against == "public" else None
+        return FullDomain(self.problem, Lattice(groups, most), self.settings.max_suppressed_rows)
+
+    # What is said of it.
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        columns = listed(self.settings.recode or ())
+        found = [
+            f"We and {peer} both learn one level of the public hierarchies of {columns} for both tables' rows: the "
+            f"first of the lowest at which at most {self.settings.max_suppressed_rows:,} rows must be left out."
+        ]
+        if self.settings.against == "public":
+            found.append(
+                f"Both learn which classes have {self.settings.k:,} rows there; the rows of others are left out."
+            )
+        return [
+            *found,
+            *nothing_else_of_rows(peer, self.settings.max_rows),
+            *self.promises(peer),
+        ]
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        from protocols.publish.heights import opened
+
+        return opened(len(self.columns), state, step)
+
+    # What it costs.
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`: for levels that take most to find."""
+        from protocols.publish import foresight
+
+        node = foresight.costliest(self.full_domain.lattice)
+        return lambda engine: foresight.with_node(engine, self.full_domain, node)
+
+    def with_recoding(self, path: Path) -> Program:
+        """See `Recoded.with_recoding`."""
+        from protocols.publish import foresight
+
+        node = self._node_in(path)
+        return lambda engine: foresight.with_node(engine, self.full_domain, node)
+
+    @property
+    def assumed(self) -> str:
+        """See `Kind.assumed`."""
+        return "the levels that take most to find"
+
+    @property
+    def is_countable(self) -> bool:
+        """See `Kind.is_countable`."""
+        lattice = self.full_domain.lattice
+        if lattice.most is None:
+            return True
+        return sum(lattice.possible(node) for nodes in lattice.heights for node in nodes) <= COUNTABLE
+
+    def _node_in(self, path: Path) -> Node:
+        from parties.jobs.publish.recoding import joint_in
+
+        try:
+            joint = joint_in(path, self.schema, self.settings.recode or (), "lattice")
+            found = self.decode(joint["found"])
+            if found.node not in self.full_domain.lattice.heights[sum(found.node or ())]:
+                raise InputError(f"{path}: the recoding is for other hierarchies than these")
+        except (KeyError, TypeError, ValueError, IndexError):
+            raise InputError(f"{path}: not a recoding that smc publish lattice wrote") from None
+        node: Node = found.node
+        return node
+
+    # How it is run.
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`; `data` are this party's distinct rows."""
+        from protocols.publish.heights import bounds
+        from protocols.publish.lattice import Asking, levels
+
+        def tell(now: Asking) -> None:
+            low, high = bounds(self.full_domain.lattice, now.found)
+            words = f"height {low} to {high}: {now.nodes:,} nodes" if now.found.node is None else "published classes"
+            told(Step(now.found.steps, now.nodes, now.found, words))
+
+        return levels(engine, self.full_domain, data, tell, start, self.columns)
+
+    # Its states: the answers, then the levels, then which classes are published.
+
+    @property
+    def beginning(self) -> State:
+        """See `Kind.beginning`."""
+        from protocols.publish.heights import NOTHING
+
+        return NOTHING
+
+    def steps(self, state: Found) -> int:
+        """See `Kind.steps`."""
+        return state.steps
+
+    def is_done(self, state: Found) -> bool:
+        """See `Kind.is_done`."""
+        return (state.node if self.settings.against == "peer" else state.published) is not None
+
+    def cut(self, state: Found, steps: int) -> State:
+        """See `Kind.cut`."""
+        return state.first(steps)
+
+    def encode(self, state: Found) -> Any:
+        """See `Kind.encode`."""
+        from protocols.publish.heights import encode
+
+        return encode(state) if state.steps else None
+
+    def decode(self, value: Any) -> State:
+        """See `Kind.decode`."""
+        from protocols.publish.heights import decode
+
+        return self.beginning if value is None else decode(value)
+
+    # What it brings.
+
+    def document(self, state: Found) -> Document:
+        """See `Kind.document`: the content of a recoding file, what was opened besides."""
+        from parties.alone.publish.rule_text import paths_of
+        from parties.jobs.publish import recoding
+
+        assert state.node is not None
+        paths = {h.column: paths_of(h) for h in self.hierarchies}
+        found = {"levels": list(state.node), "found": self.encode(state)}
+        if state.published is None:
+            return recoding.document(self, found, levels=state.node, paths=paths, most=1.0)
+        boxes = recoding.published_boxes(self.hierarchies, state.node, state.published)
+        return recoding.document(self, found, boxes=boxes, paths=paths, most=1.0)
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        from parties.jobs.publish.recoding import promise
+
+        joint = document["joint"]
+        heights = [
+            len(about["paths"][0]) - 1 for about in document["columns"].values() if about["role"] == "quasi-identifier"
+        ]
+        lines = [f"classes at these levels, {promise(document)}; rows of others are left out"]
+        for name, level, height in zip(document["columns"], joint["levels"], heights, strict=False):
+            example = document["columns"][name]["paths"][0]
+            shown = "as it is" if level == 0 else f"{example[0]} becomes {example[level]}"
+            lines.append(f"  {name}: level {level} of {height} ({shown})")
+        if document["boxes"] is not None:
+            possible = len(joint["found"]["published"])
+            lines.append(f"{len(document['boxes']):,} classes of {possible:,} possible ones are published")
+        return "\n".join(lines) + "\n"
+
+
+def _with_plan(settings: LatticeSettings, path: Path) -> LatticeSettings:
+    """The settings, where they say nothing as the plan has it."""
+    from parties.alone.publish import rule_text
+    from parties.alone.publish.rules import Rule
+    from parties.alone.publish.settings import read
+
+    plan = read(path)
+    recode = settings.recode or tuple(plan.named("quasi-identifier")) or None
+    rules = {} if settings.rules is None else rule_text.parse(settings.rules)
+    for name in recode or ():
+        column = plan.columns.get(name)
+        if name not in rules and column is not None and any(getattr(column, key) for key in Rule.model_fields):
+            rules[name] = rule_text.plain(column)
+    sensitive, keep = settings.sensitive, settings.keep
+    asks = settings.l > 1 or settings.t < 1
+    named = plan.named("sensitive")
+    if sensitive is None and asks and len(named) == 1:
+        sensitive = named[0]
+    if keep is None:
+        keep = tuple(name for name in (*plan.named("other"), *named) if name != sensitive) or None
+    update = {"recode": recode, "keep": keep, "sensitive": sensitive, "rules": rule_text.text_of(rules)}
+    return settings.model_copy(update=update)

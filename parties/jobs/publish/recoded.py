@@ -1,0 +1,203 @@
+"""What kinds of jobs have in common that find one recoding of both parties' rows: columns, rules, own rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parties.base.settings import LocalPath, required
+from parties.base.text import listed, quoted
+from parties.jobs import privacy_models as models
+from parties.jobs.kind import Counted, Document, Estimate, Extra, Means
+from parties.jobs.settings import AnyField, ManyGatesSettings, output, own_file, public
+from parties.jobs.tabular import BySchema
+from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Indices, Rows
+    from protocols.publish.problem import Problem
+    from smc.counting import Program
+
+
+def recoded(unless: str = "") -> AnyField:
+    """The field `recode`; `unless`: the setting that may give it."""
+    words = "The columns by which somebody could be found, with commas between them"
+    return public(None, "Recoded columns", words, column=True, unless=unless)
+
+
+class RecodedSettings(ManyGatesSettings, TabularSettings):
+    """What both ways to recode are told."""
+
+    recode: Columns | None = recoded()
+    keep: Columns | None = public(
+        None, "Kept columns", "The columns that are published as they are", none="none", column=True
+    )
+    sensitive: Name | None = public(
+        None, "Sensitive column", "The column that l and t are about; published as it is", none="none", column=True
+    )
+    k: models.K | None = models.fewest_rows(None, "No class of rows that look alike has fewer rows")
+    l: models.L = models.diverse("No class has fewer values of the sensitive column")  # noqa: E741
+    diversity: models.Diversity = models.diversity("values")
+    t: models.T = models.close("In no class the sensitive values differ from those of all rows by more")
+    distance: models.Distance = models.distance("values")
+    against: models.Against = models.against(
+        "k, l and t hold for each party's own rows in a class or only for those of both"
+    )
+    max_rows: RowBound = row_bound()
+    out: LocalPath | None = output("Write the recoding, for smc publish apply.")
+
+
+class RecodedExtra(Extra):
+    """What an estimate of either is told."""
+
+    recoding: LocalPath | None = own_file("Recoding", "The recoding of an earlier run: then the costs are exact.")
+
+
+class Recoded(BySchema):
+    """One recoding of both parties' rows. Its columns: those that are recoded, those kept, the sensitive one."""
+
+    noun = "recoding"
+    unread = "not published"
+    afterwards = "Each party recodes its own rows with smc publish apply --recoding."
+    phases = True
+    Extra = RecodedExtra
+    settings: RecodedSettings
+
+    # How a task comes about.
+
+    @classmethod
+    def ordered(cls, settings: Any, schema: Schema) -> tuple[Any, Schema]:
+        """The settings with their columns in the schema's order, and its part for them. `InputError`: what is wrong."""
+        recode, keep = required(settings.recode, f"{cls.name}.recode"), settings.keep or ()
+        sensitive = () if settings.sensitive is None else (settings.sensitive,)
+        for key, names in (("recode", recode), ("keep", keep), ("sensitive", sensitive)):
+            check_names(key, names, schema.attributes)
+        for key, names in (("keep", keep), ("sensitive", sensitive)):
+            if both := [name for name in names if name in recode]:
+                raise InputError(f"{key}: {quoted(both[0])} is recoded; it cannot be published as it is, too")
+        if sensitive and sensitive[0] in keep:
+            raise InputError(
+                f"keep: {quoted(sensitive[0])} is published as it is because it is sensitive: name it once"
+            )
+        if settings.k is None:
+            raise InputError("k: is missing: give the fewest rows of a class, 10 for example")
+        if (settings.l > 1 or settings.t < 1) != bool(sensitive):
+            raise InputError(
+                f"sensitive: {quoted(sensitive[0])} needs l or t, which are about it; or keep it"
+                if sensitive
+                else "sensitive: is missing: name the column that l and t are about"
+            )
+        used = Schema(schema.only([*recode, *keep, *sensitive]).attributes)
+        columns = {
+            "recode": tuple(name for name in used.attributes if name in recode),
+            "keep": tuple(name for name in used.attributes if name in keep) or None,
+        }
+        return settings.model_copy(update=columns), used
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The protocol's view of columns and rules."""
+        from protocols.publish.problem import Problem
+        from protocols.rules import Rules
+
+        settings = self.settings
+        assert settings.recode is not None
+        assert settings.k is not None
+        models = Rules(l=settings.l, diversity=settings.diversity, t=settings.t, distance=settings.distance)
+        if models.any:
+            models = replace(models, against=settings.against)
+        sizes = {name: len(values) for name, values in self.schema.attributes.items()}
+        return Problem(
+            domains=tuple(sizes[name] for name in settings.recode),
+            max_rows=settings.max_rows,
+            k=settings.k,
+            against=settings.against,
+            others=tuple(sizes[name] for name in self.columns[len(settings.recode) :]),
+            models=models,
+        )
+
+    # What is said of it.
+
+    @property
+    def question(self) -> str:
+        """See `Kind.question`."""
+        return (
+            f"one recoding of {listed(self.settings.recode or ())}, by which each party publishes its own rows "
+            f"({', '.join(self.models_in_words)})"
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Kind.columns`: those that are recoded, those that are kept, the sensitive one."""
+        sensitive = () if self.settings.sensitive is None else (self.settings.sensitive,)
+        return (*(self.settings.recode or ()), *(self.settings.keep or ()), *sensitive)
+
+    @property
+    def target(self) -> str:
+        """See `BySchema.target`: the last, so that rows are read in the order of the columns."""
+        return self.columns[-1]
+
+    @property
+    def models(self) -> list[Document]:
+        """The models, as a plan has them."""
+        settings = self.settings
+        found: list[Document] = [{"model": "k-anonymity", "k": settings.k}]
+        if settings.l > 1:
+            exact = settings.diversity == "distinct"
+            name = "l-diversity" if exact else "entropy-l-diversity"
+            found.append({"model": name, "column": settings.sensitive, "l": int(settings.l) if exact else settings.l})
+        if settings.t < 1:
+            about = {"column": settings.sensitive, "t": settings.t, "distance": settings.distance}
+            found.append({"model": "t-closeness", **about})
+        return found
+
+    @property
+    def models_in_words(self) -> list[str]:
+        """The models in words."""
+        from parties.alone.publish.settings import ModelPlan
+        from parties.base.settings import validated
+
+        return [validated(ModelPlan, model).made().words for model in self.models]
+
+    def promises(self, peer: str) -> list[str]:
+        """What the rules keep from whom, a sentence each."""
+        against = self.settings.against
+        admitted = (
+            "Before, both learn whether the rows as a whole keep the rules, and of each column whether no value of it "
+            "occurs at both; if not, or if so, nothing is published."
+        )
+        whose = f"of {peer} or of us alone, unless none" if against == "peer" else "of both parties together"
+        found = [admitted, f"No class has fewer than {self.settings.k:,} rows {whose}."]
+        for words in self.models_in_words[1:]:
+            found.append(f"Every class has {words}, for the rows {whose}.")
+        if against == "public":
+            found.append("Who has rows in a class can subtract them: of the other's rows alone nothing is promised.")
+        return found
+
+    # What it costs.
+
+    def counted(self, extra: Any, means: Means) -> Counted:
+        """See `Kind.counted`: with a recoding exactly."""
+        if extra.recoding is None:
+            return super().counted(extra, means)
+        return Counted(self.with_recoding(extra.recoding), "exact", "this recoding")
+
+    @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: nobody knows the recoding."""
+        return "typical"
+
+    @abstractmethod
+    def with_recoding(self, path: Path) -> Program:
+        """The conversation that finds the recoding in this file. `InputError` if it is none of this task."""
+
+    # How it is run.
+
+    def own_rows(self, source: Rows) -> Indices:
+        """See `BySchema.own_rows`: the distinct rows, and how often each occurs."""
+        return source.distinct()

@@ -1,0 +1,124 @@
+"""What a joint recoding finds as the file that `smc publish apply` reads, and cuts back from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parties.alone.publish.hierarchy import TOP, Hierarchy
+from parties.alone.publish.recoding.partition import Box, Span
+from parties.alone.publish.recoding.recoding import Recoding
+from parties.alone.publish.rules import number
+from parties.alone.publish.settings import ModelPlan
+from parties.base import files
+from parties.base.settings import validated
+from parties.jobs.kind import Document
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.jobs.publish.recoded import Recoded
+    from protocols.publish.cuts import Cuts
+
+
+def document(
+    task: Recoded,
+    found: Mapping[str, Any],
+    levels: Sequence[int] | None = None,
+    boxes: list[Box] | None = None,
+    paths: Mapping[str, list[list[str]]] | None = None,
+    most: float = 0.0,
+) -> Document:
+    """A recoding, and what was `found` as the protocol has it.
+
+    It has levels of the hierarchies whose paths are given, or a box a class.
+    Against the peer the models are those of each party's own rows, and are checked again when they are recoded;
+    against the public a party alone cannot check what holds for both. `most` is the share that may be left out then.
+    """
+    settings = task.settings
+    columns: dict[str, dict[str, Any]] = {name: {"role": "quasi-identifier"} for name in settings.recode or ()}
+    columns |= {name: {"role": "other"} for name in settings.keep or ()}
+    if settings.sensitive is not None:  # all values in the agreed order, which a distance may depend on
+        values = task.schema.attributes[settings.sensitive]
+        columns[settings.sensitive] = {"role": "sensitive", "paths": [[value, TOP] for value in values]}
+    for name, lines in (paths or {}).items():
+        columns[name]["paths"] = lines
+    own, both = (task.models, []) if settings.against == "peer" else ([], task.models)
+    recoding = Recoding(columns, own, most, None if levels is None else list(levels), boxes, both)
+    content: Document = json.loads(recoding.text())
+    return {**content, "joint": {"against": settings.against, "schema": task.schema.digest(), **found}}
+
+
+def promise(document: Document) -> str:
+    """What a joint recoding keeps, for whose rows."""
+    joint = document["joint"]["against"] == "public"
+    models = document["of_both"] if joint else document["models"]
+    words = [validated(ModelPlan, model).made().words for model in models]
+    k, *more = models[0]["k"], *words[1:]
+    whose = "rows of both" if joint else "rows of each party that has some"
+    return f"each with at least {k:,} {whose}" + "".join(f", {one}" for one in more)
+
+
+def boxes(cuts: Cuts, schema: Schema, recode: Sequence[str]) -> list[Box]:
+    """What the classes of joint Mondrian say."""
+    from protocols.publish.cuts import final_boxes
+
+    values = [schema.attributes[name] for name in recode]
+    return [
+        tuple(span(column, low, high) for column, (low, high) in zip(values, box, strict=True))
+        for box in final_boxes([len(column) for column in values], cuts)
+    ]
+
+
+def span(values: Sequence[str], low: int, high: int) -> Span:
+    """What a class says of the values from place `low` to before `high`: a range of numbers, or a set."""
+    inside = tuple(values[low:high])
+    numbers = [number(value) for value in values]
+    if all(x is not None for x in numbers) and all(x < y for x, y in pairwise(numbers)):  # type: ignore[operator]
+        first, last = numbers[low], numbers[high - 1]
+        assert first is not None
+        assert last is not None
+        label = inside[0] if len(inside) == 1 else f"[{inside[0]}, {inside[-1]}]"
+        return Span(label, 0, first, last, True)
+    label = inside[0] if len(inside) == 1 else "*" if len(inside) == len(values) else "{" + ", ".join(inside) + "}"
+    return Span(label, values=inside)
+
+
+def published_boxes(hierarchies: Sequence[Hierarchy], node: Sequence[int], published: Sequence[bool]) -> list[Box]:
+    """What the published ones of the possible classes at a node say."""
+    levels = list(zip(hierarchies, node, strict=True))
+    spans = [[Span(label, level) for label in h.labels[level]] for h, level in levels]
+    return [box for box, is_published in zip(product(*spans), published, strict=True) if is_published]
+
+
+def joint_in(path: Path, schema: Schema, recode: Sequence[str], command: str) -> dict[str, Any]:
+    """What an earlier joint recoding found. `InputError` if the file is none of these columns and this schema, as
+    `command` writes them.
+    """
+    content = files.read_json(path)
+    try:
+        joint: dict[str, Any] = content["joint"]
+        recoded = [name for name, about in content["columns"].items() if about["role"] == "quasi-identifier"]
+        fits = (joint["schema"], recoded) == (schema.digest(), list(recode))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{path}: not a recoding that smc publish {command} wrote") from None
+    if not fits:
+        raise InputError(f"{path}: the recoding is for other columns than these, or for another schema")
+    return joint
+
+
+def cuts_in(path: Path, schema: Schema, recode: Sequence[str]) -> Cuts:
+    """The cuts of an earlier joint recoding. `InputError` if the file has none of these columns and this schema."""
+    from protocols.publish.cuts import decode, open_boxes
+
+    joint = joint_in(path, schema, recode, "joint")
+    try:
+        cuts = decode(joint["cuts"])
+        if not open_boxes([len(schema.attributes[name]) for name in recode], cuts):
+            return cuts
+    except (ValueError, KeyError, TypeError, IndexError):
+        pass
+    raise InputError(f"{path}: not a recoding that smc publish joint wrote")

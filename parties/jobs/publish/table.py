@@ -1,0 +1,329 @@
+"""A table of counts or sums over two parties' rows as a kind of job: small cells hidden, the others noisy or sealed.
+
+Neither party ever sees a number without noise. Numbers leave with noise, by which it is decided, too, which cells are
+small: all that is opened is private. Or they leave as shares that are sealed to the key of a third party: then both
+have one and the same file, which neither can read. Which cells are small is then decided in secret by exact numbers and
+opened; which others must be hidden, too, follows from that (`parties.alone.publish.hiding.patterns`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.base.canonical import job_digest
+from parties.base.extras import install_line, installed
+from parties.base.settings import required
+from parties.base.text import listed, quoted
+from parties.jobs.kind import Counted, Document, Estimate, KindSettings, Means, Opened, Spending, State, Step, Told
+from parties.jobs.publish import analyst
+from parties.jobs.publish.table_layout import NAME, Layout, Numbers
+from parties.jobs.publish.table_result import noisy_cells, sealed_head, text
+from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
+from parties.jobs.release import reading
+from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.spending import KEPT_BY_NODES
+from parties.jobs.tabular import BySchema
+from parties.jobs.tabular_settings import check_names
+from parties.tables.schema import Schema
+from smc.errors import InputError, JointRefusalError
+
+if TYPE_CHECKING:
+    from smc.counting import Program
+    from smc.engines import Engine
+
+
+class JointTable(BySchema):
+    """Make one table, of counts or sums with totals, of the rows of both parties. Cells of few rows are hidden.
+
+    With --to the numbers are sealed to a third party's certificate, who reads them with smc publish open; other cells
+    are hidden too, so that totals do not tell. With --epsilon both learn them with noise, and noise decides what is
+    hidden, too.
+    """
+
+    name = NAME
+    title = "Joint table"
+    Settings = JointTableSettings
+    Extra = JointTableExtra
+    example = "--data mine.csv --schema schema.toml --by county --across benefit --to analyst.crt --config party.toml"
+    estimate_example = "--schema schema.toml --by county --across benefit --epsilon 1 "
+    noun = "table"
+    afterwards = "If it is sealed, the analyst opens it with smc publish open."
+    settings: JointTableSettings
+
+    # How a task comes about.
+
+    @classmethod
+    def planned(cls, settings: Any) -> JointTable:
+        """See `Kind.planned`: the analyst's certificate is a file, too."""
+        if settings.to is not None:
+            settings = settings.model_copy(update={"to": None, "analyst": analyst.in_file(settings.to)})
+        return super().planned(settings)
+
+    @classmethod
+    def alone(cls, settings: KindSettings, party: int) -> tuple[JointTable, Any, list[str]]:
+        """See `Kind.alone`: the rows are a file too."""
+        task = cls.planned(settings)
+        if party == 0 and (lacking := task.lacking()):
+            raise InputError(lacking)
+        if task.layout.noise is None and task.settings.out is None:
+            raise InputError("--out is missing: the sealed table is a file, to be given to who can open it")
+        counts, _ = task.rows_in_file(task.schema, task.layout.target)
+        remarks = [KEPT_BY_NODES]
+        return task, task.layout.own_numbers(counts), remarks if task.layout.noise is not None else []
+
+    @classmethod
+    def canonical(cls, settings: JointTableSettings, schema: Schema) -> JointTable:
+        """The task of these settings, by a schema with more columns perhaps. `InputError` names what is wrong."""
+        named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
+        given = {key: column for key, column in named.items() if column is not None}
+        for key, column in given.items():
+            check_names(key, [column], schema.attributes)
+            if key != "sum" and len(schema.attributes[column]) < 2:
+                raise InputError(f"{key}: {quoted(column)} has one value only: leave it out")
+        if len(set(given.values())) < len(given):
+            raise InputError("a column can be used once: by, across, or sum")
+        if (settings.analyst is None) == (settings.epsilon is None):
+            raise InputError(
+                "give epsilon, and both learn the numbers with noise, or the certificate that they are sealed to "
+                "(--to, analyst in a job): without either there is no table, with both there would be two"
+            )
+        if settings.analyst is not None:
+            settings = settings.model_copy(update={"analyst": analyst.canonical_text(settings.analyst)})
+        else:
+            noisy: dict[str, object] = {"against": "public", "zeros": "hidden"}
+            for key, only in noisy.items():
+                if key in settings.model_fields_set and getattr(settings, key) != only:
+                    raise InputError(
+                        f"{key}: with epsilon cells are shown or hidden by the noisy rows of both: leave it out"
+                    )
+            settings = settings.model_copy(update=noisy)
+        task = cls(settings, Schema(schema.only(list(given.values())).attributes))
+        task.layout.check()
+        return task
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What is counted."""
+        return Layout(self.settings, self.schema)
+
+    # What is said of it.
+
+    @property
+    def subject(self) -> str:
+        """See `Kind.subject`."""
+        return self.layout.axes[-1]
+
+    @property
+    def question(self) -> str:
+        """See `Kind.question`."""
+        what = "rows" if self.settings.summed is None else f"the sum of {self.settings.summed}"
+        few = f"cells of fewer than {self.settings.threshold:,} rows hidden"
+        if self.layout.noise is not None:
+            few += f", with noise (epsilon {self.settings.epsilon:g})"
+        return f"a table of {what} by {listed(self.layout.axes)}, {few}"
+
+    def parameters(self) -> dict[str, Any]:
+        """See `Kind.parameters`: the analyst by name and fingerprint."""
+        found = super().parameters()
+        return {**found, "analyst": None if found["analyst"] is None else analyst.told(found["analyst"])}
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        s = self.settings
+        if s.analyst is None:
+            return [
+                f"We and {peer} both learn, with noise that neither knows, the number of every cell and total of which "
+                f"the rows, with noise, are {s.threshold:,} or more; of the others only that they are fewer.",
+                f"One row changes the chance of any result, hidden cells too, by a factor of at most e^{s.epsilon:g}.",
+                *nothing_else_of_rows(peer, s.max_rows),
+            ]
+        each = "we or the peer have" if s.against == "peer" else "we and the peer together have"
+        few = f"fewer than {s.threshold:,} rows" if s.zeros == "hidden" else f"1 to {s.threshold - 1:,} rows"
+        empty = "" if s.zeros == "hidden" else ", and which are empty"
+        found = [
+            f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that, and no "
+            "budget counts it.",
+            "Neither of us learns a number from that alone. The other cells are for who has the key of "
+            f"{analyst.in_full(s.analyst)}, as they are.",
+            f"Whoever holds that key and one party's rows has the other's numbers: {peer} has ours if it gets the key.",
+        ]
+        if s.against == "public":
+            found.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
+        return [*found, *nothing_else_of_rows(peer, s.max_rows)]
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        shown = 0 if state is None else state["hidden"].count("0")
+        if self.layout.noise is not None:
+            cells = 0 if state is None else self.layout.problem.cells
+            return {"whether a number with noise is small": cells, "number with noise": shown}
+        return {
+            "whether a cell is small": 0 if state is None else self.layout.problem.cells,
+            "whether a cell is empty": 0
+            if state is None or self.settings.zeros == "hidden"
+            else self.layout.problem.cells,
+            "masked number": shown,
+        }
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Kind.spends`."""
+        return tuple(one.spending for one in (self.layout.noise, self.layout.rows_noise) if one is not None)
+
+    @property
+    def exact(self) -> bool:
+        """See `Kind.exact`: numbers are sealed as they are, and which cells are small is opened as it is."""
+        return self.layout.noise is None
+
+    @property
+    def told_exactly(self) -> str:
+        """See `Kind.told_exactly`."""
+        return "whoever holds the analyst's key and one party's rows has the other's numbers"
+
+    @property
+    def analyst(self) -> str:
+        """See `Kind.analyst`."""
+        return "" if self.settings.analyst is None else analyst.of(self.settings.analyst)
+
+    def lacking(self) -> str:
+        """What party 0 lacks to find the cells to hide, a sentence; nothing if it has it."""
+        if self.layout.noise is not None or installed("scipy"):
+            return ""
+        return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
+
+    def misfit(self, means: Means) -> str | None:
+        """See `Kind.misfit`: our table names who may read it."""
+        table, _ = means.required()
+        if self.analyst and self.analyst not in table.analysts:
+            return f"the table here is sealed to nobody with the fingerprint {self.analyst}: its owner must name it"
+        return super().misfit(means) or (self.lacking() if means.party == 0 else "") or None
+
+    # What it costs.
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`: no cell is hidden."""
+        if self.layout.noise is None:
+            return self._program(0)
+        own = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
+        return lambda engine: self._noisy(engine, own)
+
+    def counted(self, extra: Any, means: Means) -> Counted:
+        """See `Kind.counted`: exactly, for a number of hidden cells; with noise it does not matter which they are."""
+        if self.layout.noise is not None:
+            if extra.hidden:
+                raise InputError("--hidden: with epsilon a hidden cell costs what others do: leave it out")
+            return super().counted(extra, means)
+        if extra.hidden >= self.layout.problem.cells:
+            raise InputError(
+                f"--hidden: the table has {self.layout.problem.cells} cells, totals too; some must be left"
+            )
+        if not extra.hidden:
+            return super().counted(extra, means)
+        return Counted(self._program(extra.hidden), "exact", f"a table with {extra.hidden} hidden cells")
+
+    def _program(self, hidden: int) -> Program:
+        from protocols.publish.small_cells import cell_states, chosen
+
+        mask = np.arange(self.layout.problem.cells) < hidden
+        own = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
+
+        def program(engine: Engine) -> object:
+            states = cell_states(engine, self.layout.problem, own[0])
+            chosen(engine, states, mask if engine.party == 0 else None)
+            return self._leave(engine, own[1], mask)
+
+        return program
+
+    @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: fewer cells leave a sealed table if some are hidden."""
+        return "at most" if self.layout.noise is None else "exact"
+
+    @property
+    def assumed(self) -> str:
+        """See `Kind.assumed`."""
+        if self.layout.noise is not None:
+            return ""
+        return "a table of which no cell is hidden"
+
+    # How it is run.
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """See `Kind.open`."""
+        with means.counts(self.layout.target, self.columns) as source:
+            own = self.layout.own_numbers(source)
+            yield Opened(own, reading.fingerprint(source.fingerprint, own))
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`; `data` are this party's numbers."""
+        if self.layout.noise is not None:
+            told(Step(0, self.layout.problem.cells, start, "adding noise"))
+            return self._noisy(engine, data)
+        from parties.alone.publish.hiding.patterns import hide_by_pattern
+        from protocols.publish.small_cells import ENOUGH, cell_states, chosen
+
+        told(Step(0, self.layout.problem.cells, start, "finding small cells"))
+        states = cell_states(engine, self.layout.problem, data[0])
+        if states[-1] != ENOUGH:
+            raise JointRefusalError(f"there are fewer than {self.settings.threshold:,} rows: nothing can be published")
+        found = None
+        if engine.party == 0:
+            shown = self.settings.zeros == "shown"
+            found = hide_by_pattern(states.reshape(self.layout.shape), self.settings.threshold, shown).reshape(-1)
+        hidden = chosen(engine, states, found)
+        if hidden.all():
+            raise JointRefusalError("every cell would be hidden: nothing can be published; take coarser columns")
+        return self._leave(engine, data[1], hidden)
+
+    def _noisy(self, engine: Engine, own: Numbers) -> State:
+        """Which cells are hidden, and the numbers of the others, all by noise."""
+        from protocols.publish.small_cells import noisy_cells
+
+        layout = self.layout
+        assert layout.noise is not None
+        behind = layout.rows_noise
+        rows = None if behind is None else (layout.problem.width, behind.law(layout.samples))
+        law = layout.noise.law(layout.samples)
+        hidden, numbers = noisy_cells(engine, own, layout.width, law, self.settings.threshold, rows)
+        return {"hidden": "".join(map(str, hidden.astype(int))), "numbers": numbers.tolist()}
+
+    def _leave(self, engine: Engine, own: Numbers, hidden: NDArray[np.bool_]) -> State:
+        """The numbers of the cells that are not hidden, sealed, and which those are."""
+        state: dict[str, Any] = {"hidden": "".join(map(str, hidden.astype(int)))}
+        from parties.alone.publish.sealing import sealed, sealing
+        from protocols.publish.small_cells import masked_sums
+
+        masked, mine = masked_sums(engine, own[~hidden], self.layout.width)
+        state["masked"] = sealed.packed(masked).hex()
+        key = analyst.public_key(analyst.certificate(required(self.settings.analyst, f"{self.name}.analyst")))
+        seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()
+        share = sealed.sealed_share(self._head(state), key, engine.party, mine, seed)
+        with engine.session.phase("sealed shares"):
+            engine.session.send("sealed", np.frombuffer(share, dtype=np.uint8))
+            theirs = engine.session.receive("sealed", np.uint8, (len(share),)).tobytes()
+        pair = (share, theirs) if engine.party == 0 else (theirs, share)
+        return {**state, "shares": [one.hex() for one in pair]}
+
+    def _head(self, state: State) -> Document:
+        """A sealed table but for its shares."""
+        return sealed_head(self.layout, state, job_digest(self.specification()))
+
+    # What it brings.
+
+    def document(self, state: State) -> Document:
+        """See `Kind.document`."""
+        if self.layout.noise is None:
+            return {**self._head(state), "shares": state["shares"]}
+        return noisy_cells(self.layout, state, self.layout.noise)
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        return text(document)

@@ -1,0 +1,134 @@
+"""What a joint table counts: its rows and columns, what a row of the data adds to a cell, and the noise on that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.publish.hiding.tabulation import TOTAL, with_totals
+from parties.base.settings import required
+from parties.base.text import quoted
+from parties.jobs.publish.table_settings import JointTableSettings
+from parties.jobs.release import reading, values
+from parties.jobs.release.loss import BoundedLoss
+from parties.jobs.release.noise import Noise, laplace
+from parties.jobs.release.predicates import parse
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Counts
+    from protocols.publish.small_cells import CellProblem
+
+NAME = "publish-joint-table"
+MOST_CELLS = 600  # some ten seconds of linear programmes at worst, while the peer waits
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout(BoundedLoss):
+    """A table, from settings whose columns the schema has."""
+
+    settings: JointTableSettings
+    schema: Schema
+
+    def check(self) -> None:
+        """`InputError` if the table or its numbers are too large, or what is summed are no numbers from 0 up."""
+        if self.problem.cells > MOST_CELLS:
+            raise InputError(f"a table of {self.problem.cells} cells is too large: at most {MOST_CELLS}, totals too")
+        for column in self.axes:
+            if TOTAL in self.schema.attributes[column]:
+                raise InputError(f"{quoted(column)} has the value {quoted(TOTAL)}, which is the name of the totals")
+        self.asked.check(self.schema)
+        if min(self.whole) < 0:
+            raise InputError(f"sum: {quoted(str(self.settings.summed))} has negative values: the rules need 0 and more")
+        from protocols.release.numbers import MOST_BITS, sum_width
+
+        width = self.width + 1 if self.noise is None else sum_width(self.width, self.noise.law(self.samples))
+        if width > MOST_BITS:
+            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the table, with its totals."""
+        sizes = [len(self.schema.attributes[name]) for name in self.axes]
+        return (sizes[0] + 1, sizes[1] + 1 if len(sizes) > 1 else 1)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The column whose values are the rows, and that whose are the columns, if any."""
+        by = required(self.settings.by, f"{NAME}.by")
+        return (by,) if self.settings.across is None else (by, self.settings.across)
+
+    @cached_property
+    def problem(self) -> CellProblem:
+        """The protocol's view of small cells."""
+        from protocols.publish.small_cells import CellProblem
+
+        s = self.settings
+        return CellProblem(self.shape[0] * self.shape[1], s.max_rows, s.threshold, s.against, s.zeros)
+
+    @cached_property
+    def numbers(self) -> values.Values | None:
+        """The numbers that are summed, by value; None if rows are counted."""
+        of = self.settings.summed
+        return None if of is None else values.read(of, self.schema.attributes[of], "a sum")
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """What a row counts, in units, by its value of the column that is summed."""
+        return (1,) if self.numbers is None else self.numbers.whole()
+
+    @property
+    def unit(self) -> Fraction:
+        """What a unit is worth."""
+        return Fraction(1) if self.numbers is None else self.numbers.unit
+
+    @property
+    def width(self) -> int:
+        """Bits of an own number."""
+        return max(1, (self.settings.max_rows * max(self.whole)).bit_length())
+
+    @cached_property
+    def noise(self) -> Noise | None:
+        """The noise on each number. Of sums, half of epsilon is for the rows behind them."""
+        return None if self.settings.epsilon is None else self._laplace(max(1, *self.whole))
+
+    @cached_property
+    def rows_noise(self) -> Noise | None:
+        """The noise on the rows behind each sum, which decide whether it is shown; None if rows are what is told."""
+        return None if self.noise is None or self.numbers is None else self._laplace(1)
+
+    def _laplace(self, greatest: int) -> Noise:
+        """A row is in a cell and in its totals, in each by so much at most; replaced, it leaves one for another."""
+        cells = 2 * len(self.axes)
+        change = 2 * (cells - 1) if self.replaced else cells
+        epsilon = self.epsilon if self.numbers is None else self.epsilon / 2
+        return laplace(epsilon, change * greatest, self.settings.adjacency)
+
+    @property
+    def samples(self) -> int:
+        """How many samples of noise a table takes."""
+        return self.problem.cells * (1 if self.numbers is None else 2)
+
+    @property
+    def asked(self) -> reading.Question:
+        """What is counted: rows by the columns of the table, and by what is summed."""
+        return reading.Question(parse("", self.schema)[0], (*self.axes, *filter(None, [self.settings.summed])))
+
+    @property
+    def target(self) -> str:
+        """The column by whose values a source counts."""
+        return self.settings.summed or self.axes[-1]
+
+    def own_numbers(self, counts: Counts) -> Numbers:
+        """This party's rows and its numbers in every cell, int64[2, cells]."""
+        found = reading.cells(counts, self.schema, self.target, self.asked)
+        table = found.reshape(self.shape[0] - 1, max(1, self.shape[1] - 1), len(self.whole))
+        inner = (table.sum(axis=-1), table @ np.array(self.whole, dtype=np.int64))
+        return np.stack([with_totals(one).reshape(-1) for one in inner])

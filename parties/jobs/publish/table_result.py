@@ -1,0 +1,96 @@
+"""A joint table as a result: numbers with noise or sealed ones, and the pattern of hidden cells on a terminal."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from parties.alone.publish.hiding.tabulation import TOTAL
+from parties.base.settings import required
+from parties.jobs.kind import Document, State
+from parties.jobs.publish import analyst
+from parties.jobs.publish.table_layout import NAME, Layout
+from parties.jobs.release.noise import Noise
+from parties.jobs.release.presenting import aligned, amount, shown
+from parties.jobs.release.sums import number
+
+HIDDEN, SEALED = "x", "*"
+
+
+def sealed_head(layout: Layout, state: State, job: str) -> Document:
+    """A sealed table but for its shares (`parties.alone.publish.sealing.sealed`).
+
+    `job` is the digest of what was agreed.
+    """
+    from parties.alone.publish.sealing.sealed import FORMAT
+
+    digits = 0
+    while (layout.unit * 10**digits).denominator > 1:  # it ends: values are decimal numbers
+        digits += 1
+    return {
+        "format": FORMAT,
+        **_about(layout),
+        "job": job,
+        "analyst": analyst.told(required(layout.settings.analyst, f"{NAME}.analyst")),
+        "units": {"factor": int(layout.unit * 10**digits), "digits": digits},
+        "hidden": _lines(state["hidden"], layout.shape[1]),
+        "width": layout.width + 1,
+        "masked": state["masked"],
+    }
+
+
+def noisy_cells(layout: Layout, state: State, noise: Noise) -> Document:
+    """The table with noise: of each cell that is not hidden the number, as opened, and its interval; else null."""
+    most = 2 * layout.settings.max_rows * max(layout.whole) * layout.unit
+    reach, numbers = noise.reach(), iter(state["numbers"])
+    cells = [
+        None if digit == "1" else number(next(numbers), reach, Fraction(0), Fraction(most), layout.unit)
+        for digit in state["hidden"]
+    ]
+    return {
+        **_about(layout),
+        "epsilon": layout.settings.epsilon,
+        "adjacency": layout.settings.adjacency,
+        **noise.fields(layout.unit),
+        "cells": _lines(cells, layout.shape[1]),
+    }
+
+
+def text(document: Document) -> str:
+    """The table for a terminal: numbers, or which there are."""
+    names = [document["by"], *([document["across"]] if document["across"] else [])]
+    lines = [[" \\ ".join(map(shown, names)), *map(shown, document["columns"])]]
+    if "cells" in document:
+        cells = [[HIDDEN if one is None else amount(one["value"]) for one in line] for line in document["cells"]]
+        reach = max((one["high"] - one["noisy"] for line in document["cells"] for one in line if one), default=0)
+        few = f"{HIDDEN}: fewer than {document['threshold']:,} rows, with noise"
+        ending = [
+            f"{few}. 95 %: each number ± {amount(reach)}; {document['law']} noise of scale "
+            f"{document['scale']:.4g}, epsilon {document['epsilon']:g} ({document['adjacency']}); totals are no sums"
+        ]
+    else:
+        cells = [[HIDDEN if digit == "1" else SEALED for digit in line] for line in document["hidden"]]
+        ending = [f"{HIDDEN}: hidden. {SEALED}: sealed to {shown(document['analyst'])}, who opens it: smc publish open"]
+    lines += [[shown(name), *line] for name, line in zip(document["rows"], cells, strict=True)]
+    return "\n".join([*aligned(lines, 1), *ending]) + "\n"
+
+
+def _about(layout: Layout) -> Document:
+    titles = [[*layout.schema.attributes[name], TOTAL] for name in layout.axes]
+    about: dict[str, Any] = {
+        "question": NAME,
+        "by": layout.settings.by,
+        "across": layout.settings.across,
+        "sum": layout.settings.summed,
+        "threshold": layout.settings.threshold,
+        "against": layout.settings.against,
+        "zeros": layout.settings.zeros,
+        "rows": titles[0],
+        "columns": titles[1] if len(titles) > 1 else [TOTAL],
+    }
+    return about
+
+
+def _lines(cells: Any, columns: int) -> list[Any]:
+    """Text or a list of cells, row by row."""
+    return [cells[start : start + columns] for start in range(0, len(cells), columns)]

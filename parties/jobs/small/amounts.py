@@ -1,0 +1,153 @@
+"""What the small questions on one number have in common: where the number comes from, and how wide it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from parties.base.settings import Count
+from parties.base.text import did_you_mean, quoted
+from parties.jobs.kind import Counted, Extra, Kind, KindSettings, Means, Opened, typed_value
+from parties.jobs.sentences import nothing_else
+from parties.jobs.settings import BooleanSettings, private, public
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.counting import Program
+
+ROWS = "rows"  # all of a table's rows are counted
+
+
+class AmountSettings(BooleanSettings):
+    """A private number of at most `bits` bits: typed, or a number of rows."""
+
+    value: Count | None = private("Own number", "Own number, private", metavar="NUMBER")
+    bits: Annotated[int, Field(strict=True, ge=1, le=64)] = public(
+        32, "Width in bits", "Public width of both numbers, in bits"
+    )
+    of: str | None = public(
+        None,
+        "What is counted",
+        f"What is counted in each party's table: {ROWS!r}, or those with COLUMN=VALUE",
+        none="a number that each operator types",
+        node=True,
+    )
+
+
+class BatchExtra(Extra):
+    """How many at once, for an estimate."""
+
+    batch: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(1, "Batch", "So many at once")
+
+
+class Amounts(Kind):
+    """A question on one number of each party."""
+
+    Settings = AmountSettings
+    Extra = BatchExtra
+    opens: ClassVar[str]  # what kind of value a run opens
+    settings: AmountSettings
+
+    def __init__(self, settings: KindSettings) -> None:
+        super().__init__(settings)
+        self._counted_values()  # refused here if it cannot be read
+
+    @property
+    def subject(self) -> str:
+        """See `Kind.subject`: what is counted."""
+        return self.settings.of or ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """See `Kind.columns`."""
+        column, _ = self._counted_values()
+        return (column,) if column is not None else ()
+
+    @property
+    def reads_table(self) -> bool:
+        """See `Kind.reads_table`."""
+        return self.settings.of is not None
+
+    def whose(self) -> str:
+        """The numbers in words."""
+        column, value = self._counted_values()
+        if not self.reads_table:
+            return "the number that each operator types"
+        return "the number of rows" + ("" if column is None else f" whose {column} is {value}")
+
+    def misfit(self, means: Means) -> str | None:
+        """See `Kind.misfit`: no such column or value, or a table too large for the width."""
+        if not self.reads_table:
+            return None
+        table, schema = means.required()
+        column, value = self._counted_values()
+        if column is not None and column not in schema.attributes:
+            return f"of: the table has no attribute {quoted(column)}{did_you_mean(column, schema.attributes)}"
+        if column is not None and value not in schema.attributes[column]:
+            hint = did_you_mean(str(value), schema.attributes[column])
+            return f"of: the table's attribute {quoted(column)} has no value {quoted(str(value))}{hint}"
+        if table.max_rows >> self.settings.bits:
+            return f"bits of the job must hold {table.max_rows}, the public bound of the table here"
+        return None
+
+    def opened(self, state: Any, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        return {self.opens: 0 if state is None else 1}
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        return [
+            f"We and {peer} both learn {self.learnt()}: {self.whose()}.",
+            *nothing_else(peer, "number", f"it has at most {self.settings.bits} bits"),
+        ]
+
+    def learnt(self) -> str:
+        """What both learn, a phrase."""
+        raise NotImplementedError
+
+    def counted(self, extra: Any, means: Means) -> Counted:
+        """See `Kind.counted`: so many at once."""
+        return Counted(self.batch_program(extra.batch), "exact")
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`."""
+        return self.batch_program(1)
+
+    def batch_program(self, batch: int) -> Program:
+        """The conversation for so many pairs."""
+        raise NotImplementedError
+
+    def own(self, typed: Mapping[str, Any]) -> int:
+        """See `Kind.own`: a number that fits the width."""
+        value: int = typed_value(type(self), typed, "value")
+        if value >> self.settings.bits:
+            bits = self.settings.bits
+            raise InputError(f"--value does not fit {bits} bits: it must be from 0 to 2^{bits} - 1")
+        return value
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """See `Kind.open`: what was typed, or what is counted."""
+        if not self.reads_table:
+            yield Opened(self.own(means.typed))
+            return
+        _, schema = means.required()
+        column, value = self._counted_values()
+        target = column if column is not None else next(iter(schema.attributes))
+        with means.value_counts(target) as found:
+            of_value = found.data if column is None else found.data[schema.attributes[target].index(str(value))]
+            yield replace(found, data=int(of_value.sum()))
+
+    def _counted_values(self) -> tuple[str | None, str | None]:
+        """The column and the value whose rows are counted; None for all rows. `InputError` if it is neither."""
+        text = self.settings.of
+        if text is None or text == ROWS:
+            return None, None
+        column, sign, value = text.partition("=")
+        if not sign or not column.strip() or not value.strip():
+            raise InputError(f"of: must be {ROWS!r} or COLUMN=VALUE, not {quoted(text)}")
+        return column.strip(), value.strip()

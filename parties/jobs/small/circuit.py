@@ -1,0 +1,219 @@
+"""Any Boolean circuit as a kind of job. Both parties have the circuit; a specification names it by its digest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parties.base.files import refuse_device
+from parties.base.settings import LocalPath
+from parties.base.text import instead, quoted
+from parties.jobs.kind import Counted, Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
+from parties.jobs.settings import BooleanSettings, own_file, private, public
+from parties.jobs.small.amounts import BatchExtra
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.circuit import Netlist
+    from smc.counting import Program
+    from smc.engines import Engine
+    from smc.primitives.bits import BitMatrix
+
+
+class CircuitSettings(BooleanSettings):
+    """`smc circuit`."""
+
+    file: LocalPath | None = own_file("Circuit", "A circuit in Bristol format.", argument=True)
+    input: str | None = private("Input", "Own input, private: binary digits or 0xHEX", metavar="BITS|0xHEX")
+    circuit: str | None = public(None, "Circuit", "Its name under [circuits] in party.toml", node=True)
+
+
+class Circuit(Kind):
+    """Evaluate a Bristol circuit FILE: party 0 has its first input, party 1 the second; both learn the outputs.
+
+    Bit i of a hexadecimal number is wire i; BITS is the same number in binary, one digit for every wire.
+    """
+
+    name = "circuit"
+    title = "Circuit"
+    Settings = CircuitSettings
+    Extra = BatchExtra
+    example = "adder64.txt --input 0x2a --config party.toml"
+    estimate_example = "aes_128.txt "
+    settings: CircuitSettings
+
+    def __init__(self, settings: KindSettings, digest: str, netlist: Netlist | None = None) -> None:
+        super().__init__(settings)
+        self._digest, self._netlist = digest, netlist
+
+    @classmethod
+    def proposed(cls, settings: KindSettings, means: Means) -> Circuit:
+        """See `Kind.proposed`: the circuit is one of party.toml."""
+        assert isinstance(settings, CircuitSettings)
+        if settings.circuit is None:
+            raise InputError("circuit: name one of those under [circuits] in party.toml")
+        if settings.circuit not in means.circuits:
+            there = instead(settings.circuit, means.circuits)
+            raise InputError(f"circuit: there is no {quoted(settings.circuit)} under [circuits] in party.toml{there}")
+        netlist = _load(means.circuits[settings.circuit])
+        return cls(settings, netlist.digest(), netlist)
+
+    @classmethod
+    def agreed(cls, specification: Mapping[str, Any]) -> Circuit:
+        """See `Kind.agreed`."""
+        digest = specification.get("circuit")
+        if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+            raise ValueError("the circuit is not named by its digest")
+        return cls(cls.settings_in({name: v for name, v in specification.items() if name != "circuit"}), digest)
+
+    @classmethod
+    def planned(cls, settings: KindSettings) -> Circuit:
+        """See `Kind.planned`: the circuit is a file."""
+        assert isinstance(settings, CircuitSettings)
+        if settings.file is None:
+            raise InputError("FILE is missing: name a circuit file, or set file under [circuit] in --config")
+        netlist = _load(settings.file)
+        return cls(settings, netlist.digest(), netlist)
+
+    @classmethod
+    def alone(cls, settings: KindSettings, party: int) -> tuple[Circuit, Any, list[str]]:
+        """See `Kind.alone`."""
+        assert isinstance(settings, CircuitSettings)
+        task = cls.planned(settings)
+        return task, parse_bits(settings.input, task.netlist(Means(party)).input_widths, party), []
+
+    def specification(self) -> Document:
+        """See `Kind.specification`."""
+        return {"protocol": self.name, "circuit": self._digest, **self.engine_fields()}
+
+    def parameters(self) -> dict[str, Any]:
+        """See `Kind.parameters`: the circuit by its digest."""
+        return {**super().parameters(), "circuit": self._digest}
+
+    @property
+    def question(self) -> str:
+        """See `Kind.question`."""
+        return f"the outputs of the circuit {self._digest[:16]} on an input of each party"
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Kind.reveals`."""
+        return [
+            f"We and {peer} both learn all outputs of the circuit: what follows from them and one's own input is told.",
+            f"{peer} learns nothing else of our input, and we nothing else of {peer}'s.",
+        ]
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        return {"outputs of the circuit": 0 if state is None else len(state)}
+
+    def netlist(self, means: Means) -> Netlist:
+        """The circuit. `InputError` if this party does not have it."""
+        if self._netlist is None:
+            found = [loaded for loaded in map(_load, means.circuits.values()) if loaded.digest() == self._digest]
+            if not found:
+                raise InputError(
+                    f"the circuit {self._digest[:16]} is not here: name its file under [circuits] in party.toml"
+                )
+            self._netlist = found[0]
+        return self._netlist
+
+    def missing(self, means: Means) -> list[str]:
+        """See `Kind.missing`: a circuit of one input takes it from party 0."""
+        return super().missing(means) if means.party < len(self.netlist(means).input_widths) else []
+
+    def misfit(self, means: Means) -> str | None:
+        """See `Kind.misfit`."""
+        try:
+            inputs = len(self.netlist(means).input_widths)
+        except InputError as error:
+            return str(error)
+        return None if 1 <= inputs <= 2 else f"the circuit has {inputs} inputs; two parties can hold one or two"
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`."""
+        return self._program(self.netlist(means), 1)
+
+    def counted(self, extra: Any, means: Means) -> Counted:
+        """See `Kind.counted`: so many at once."""
+        netlist = self.netlist(means)
+        if not 1 <= len(netlist.input_widths) <= 2:
+            raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
+        return Counted(self._program(netlist, extra.batch), "exact")
+
+    def _program(self, netlist: Netlist, batch: int) -> Program:
+        import numpy as np
+
+        from protocols.circuit import evaluate
+
+        def program(engine: Any) -> object:
+            width = netlist.input_widths[engine.party] if engine.party < len(netlist.input_widths) else None
+            own = None if width is None else np.zeros((width, batch), dtype=np.uint8)
+            return evaluate(engine, netlist, own)
+
+        return program
+
+    @property
+    def is_countable(self) -> bool:
+        """See `Kind.is_countable`: once the circuit is there."""
+        return self._netlist is not None
+
+    @contextmanager
+    def open(self, means: Means) -> Iterator[Opened]:
+        """See `Kind.open`."""
+        text = typed_value(type(self), means.typed, "input") if "input" in means.typed else None
+        yield Opened(parse_bits(text, self.netlist(means).input_widths, means.party))
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`; `data` is the own input, uint8[width, 1], or None."""
+        from protocols.circuit import evaluate
+        from smc.primitives import bits as bitpack
+
+        assert self._netlist is not None
+        told(Step(0, 1, start, "evaluating"))
+        outputs = evaluate(engine, self._netlist, data)
+        return [f"0x{bitpack.to_integers(output)[0]:0{(len(output) + 3) // 4}x}" for output in outputs]
+
+    def document(self, state: State) -> Document:
+        """See `Kind.document`."""
+        return {"outputs": state}
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        return "".join(f"{output}\n" for output in document["outputs"])
+
+
+def _load(path: Path) -> Netlist:
+    from smc.circuit import load
+
+    refuse_device(path)
+    return load(path)
+
+
+def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatrix | None:
+    """A party's input uint8[width, 1] from 0xHEX or binary digits; None if the circuit has no input for it."""
+    from smc.primitives import bits as bitpack
+
+    if len(widths) > 2:
+        raise InputError(f"the circuit has {len(widths)} inputs; two parties can hold one or two")
+    if party >= len(widths):
+        if text is not None:
+            raise InputError(f"--input: the circuit has no input for party {party}")
+        return None
+    width = widths[party]
+    if text is None:
+        raise InputError(f"--input is missing: party {party}'s input of the circuit has {width} bits")
+    if re.fullmatch("0[xX][0-9a-fA-F]+", text):
+        value = int(text, 16)
+        if value >> width:
+            raise InputError(f"--input: {value.bit_length()} bits, but party {party}'s input has {width}")
+    elif re.fullmatch("[01]*", text):
+        if len(text) != width:
+            raise InputError(f"--input: {len(text)} binary digits, but party {party}'s input has {width}")
+        value = int(text or "0", 2)
+    else:
+        raise InputError("--input: must be binary digits or a hexadecimal number 0x...")
+    return bitpack.from_integers([value], width)

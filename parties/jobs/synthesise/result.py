@@ -1,0 +1,60 @@
+"""Synthetic rows as a result: with the marginals that they come from, as text, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from parties.jobs.kind import Document
+from parties.jobs.release import presenting
+from parties.jobs.synthesise.settings import SynthesiseSettings
+from parties.jobs.synthesise.state import Synthesis, measurements
+
+if TYPE_CHECKING:
+    from protocols.release.selection import Workload
+
+
+def fields(
+    settings: SynthesiseSettings, work: Workload, values: Mapping[str, Sequence[str]], state: Synthesis
+) -> Document:
+    """What was measured, and the rows as places of the values that each column may have."""
+    assert state.rows is not None
+    return {
+        "select": settings.select,
+        "generator": settings.generator,
+        "seed": state.seed,
+        "values": {name: list(known) for name, known in values.items()},
+        "measured": [
+            {"columns": list(one.columns), "sigma": one.sigma, "counts": one.counts.tolist()}
+            for one in measurements(work, list(values), state.measured)
+        ],
+        "rows": {name: state.rows[:, place].tolist() for place, name in enumerate(values)},
+    }
+
+
+def text(document: Document) -> str:
+    """How many rows there are, and of which marginals."""
+    rows = cast("dict[str, Sequence[int]]", document["rows"])
+    many = len(next(iter(rows.values())))
+    lines = [f"{many:,} synthetic rows of {len(rows)} columns, from {len(document['measured'])} noisy marginals:"]
+    for one in document["measured"]:
+        names = " x ".join(map(presenting.shown, one["columns"]))
+        cells = prod(len(document["values"][name]) for name in one["columns"])
+        lines.append(f"  {names}: {cells:,} cells, sigma {one['sigma']:.4g}")
+    return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
+
+
+def rows_as_csv(document: Document) -> str:
+    """The synthetic rows as CSV with a header."""
+    names = list(document["rows"])
+    texts = [np.array(document["values"][name], dtype=object)[document["rows"][name]] for name in names]
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(zip(*texts, strict=True))
+    return stream.getvalue()

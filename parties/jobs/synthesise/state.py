@@ -1,0 +1,117 @@
+"""What a synthetic table comes from, as a state: what was measured, and in the end the rows; and the model between."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parties.alone.synthesis import graphical, junction
+from parties.alone.synthesis.marginals import Measurement
+
+if TYPE_CHECKING:
+    from protocols.release.selection import Measured, Workload
+
+Codes = NDArray[np.uint16]
+
+
+@dataclass(frozen=True, eq=False)
+class Synthesis:
+    """What is known so far. `rows` are category codes, uint16[rows, columns]."""
+
+    measured: tuple[Measured, ...] = ()
+    rows: Codes | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Synthesis) and self.encode() == other.encode()
+
+    def __hash__(self) -> int:
+        return hash(len(self.measured))
+
+    def encode(self) -> Any:
+        """As JSON; null for the beginning."""
+        if not self.measured:
+            return None
+        return {
+            "measured": [[m.table, str(m.sigma), str(m.epsilon), m.counts.tolist()] for m in self.measured],
+            "rows": None if self.rows is None else len(self.rows),
+            "codes": None if self.rows is None else base64.b64encode(self.rows.astype("<u2").tobytes()).decode(),
+        }
+
+    @classmethod
+    def decode(cls, value: Any) -> Synthesis:
+        """The inverse of `encode`."""
+        from protocols.release.selection import Measured
+
+        if value is None:
+            return cls()
+        measured = tuple(
+            Measured(table, Fraction(sigma), Fraction(epsilon), np.array(counts, dtype=np.int64))
+            for table, sigma, epsilon, counts in value["measured"]
+        )
+        if value["rows"] is None:
+            return cls(measured)
+        codes = np.frombuffer(base64.b64decode(value["codes"]), dtype="<u2")
+        return cls(measured, codes.reshape(value["rows"], -1).astype(np.uint16))
+
+    @property
+    def seed(self) -> int:
+        """The seed of the rows: a digest of what was measured, so public, and noisy enough to be nobody's choice."""
+        text = "smc synthetic rows 1" + str(Synthesis(self.measured).encode())
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+def measurements(work: Workload, names: Sequence[str], measured: Sequence[Measured]) -> list[Measurement]:
+    """What was measured, for a generator."""
+    found = []
+    for one in measured:
+        columns = work.sets[one.table]
+        shape = [work.domains[column] for column in columns]
+        found.append(
+            Measurement(tuple(names[column] for column in columns), one.counts.reshape(shape), float(one.sigma))
+        )
+    return found
+
+
+class GraphicalModel:
+    """Estimates by `parties.alone.synthesis.graphical`; see `protocols.release.selection.Model`.
+
+    A model begins with the potentials of the one before, in the order of the measurements: so what it estimates follows
+    from these alone, whether the models before are at hand or are fitted again.
+    """
+
+    def __init__(self, work: Workload) -> None:
+        self._work = work
+        self._names = [str(column) for column in range(len(work.domains))]
+        self._fitted: dict[int, graphical.Model] = {}  # by how many measurements it has
+
+    def size(self, sets: Sequence[tuple[int, ...]]) -> int:
+        """See `Model.size`."""
+        return junction.size(self._work.domains, sets)
+
+    def estimate(self, measured: Sequence[Measured]) -> list[NDArray[np.float64]]:
+        """See `Model.estimate`."""
+        model = self._model(measured)
+        return [model.project(one).reshape(-1) for one in self._work.sets]
+
+    def total(self, measured: Sequence[Measured]) -> float:
+        """The estimate of the number of rows."""
+        return graphical.targets_of(self._names, measurements(self._work, self._names, measured))[1]
+
+    def _model(self, measured: Sequence[Measured]) -> graphical.Model:
+        many = len(measured)
+        if many not in self._fitted:
+            targets, total = graphical.targets_of(self._names, measurements(self._work, self._names, measured))
+            if many > len(self._work.domains):
+                start = self._model(measured[:-1]).potentials
+            else:
+                start = graphical.start_of(targets)
+            self._fitted = {n: model for n, model in self._fitted.items() if n == many - 1}
+            self._fitted[many] = graphical.fit(self._work.domains, targets, total, start)
+        return self._fitted[many]

@@ -1,0 +1,289 @@
+"""Synthetic rows as a kind of job: marginals are chosen and measured with noise, and rows are made that have them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parties.base.text import listed
+from parties.jobs.kind import Document, Estimate, File, Spending, State, Step, Told
+from parties.jobs.release.columns import check_cells, ordered
+from parties.jobs.release.kind import Numbers, Release
+from parties.jobs.release.noise import gauss
+from parties.jobs.release.reading import Question, marginals
+from parties.jobs.release.settings import check_share
+from parties.jobs.spending import exact
+from parties.jobs.synthesise import result as result
+from parties.jobs.synthesise import rows as rows
+from parties.jobs.synthesise.settings import SynthesiseSettings
+from parties.jobs.synthesise.state import GraphicalModel, Synthesis
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.jobs.means import Means
+    from protocols.counts import Counts
+    from protocols.release.aim import Plan
+    from protocols.release.selection import Workload
+    from smc.counting import Program
+    from smc.engines import Engine
+
+MOST_CODES = 1 << 16  # values of a column
+
+
+class Synthesise(Release):
+    """Make rows that are like those of both parties together. Both get the same, and may ask them anything for ever.
+
+    Marginals are chosen and counted with noise inside the protocol; rows are made from these public counts alone.
+    Whatever is done with the rows costs no privacy.
+    """
+
+    name = "synthesise"
+    title = "Synthetic table"
+    Settings = SynthesiseSettings  # type: ignore[assignment]
+    example = "--data mine.csv --schema schema.toml --epsilon 1 --delta 1e-9 --csv synthetic.csv --config party.toml"
+    estimate_example = "--schema schema.toml --epsilon 1 --delta 1e-9 "
+    noun = "synthesis"
+    afterwards = "The rows may be used, published and asked anything without further cost."
+    phases = True
+    settings: Any
+
+    # How a task comes about.
+
+    @classmethod
+    def canonical(cls, settings: Any, schema: Schema) -> Synthesise:
+        """See `Release.canonical`: columns in the schema's order."""
+        chosen = settings.model_copy(update={"columns": ordered(settings.columns, schema)})
+        return super().canonical(chosen, schema)
+
+    @classmethod
+    def named(cls, settings: Any) -> tuple[str, ...]:
+        """See `Release.named`."""
+        return tuple(settings.columns)
+
+    def check(self) -> None:
+        """See `Release.check`."""
+        settings = self.settings
+        if settings.delta is None:
+            raise InputError("delta: is missing: give far less than one over the number of rows, 1e-9 for example")
+        check_share(settings.delta, settings.max_rows)
+        if settings.ways > len(self.names):
+            raise InputError(f"ways: {len(self.names)} columns cannot be taken {settings.ways} together")
+        for name, values in zip(self.names, self.values, strict=True):
+            if len(values) > MOST_CODES:
+                raise InputError(f"columns: {name} has {len(values):,} values, at most {MOST_CODES:,} can be made")
+        check_cells(self.sets, self.where, self.schema)
+        Question(self.where).check(self.schema)
+        if (least := sum(map(len, self.values))) > settings.model_cells:
+            raise InputError(f"model_cells: single columns alone have {least:,} values together: give more")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in the schema's order."""
+        return self.named(self.settings)
+
+    @property
+    def values(self) -> list[tuple[str, ...]]:
+        """What each column may say."""
+        return [self.where.values(name, self.schema) for name in self.names]
+
+    @property
+    def sets(self) -> list[tuple[str, ...]]:
+        """The marginals that may be measured: single columns first, then more together."""
+        most = 2 if self.settings.select == "mst" else self.settings.ways
+        return [one for many in range(1, min(most, len(self.names)) + 1) for one in combinations(self.names, many)]
+
+    @cached_property
+    def work(self) -> Workload:
+        """The protocol's view."""
+        from protocols.release.selection import Workload
+
+        place = {name: number for number, name in enumerate(self.names)}
+        spent = gauss(self.epsilon, exact(self.settings.delta), 1, self.settings.adjacency).spending.rho
+        return Workload(
+            tuple(map(len, self.values)),
+            tuple(tuple(place[name] for name in one) for one in self.sets),
+            self.settings.max_rows,
+            exact(spent),
+            self.replaced,
+            self.epsilon,
+        )
+
+    @property
+    def plan(self) -> Plan:
+        """The protocol's view of AIM."""
+        from protocols.release.aim import Plan, weights
+
+        wanted = [one for one in self.work.sets if len(one) == self.settings.ways]
+        return Plan(self.work, weights(self.work.sets, wanted), self.settings.model_cells)
+
+    # What is said of it.
+
+    @property
+    def exact(self) -> bool:
+        """See `Kind.exact`: never."""
+        return False
+
+    @property
+    def subject(self) -> str:
+        """See `Kind.subject`."""
+        return listed(self.names)
+
+    @property
+    def learnt(self) -> str:
+        """See `Release.learnt`."""
+        which = "some small sets of them" if self.settings.select == "aim" else "pairs that join them"
+        return (
+            f"how often values of {listed(self.names)}, alone and in {which}, occur in both tables' rows"
+            f"{self.where.words()}, and rows that are made of this"
+        )
+
+    @property
+    def question(self) -> str:
+        """See `Kind.question`."""
+        return f"synthetic rows of {listed(self.names)} (epsilon {self.settings.epsilon:g})"
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Kind.spends`: all of rho, whatever the rounds come to."""
+        how = self.settings.select.upper()
+        return (Spending(f"marginals by {how}", rho=float(self.work.rho), adjacency=self.settings.adjacency),)
+
+    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
+        """See `Kind.opened`."""
+        measured = state.measured
+        if step is not None:
+            ends = self._ends(state)
+            measured = measured[ends[step - 1] if step else 0 : ends[step]] if step < len(ends) else ()
+        return {
+            "choice with noise": sum(one.epsilon > 0 for one in measured),
+            "number with noise": sum(one.counts.size for one in measured),
+        }
+
+    # What it costs.
+
+    @property
+    def own_count(self) -> int:
+        """See `Release.own_count`."""
+        return sum(self.work.sizes)
+
+    def program(self, means: Means) -> Program:
+        """See `Kind.program`: of a run with all rounds that there can be."""
+        from protocols.release import aim, mst
+
+        def program(engine: Any) -> None:
+            if self.settings.select == "mst":
+                mst.count(engine, self.work)
+            else:
+                aim.count_at_most(engine, self.plan)
+            rows.count_at_most(engine, self.settings, self.names)
+
+        return program
+
+    @property
+    def estimate(self) -> Estimate:
+        """See `Kind.estimate`: what is opened decides how many rounds there are."""
+        return "at most"
+
+    @property
+    def assumed(self) -> str:
+        """See `Kind.assumed`."""
+        if self.settings.select == "mst":
+            found = "the largest pairs"
+        else:
+            found = f"{self.plan.rounds - len(self.names)} rounds, the most there can be"
+        return f"{found}, and {rows.most(self.settings):,} rows"
+
+    # How it is run.
+
+    def own_numbers(self, counts: Counts) -> Numbers:
+        """See `Release.own_numbers`: all marginals, one after the other."""
+        tables = marginals(counts, self.schema, self.target, self.where, self.sets)
+        return np.concatenate([table.reshape(-1) for table in tables])
+
+    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+        """See `Kind.run`; `data` are this party's counts."""
+        from protocols.release import aim, mst
+
+        model = GraphicalModel(self.work)
+
+        def tell(measured: Any) -> None:
+            state = Synthesis(measured)
+            number = self.steps(state)
+            words = f"round {number}: choosing and counting" if number else f"counting {len(self.names)} columns"
+            told(Step(number, 1 if number else len(self.names), state, words))
+
+        if start.rows is not None:
+            return start
+        if self.settings.select == "mst":
+            measured = mst.mst(engine, self.work, data, model, tell, start.measured)
+        else:
+            measured = aim.aim(engine, self.plan, data, model, tell, start.measured)
+        state = Synthesis(measured)
+        told(Step(self.steps(state), 1, state, "making rows"))
+        return Synthesis(measured, rows.agreed(engine, self.settings, self.work, self.names, model, state))
+
+    def answer(self, engine: Engine, own: Numbers) -> list[int]:
+        """See `Release.answer`; it is `run` that answers."""
+        raise NotImplementedError
+
+    # Its states: a step is a round, the last one the rows.
+
+    beginning: State = Synthesis()
+
+    def _ends(self, state: State) -> list[int]:
+        """How many measurements there are after each step."""
+        many, single = len(state.measured), len(self.names)
+        if not many:
+            return []
+        return (
+            [single, *([many] if many > single else [])]
+            if self.settings.select == "mst"
+            else [*range(single, many + 1)]
+        )
+
+    def steps(self, state: State) -> int:
+        """See `Kind.steps`."""
+        return len(self._ends(state)) + (state.rows is not None)
+
+    def is_done(self, state: State) -> bool:
+        """See `Kind.is_done`."""
+        return state.rows is not None
+
+    def cut(self, state: State, steps: int) -> State:
+        """See `Kind.cut`."""
+        if steps >= self.steps(state):
+            return state
+        return Synthesis(state.measured[: self._ends(state)[steps - 1]] if steps else ())
+
+    def encode(self, state: State) -> Any:
+        """See `Kind.encode`."""
+        return state.encode()
+
+    def decode(self, value: Any) -> State:
+        """See `Kind.decode`."""
+        return Synthesis.decode(value)
+
+    # What it brings.
+
+    @property
+    def noise_fields(self) -> Document:
+        """See `Release.noise_fields`."""
+        return {"rho": float(self.work.rho)}
+
+    def found(self, state: State) -> Document:
+        """See `Release.found`: what was measured, and the rows as places of values."""
+        return result.fields(self.settings, self.work, dict(zip(self.names, self.values, strict=True)), state)
+
+    @classmethod
+    def text(cls, document: Document, party: int) -> str:
+        """See `Kind.text`."""
+        return result.text(document)
+
+    @classmethod
+    def files(cls) -> tuple[File, ...]:
+        """See `Kind.files`: the rows as a table, too."""
+        return (*super().files(), File("synthetic.csv", "text/csv", result.rows_as_csv, "csv"))

@@ -1,0 +1,1 @@
+"""Decision trees by ID3: exact or with noise, with rules for leaves."""

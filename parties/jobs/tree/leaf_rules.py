@@ -1,0 +1,64 @@
+"""The rules for the leaves of an exact tree, as settings and in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parties.jobs.tree.settings import Id3Settings
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.rules import Rules
+
+KEYS = ("k", "l", "diversity", "t", "distance", "against")
+
+
+def rules_of(settings: Id3Settings) -> Rules:
+    """The protocol's rules. `InputError` if they do not go together."""
+    from protocols.rules import Rules
+
+    assert settings.k is not None  # it has been chosen
+    return Rules(**{name: getattr(settings, name) for name in KEYS})
+
+
+def refuse(settings: Id3Settings) -> None:
+    """`InputError` if there is a rule: for a tree with noise, whose rows nobody counts exactly."""
+    defaults = Id3Settings()
+    if settings.plain:
+        raise InputError("plain is the exact tree without rules: leave it out, or leave out epsilon")
+    for name in KEYS:
+        if getattr(settings, name) != getattr(defaults, name):
+            raise InputError(f"{name} is a rule of the exact tree's leaves: leave it out, or leave out epsilon")
+
+
+def may_speak_of_one(settings: Id3Settings) -> bool:
+    """Whether nothing keeps the leaves of an exact tree from having the rows of one person alone."""
+    return settings.k in (None, 1) and settings.l <= 1
+
+
+def promises(settings: Id3Settings, peer: str) -> list[str]:
+    """What the rules keep from whom, a sentence each; or what having none shows."""
+    rules = rules_of(settings)
+    if rules.against == "peer":
+        whose, other = f"of {peer} or of us alone", "all rows of that party"
+    else:
+        whose, other = "of both parties together", "all rows"
+    found = []
+    if may_speak_of_one(settings):
+        found.append(
+            "Leaves may speak of a single person: neither k nor l asks a leaf for more rows than one, and whoever "
+            "knows what leads to such a leaf reads that person's class off it."
+        )
+    if rules.k > 1:
+        found.append(f"No leaf speaks of fewer than {rules.k:,} rows {whose}, unless of none.")
+    if rules.diverse:
+        mixed = "" if rules.diversity == "distinct" else ", by the entropy of their frequencies"
+        found.append(f"No leaf speaks of rows {whose} with fewer than {rules.l:g} classes{mixed}.")
+    if rules.close:
+        found.append(
+            f"In no leaf do the classes of rows {whose} differ from those of {other} by more than {rules.t:g} "
+            f"({rules.distance} distance)."
+        )
+    if found and rules.against == "public":
+        found.append("Who has rows in a leaf can subtract them: of the other's rows alone these rules promise nothing.")
+    return found

@@ -1,0 +1,211 @@
+"""The tree with differential privacy, or several that vote: every choice in it is made with noise."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from parties.jobs.kind import Spending, State, Told
+from parties.jobs.release.loss import BoundedLoss
+from parties.jobs.spending import exact
+from parties.jobs.tree import leaf_rules
+from parties.jobs.tree.learner import TYPICAL_SPLITS, Learner, step
+from parties.jobs.tree.result import indexed, named
+from parties.jobs.tree.settings import Id3Settings
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.models.trees.tree import TreeFile
+    from protocols.counts import Rows
+    from protocols.release import tree
+    from protocols.release.tree_problem import Problem
+    from smc.counting import Program
+    from smc.engines import Engine
+
+MOST_NODES = 1 << 20  # of a level, where every node is split
+
+
+class Private(Learner, BoundedLoss):
+    """`protocols.release.tree`; a state is a tuple of trees so far."""
+
+    told = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
+
+    @property
+    def bounded(self) -> bool:
+        """See `Learner.bounded`: a node without rows may be split too."""
+        return False
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The protocol's view."""
+        from protocols.release.tree_problem import Problem
+
+        settings = self.settings
+        if settings.max_depth is None:
+            raise InputError("max_depth is missing: epsilon is divided among so many levels (--max-depth N)")
+        levels = max(0, min(settings.max_depth, len(self.domains) - (settings.stop == "off")))
+        share = self.epsilon / (levels + 1)  # see `protocols.release.defaults`
+        return Problem(
+            domains=self.domains,
+            classes=self.classes,
+            max_rows=settings.max_rows,
+            max_depth=settings.max_depth,
+            epsilon=self.epsilon,
+            leaf_epsilon=share if settings.leaf_epsilon is None else exact(settings.leaf_epsilon),
+            replace=self.replaced,
+            quality=settings.quality,
+            stop=settings.stop == "on",
+            trees=settings.trees,
+        )
+
+    @classmethod
+    def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
+        """The settings with a depth: the given one, or one that is chosen from public numbers."""
+        from protocols.release.defaults import chosen
+
+        if settings.max_depth is not None:
+            return settings
+        learner = cls(settings, schema, target)
+        epsilon = learner.epsilon / (1 + learner.replaced)
+        rows = max(1, 2 * settings.max_rows // settings.trees)
+        found = chosen(rows, epsilon, learner.domains, learner.classes, settings.quality)
+        return settings.model_copy(update={"max_depth": found.depth})
+
+    def check(self) -> None:
+        """See `Learner.check`."""
+        from protocols.release.dealing import DEALT
+
+        if self.settings.min_rows:
+            raise InputError("min_rows asks for exact counts of rows: leave it out, or leave out epsilon")
+        if self.settings.delta != Id3Settings().delta:
+            raise InputError("delta is the exact tree's: leave it out, or leave out epsilon")
+        leaf_rules.refuse(self.settings)
+        problem = self.problem
+        self.check_depth()
+        widest = sorted(problem.domains)[-problem.max_depth :] if problem.max_depth else []
+        if not problem.stop and (nodes := problem.trees * prod(widest)) > MOST_NODES:
+            raise InputError(f"without stop the trees could have {nodes:,} leaves: choose a smaller max_depth")
+        if problem.trees > 1 and problem.max_rows > DEALT:
+            raise InputError(f"trees: at most {DEALT:,} rows are dealt to several: lower max_rows, or take one tree")
+        problem.check()
+
+    @property
+    def question(self) -> str:
+        """See `Learner.question`."""
+        what = "a decision tree" if self.settings.trees == 1 else f"{self.settings.trees} decision trees that vote"
+        return f"{what} for {self.target} from the rows of both parties, with noise (epsilon {self.settings.epsilon:g})"
+
+    def reveals(self, peer: str) -> list[str]:
+        """See `Learner.reveals`."""
+        settings = self.settings
+        what = "the decision tree" if settings.trees == 1 else f"{settings.trees} decision trees"
+        change = "more or less" if settings.adjacency == "add-remove" else "replaced by another"
+        return [
+            f"We and {peer} both learn {what} for {self.target} of both tables' rows together, every choice in it with "
+            "noise that neither knows.",
+            f"One row {change}, whosever it is, changes how likely any result is by a factor of at most "
+            f"e^{settings.epsilon:g} (differential privacy).",
+            f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
+            f"{settings.max_rows:,}.",
+        ]
+
+    @property
+    def spends(self) -> tuple[Spending, ...]:
+        """See `Learner.spends`: once each level that chooses, and once for the classes of all leaves."""
+        problem, adjacency = self.problem, self.settings.adjacency
+        events = [Spending("leaf classes by noisy max", float(problem.leaf_epsilon), adjacency=adjacency)]
+        if problem.levels:
+            level = float(problem.level_epsilon)
+            what = "choices of a tree level by noisy max"
+            events.insert(0, Spending(what, level, adjacency=adjacency, times=problem.levels))
+        return tuple(events)
+
+    def opened(self, state: State, step: int | None) -> dict[str, int]:
+        """See `Learner.opened`: what the trees say, nothing else."""
+        from protocols.release.tree_openings import opened
+
+        return opened(self.problem, state, step)
+
+    def own(self, rows: Rows, secret: bytes) -> Any:
+        """See `Learner.own`: for several trees, the rows are dealt."""
+        from protocols.release.dealing import Dealt, Whole
+
+        if self.settings.trees == 1:
+            return Whole(rows)
+        return Dealt(self.domains, self.classes, rows, self.settings.trees, secret)
+
+    def run(self, engine: Engine, own: Any, start: State, told: Told) -> State:
+        """See `Learner.run`; `own` is a `protocols.release.tree.ForestCounts`."""
+        from protocols.release import tree
+
+        def tell(level: tree.Level) -> None:
+            told(step(level.depth, level.nodes, level.forest))
+
+        return tree.private_tree(engine, self.problem, own, tell, start)
+
+    def with_result(self, state: State) -> Program:
+        """See `Learner.with_result`."""
+        from protocols.release import tree_openings
+
+        return lambda engine: tree_openings.with_forest(engine, self.problem, state)
+
+    def at_most(self, splits: int | None = None) -> Program:
+        """See `Learner.at_most`."""
+        from protocols.release import tree_openings
+
+        most = TYPICAL_SPLITS if splits is None else splits
+        return lambda engine: tree_openings.at_most(engine, self.problem, most)
+
+    @property
+    def beginning(self) -> State:
+        """See `Learner.beginning`."""
+        return self.problem.beginning
+
+    def steps(self, state: State) -> int:
+        """See `Learner.steps`: as many as the deepest tree has."""
+        from protocols.release.tree import decided
+
+        return decided(state)
+
+    def is_done(self, state: State) -> bool:
+        """See `Learner.is_done`."""
+        from protocols.tree import open_depth
+
+        return all(open_depth(tree) is None for tree in state)
+
+    def cut(self, state: State, steps: int) -> State:
+        """See `Learner.cut`."""
+        from protocols.tree import cut
+
+        return tuple(cut(tree, min(steps, self.steps(state))) for tree in state)
+
+    def encode(self, state: State) -> Any:
+        """See `Learner.encode`: a list of trees, null for the beginning."""
+        from protocols.tree import encode
+
+        return None if state == self.beginning else [encode(tree) for tree in state]
+
+    def decode(self, value: Any) -> State:
+        """See `Learner.decode`."""
+        from protocols.tree import decode
+
+        return self.beginning if value is None else tuple(map(decode, value))
+
+    def tree_file(self, state: State) -> TreeFile:
+        """See `Learner.tree_file`."""
+        from parties.models.trees.tree import Noise, TreeFile
+
+        settings = self.settings
+        assert settings.epsilon is not None
+        first, *others = (named(tree, self.schema, self.target) for tree in state)
+        noise = Noise(settings.epsilon, settings.adjacency, settings.quality)
+        return TreeFile(self.schema.digest(), self.target, None, first, noise, tuple(others))
+
+    def state_of(self, found: TreeFile) -> State:
+        """See `Learner.state_of`."""
+        self.check_fits(found)
+        if found.noise is None or len(found.trees) != self.settings.trees:
+            raise InputError(f"this is not a result of {self.settings.trees} trees with epsilon")
+        return tuple(indexed(tree, self.schema, self.target) for tree in found.trees)

@@ -1,0 +1,83 @@
+"""A tree of indices with the schema's names, and the forms in which the result of an `id3` can be kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parties.jobs.kind import Document, File
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.models.trees.tree import Node, TreeFile
+    from protocols.tree import Tree
+
+
+def named(tree: Tree, schema: Schema, target: str) -> Node:
+    """The protocol's tree of indices with the schema's names."""
+    from parties.models.trees.tree import Leaf, Split
+    from protocols import tree as indices
+
+    if isinstance(tree, indices.Leaf):
+        return Leaf(schema.attributes[target][tree.label])
+    if isinstance(tree, indices.Open):
+        raise ValueError("the tree is not finished")
+    attribute = schema.features(target)[tree.attribute]
+    values = schema.attributes[attribute]
+    return Split(attribute, {v: named(child, schema, target) for v, child in zip(values, tree.children, strict=True)})
+
+
+def indexed(tree: Node, schema: Schema, target: str) -> Tree:
+    """The inverse of `named`. `InputError` for a name that the schema does not have."""
+    from parties.models.trees.tree import Leaf
+    from protocols import tree as indices
+
+    features = schema.features(target)
+    try:
+        if isinstance(tree, Leaf):
+            return indices.Leaf(schema.attributes[target].index(tree.label))
+        values = schema.attributes[tree.attribute]
+        children = tuple(indexed(tree.branches[value], schema, target) for value in values)
+        return indices.Split(features.index(tree.attribute), children)
+    except (ValueError, KeyError):
+        raise InputError("the tree does not fit the schema") from None
+
+
+def text(document: Document) -> str:
+    """The tree as indented text."""
+    from parties.models.trees.text import to_text
+
+    return to_text(_tree_file(document).shown)
+
+
+def dot(document: Document) -> str:
+    """The tree in Graphviz's DOT."""
+    from parties.models.trees.text import to_dot
+
+    found = _tree_file(document)
+    return to_dot(found.shown, found.target)
+
+
+def picture(document: Document) -> str:
+    """The tree as an SVG document."""
+    from parties.models.trees.drawing import draw_svg
+
+    found = _tree_file(document)
+    return draw_svg(found.shown, found.target, f"Decision tree for {found.target}")
+
+
+FILES = (
+    File("tree.txt", "text/plain", text),
+    File("tree.dot", "text/vnd.graphviz", dot, "dot", ("graphviz",)),
+    File("tree.svg", "image/svg+xml", picture, "svg"),
+)
+
+
+def _tree_file(document: Document) -> TreeFile:
+    """The checked tree of a result. `InputError` if it cannot be read."""
+    from parties.models.trees.tree import TreeFile
+
+    try:
+        return TreeFile.parse(document)
+    except ValueError as error:
+        raise InputError(f"the tree of this job cannot be read: {error}") from None

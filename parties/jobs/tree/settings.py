@@ -1,0 +1,85 @@
+"""What can be asked of a joint decision tree: the settings of the kind `id3`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from parties.base.settings import Count, LocalPath
+from parties.jobs import privacy_models as models
+from parties.jobs.kind import Extra
+from parties.jobs.settings import output, own_file, public
+from parties.jobs.spending import Adjacency
+from parties.jobs.tabular_settings import RowBound, TabularSettings, row_bound
+
+
+class Id3Settings(TabularSettings):
+    """`smc id3`."""
+
+    target: str | None = public(None, "Target", "The class column", none="target in the schema", column=True)
+    columns: tuple[str, ...] | None = public(
+        None,
+        "Columns",
+        "The columns to predict from, with commas between them",
+        none="all of the schema",
+        node=True,
+        column=True,
+    )
+    delta: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
+        0.001, "Delta, a tolerance", "Attributes whose conditional entropy is so near the best are as good"
+    )
+    min_rows: Count = public(0, "Fewest rows", "Nodes with at most so many rows, of both together, become leaves")
+    max_depth: Count | None = public(
+        None,
+        "Most levels",
+        "Deepest level of the tree",
+        none="no limit",
+        left_out="chosen by public numbers; with plain no limit",
+    )
+    max_rows: RowBound = row_bound()
+    plain: Annotated[bool, Field(strict=True)] = public(
+        False, "Plain", "ID3-delta as published, without rules for its leaves: they may speak of one person"
+    )
+    k: models.K | None = models.fewest_rows(
+        None, "No leaf speaks of fewer rows, unless of none", left_out="5; with plain or epsilon none"
+    )
+    l: models.L = models.diverse("No leaf speaks of rows with fewer classes")  # noqa: E741
+    diversity: models.Diversity = models.diversity("classes")
+    t: models.T = models.close("No leaf's classes are distributed otherwise than those of all rows by more")
+    distance: models.Distance = models.distance("classes")
+    against: models.Against = models.against(
+        "k, l and t hold for each party's own rows, k and l then for both together too, or only for both together"
+    )
+    epsilon: Annotated[float, Field(strict=True, ge=2**-20, le=1000, allow_inf_nan=False)] | None = public(
+        None, "Epsilon", "Differential privacy of each row: every choice with noise", none="no noise"
+    )
+    adjacency: Adjacency = public(
+        "add-remove", "Neighbours", "Epsilon is for tables that differ by a row added or removed, or by one replaced"
+    )
+    quality: Literal["max", "gini", "entropy"] = public(
+        "max", "Quality", "With epsilon: how attributes compare; max, the rows that majorities get right, costs least"
+    )
+    stop: Literal["on", "off"] = public("on", "Stop", "With epsilon: whether a node may choose to be a leaf")
+    leaf_epsilon: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
+        None, "Leaves' epsilon", "The part of epsilon for the classes of the leaves", none="as much as a level"
+    )
+    trees: Annotated[int, Field(strict=True, ge=1, le=1000)] = public(
+        1, "Trees", "With epsilon: so many trees, each of rows of its own, that vote"
+    )
+    out: LocalPath | None = output("Write the tree as JSON.")
+    dot: LocalPath | None = output("Write the tree in Graphviz's DOT.")
+    svg: LocalPath | None = output("Draw the tree.")
+
+    @model_validator(mode="after")
+    def _plain_has_no_rules(self) -> Id3Settings:
+        given = [name for name in ("k", "l", "t") if getattr(self, name) not in (None, 1)]
+        if self.plain and given:
+            raise ValueError(f"plain is the tree without rules for its leaves: leave out plain, or {given[0]}")
+        return self
+
+
+class Id3Extra(Extra):
+    """`smc estimate id3`."""
+
+    tree: LocalPath | None = own_file("Tree", "The tree of an earlier run: then the costs are exact.")

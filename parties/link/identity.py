@@ -1,0 +1,258 @@
+"""Who a party is: an EC P-256 key and a self-issued certificate, pinned by the peer as a whole.
+
+There is no authority above the two parties. Each operator hands the certificate file to the other one, who
+compares its fingerprint over another way (telephone) and trusts exactly that file.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from parties.base.files import create_private, ensure_private, read_bytes, write_bytes
+from parties.base.text import quoted
+from smc.errors import InputError
+
+VALID_DAYS = 5 * 365
+CLOCK_SKEW = timedelta(hours=1)  # the peer's clock may be behind ours
+SOON = timedelta(days=30)  # before its end a certificate is to be replaced
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # it becomes a file name and a common name (64 at most)
+_LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A party's own key and certificate, checked to belong together."""
+
+    key_path: Path
+    certificate_path: Path
+    certificate: x509.Certificate
+    key_pem: bytes = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name in the certificate."""
+        return common_name(self.certificate)
+
+
+def create(name: str, hosts: Sequence[str], directory: Path, days: int = VALID_DAYS) -> Identity:
+    """Make a key and a certificate: DIRECTORY/NAME.key (mode 0600) and DIRECTORY/NAME.crt.
+
+    `hosts` are the IP addresses and DNS names of this party; a party that only dials may leave them out
+    and gets `localhost`. Raises `InputError` for bad names and rather than overwrite an existing file.
+    """
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"the name {quoted(name)} must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit"
+        )
+    if not 1 <= days <= 36500:
+        raise InputError(f"a certificate can be valid for 1 to 36500 days, not {days}")
+    alternatives = list(dict.fromkeys(_general_name(host) for host in hosts or ["localhost"]))
+    key_path, certificate_path = directory / f"{name}.key", directory / f"{name}.crt"
+    for path in (key_path, certificate_path):
+        if os.path.lexists(path):
+            raise InputError(f"{path} exists already; choose another name or directory, or remove it first")
+    key = ec.generate_private_key(ec.SECP256R1())
+    certificate = _self_issue(key, name, alternatives, days)
+    key_pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    create_private(key_path, key_pem)
+    try:
+        write_bytes(certificate_path, certificate.public_bytes(Encoding.PEM))
+    except InputError:
+        key_path.unlink()
+        raise
+    return Identity(key_path, certificate_path, certificate, key_pem)
+
+
+def load_identity(key_path: Path, certificate_path: Path) -> Identity:
+    """Read this party's own key and certificate.
+
+    `InputError` if a file is unreadable, if others than its owner may read the key, if the two do not
+    belong together, or if the certificate is not valid now.
+    """
+    certificate = load_certificate(certificate_path)
+    key_pem = _read_key(key_path)
+    if _private_key(key_path, key_pem).public_key() != certificate.public_key():
+        raise InputError(f"the key {key_path} does not belong to the certificate {certificate_path}")
+    return Identity(key_path, certificate_path, certificate, key_pem)
+
+
+def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
+    """Read a private key alone. `InputError` if it is unreadable, others may read it, or it is not EC P-256."""
+    key = _private_key(path, _read_key(path))
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise InputError(f"{path}: the key is not EC P-256, as smc identity create makes it")
+    return key
+
+
+def load_certificate(path: Path) -> x509.Certificate:
+    """Read one certificate, such as the peer's.
+
+    `InputError` if it is not exactly one EC P-256 certificate in PEM form with a name and a host, is not
+    valid now, or if the file also holds a private key, which nobody should ever hand over.
+    """
+    pem = read_bytes(path)
+    if b"PRIVATE KEY" in pem:
+        raise InputError(f"{path} holds a private key; give the certificate (.crt) only, and never share a key")
+    try:
+        certificates = x509.load_pem_x509_certificates(pem)
+        certificate, names = certificates[0], _hosts(certificates[0])
+        key = certificate.public_key()
+    except Exception:  # the library raises many kinds for a malformed file
+        raise InputError(f"{path} holds no readable certificate in PEM form") from None
+    if len(certificates) != 1:
+        raise InputError(f"{path} holds {len(certificates)} certificates, expected one")
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise InputError(f"{path}: the certificate's key is not EC P-256; make one with `smc identity create`")
+    if not names or not common_name(certificate):
+        raise InputError(f"{path}: the certificate names no party or no host; make one with `smc identity create`")
+    _check_validity(path, certificate)
+    return certificate
+
+
+def read_certificate(path: Path) -> x509.Certificate:
+    """A certificate of any time: records outlive them, and what it signed when it was valid stays signed."""
+    try:
+        return x509.load_pem_x509_certificate(read_bytes(path))
+    except ValueError:
+        raise InputError(f"{path} holds no readable certificate in PEM form") from None
+
+
+def fingerprint(certificate: x509.Certificate) -> str:
+    """SHA-256 of the certificate, as 32 upper-case hexadecimal bytes joined by colons."""
+    return certificate.fingerprint(hashes.SHA256()).hex(":").upper()
+
+
+def short_fingerprint(certificate: x509.Certificate) -> str:
+    """The first eight bytes of the fingerprint, enough to tell two certificates apart in a message."""
+    return fingerprint(certificate)[:23]
+
+
+def common_name(certificate: x509.Certificate) -> str:
+    """The party's name; empty if there is none. One printable line, whoever made the certificate."""
+    for attribute in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME):
+        return "".join(c if c.isprintable() else "?" for c in str(attribute.value))
+    return ""
+
+
+def tls_name(certificate: x509.Certificate) -> str:
+    """A host in the certificate, for TLS to expect whatever address was dialled: the pin is what counts."""
+    return _hosts(certificate)[0]
+
+
+def describe(certificate: x509.Certificate) -> dict[str, str | list[str]]:
+    """What an operator wants to see: name, hosts, fingerprint, first and last moment of validity (ISO, UTC)."""
+    return {
+        "name": common_name(certificate),
+        "hosts": _hosts(certificate),
+        "fingerprint": fingerprint(certificate),
+        "valid_from": certificate.not_valid_before_utc.isoformat(),
+        "valid_until": certificate.not_valid_after_utc.isoformat(),
+    }
+
+
+def _read_key(path: Path) -> bytes:
+    """The content of a key file. `InputError` for a certificate, before anybody is told to make that private."""
+    pem = read_bytes(path)
+    if b"PRIVATE KEY" not in pem:
+        with suppress(ValueError):
+            x509.load_pem_x509_certificate(pem)
+            raise InputError(f"{path} holds a certificate, not a private key; give the key (.key) that belongs to it")
+    ensure_private(path)
+    return pem
+
+
+def _private_key(path: Path, pem: bytes) -> PrivateKeyTypes:
+    try:
+        return load_pem_private_key(pem, password=None)
+    except TypeError:
+        raise InputError(f"{path} is encrypted with a pass phrase, which is not supported") from None
+    except Exception:  # the library raises many kinds for a malformed file
+        raise InputError(f"{path} holds no readable private key in PEM form") from None
+
+
+def _self_issue(
+    key: ec.EllipticCurvePrivateKey, name: str, alternatives: Sequence[x509.GeneralName], days: int
+) -> x509.Certificate:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=True,  # what is sealed to the certificate: parties.alone.publish.sealing.sealing
+        key_cert_sign=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    purposes = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(int.from_bytes(secrets.token_bytes(20)) >> 1 | 1)  # positive in 20 bytes (RFC 5280)
+        .not_valid_before(now - CLOCK_SKEW)
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(purposes, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    """An IP address or a DNS name (international ones in their ASCII form)."""
+    with suppress(ValueError):
+        if "%" not in host:  # a zone means something on its own machine only
+            return x509.IPAddress(ipaddress.ip_address(host))
+    try:
+        name = host.encode("idna").decode().lower()
+    except UnicodeError:
+        name = ""
+    labels = name.split(".")
+    if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels) or labels[-1].isdigit():
+        raise InputError(f"the host {quoted(host)} is neither an IP address nor a DNS name (give no port or scheme)")
+    return x509.DNSName(name)
+
+
+def _hosts(certificate: x509.Certificate) -> list[str]:
+    """The DNS names and IP addresses in the certificate, as text."""
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return [str(name.value) for name in names if isinstance(name, x509.DNSName | x509.IPAddress)]
+
+
+def _check_validity(path: Path, certificate: x509.Certificate) -> None:
+    now = datetime.now(UTC)
+    if now < certificate.not_valid_before_utc:
+        start = certificate.not_valid_before_utc.isoformat(" ", "seconds")
+        raise InputError(f"{path}: the certificate is not valid before {start}; is the clock right?")
+    if now > certificate.not_valid_after_utc:
+        end = certificate.not_valid_after_utc.isoformat(" ", "seconds")
+        raise InputError(f"{path}: the certificate expired on {end}; its owner makes a new one: smc identity create")

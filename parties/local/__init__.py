@@ -1,5 +1,0 @@
-"""Answers that are private before they leave: randomised on a person's device, decoded by whoever collects them."""
-
-from parties.local.mechanism import Estimates, Mechanism
-
-__all__ = ["Estimates", "Mechanism"]

@@ -1,0 +1,75 @@
+"""A naive Bayes classifier as a result: the counts that two parties have learnt, and what it says of rows.
+
+A class is as likely as its count, and in it every value of a column as its own: both with one more added, so that
+nothing is impossible (Laplace's rule of succession). The columns are taken as independent in each class.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from parties.base.text import did_you_mean, listed, printable, quoted
+from parties.tables.delimited import Columns
+from smc.errors import InputError
+
+
+@dataclass(frozen=True)
+class Model:
+    """Rows of each class, and for each column and value of it the rows in each class, in the order of the classes."""
+
+    target: str
+    classes: Mapping[str, int]
+    columns: Mapping[str, Mapping[str, Sequence[int]]]
+
+    @classmethod
+    def parse(cls, fields: object) -> Model:
+        """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
+        known = fields if isinstance(fields, dict) else {}
+        target, classes, columns = (known.get(name) for name in ("target", "classes", "columns"))
+        if not isinstance(target, str) or not isinstance(columns, dict) or not columns:
+            raise ValueError("it has no target, or no columns")
+        if not isinstance(classes, dict) or not classes or not all(map(_is_count, classes.values())):
+            raise ValueError("classes: must be an object with the number of rows of each class")
+        for column, values in columns.items():
+            tables = list(values.values()) if isinstance(values, dict) else []
+            fits = [isinstance(counts, list) and len(counts) == len(classes) for counts in tables]
+            if not tables or not all(fits) or not all(_is_count(count) for counts in tables for count in counts):
+                raise ValueError(f"columns.{printable(column)}: must have for each value the rows of each class")
+        return cls(target, classes, columns)
+
+    def predict(self, rows: Columns) -> list[str]:
+        """The most likely class of every row, the first among equals; only columns of the model are needed.
+
+        `InputError` if a column is missing, or names the line of a value that the model does not know.
+        """
+        rows.require(list(self.columns))
+        tables = {column: self._logarithms(column) for column in self.columns}
+        first = [math.log(count + 1) for count in self.classes.values()]
+        labels, found = list(self.classes), []
+        for row in range(len(rows.lines)):
+            scores = list(first)
+            for column, table in tables.items():
+                value = rows.values[column][row]
+                if value not in table:
+                    where, hint = rows.where(row, column), did_you_mean(value, table)
+                    known = listed(table)
+                    raise InputError(f"{where}: the model does not know {quoted(value)}{hint}; known: {known}")
+                scores = [score + more for score, more in zip(scores, table[value], strict=True)]
+            found.append(labels[scores.index(max(scores))])
+        return found
+
+    def _logarithms(self, column: str) -> dict[str, list[float]]:
+        """ln P(value | class) for every value, by class."""
+        values = self.columns[column]
+        totals = [sum(counts) + len(values) for counts in zip(*values.values(), strict=True)]
+        return {
+            value: [math.log((count + 1) / total) for count, total in zip(counts, totals, strict=True)]
+            for value, counts in values.items()
+        }
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62

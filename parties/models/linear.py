@@ -1,0 +1,103 @@
+"""A linear classifier as a result: what each value adds to a row's score, and what it says of rows.
+
+A row is of the second class if the intercept and what its cells add are above 0 in all. A number outside the bounds
+that are in the model counts as the nearer one; a missing one adds nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from parties.base.text import did_you_mean, listed, printable, quoted
+from parties.tables.delimited import MISSING, Columns
+from smc.errors import InputError
+
+
+@dataclass(frozen=True)
+class Slope:
+    """What a column of numbers adds: weight (x - middle), for x within the bounds."""
+
+    weight: float
+    middle: float
+    least: float
+    greatest: float
+
+    def added(self, x: float) -> float:
+        """What this number adds."""
+        return self.weight * (min(max(x, self.least), self.greatest) - self.middle)
+
+
+Column: TypeAlias = Slope | Mapping[str, float]  # of categories: what each adds
+
+
+@dataclass(frozen=True)
+class Model:
+    """The two classes, the second of which a score above 0 stands for; and what a row's score is made of."""
+
+    target: str
+    classes: tuple[str, str]
+    intercept: float
+    columns: Mapping[str, Column]
+
+    @classmethod
+    def parse(cls, fields: Mapping[str, Any]) -> Model:
+        """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
+        target, classes, intercept, columns = (fields.get(n) for n in ("target", "classes", "intercept", "columns"))
+        if not isinstance(target, str) or not isinstance(columns, dict):
+            raise ValueError("it has no target, or no columns")
+        if not isinstance(classes, list) or len(classes) != 2 or not all(isinstance(one, str) for one in classes):
+            raise ValueError("classes: must be two names")
+        if not _is_number(intercept):
+            raise ValueError("intercept: must be a number")
+        found = {name: _column(f"columns.{printable(str(name))}", column) for name, column in columns.items()}
+        return cls(target, (classes[0], classes[1]), float(intercept), found)  # type: ignore[arg-type]
+
+    def predict(self, rows: Columns) -> list[str]:
+        """The class of every row; only columns of the model are needed.
+
+        `InputError` if a column is missing, or names the line of a value that the model does not know.
+        """
+        rows.require(list(self.columns))
+        return [self.classes[self.score(rows, row) > 0] for row in range(len(rows.lines))]
+
+    def score(self, rows: Columns, row: int) -> float:
+        """The intercept and what the cells of a row add."""
+        return self.intercept + sum(self._added(rows, row, name, column) for name, column in self.columns.items())
+
+    def _added(self, rows: Columns, row: int, name: str, column: Column) -> float:
+        text = rows.values[name][row]
+        if isinstance(column, Slope):
+            return 0.0 if text == MISSING else column.added(_number(text, rows.where(row, name)))
+        if text not in column:
+            hint, known = did_you_mean(text, column), listed(column)
+            where = rows.where(row, name)
+            raise InputError(f"{where}: the model does not know {quoted(text)}{hint}; known: {known}")
+        return column[text]
+
+
+def _column(where: str, fields: Any) -> Column:
+    known = fields if isinstance(fields, dict) else {}
+    weights = known.get("weights")
+    if isinstance(weights, dict) and weights and all(map(_is_number, weights.values())):
+        return {str(value): float(weight) for value, weight in weights.items()}
+    numbers = [known.get(name) for name in ("weight", "middle", "least", "greatest")]
+    if not all(map(_is_number, numbers)):
+        raise ValueError(f"{where}: must have a weight for each value, or weight, middle, least and greatest")
+    return Slope(*map(float, numbers))  # type: ignore[arg-type]
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise InputError(f"{where}: {quoted(text)} is no number, and the model takes this column as numbers")
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

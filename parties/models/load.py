@@ -1,0 +1,23 @@
+"""Models that jobs have brought, from their files: a naive Bayes or a linear classifier, whichever it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+from parties.base import files
+from parties.models import bayes, linear
+from smc.errors import InputError
+
+Model: TypeAlias = bayes.Model | linear.Model
+
+
+def load_model(path: Path) -> Model:
+    """Read and check a model's file. `InputError` names the file and what is wrong with it."""
+    fields = files.read_json(path)
+    is_linear = isinstance(fields, dict) and "intercept" in fields
+    try:
+        return linear.Model.parse(fields) if is_linear else bayes.Model.parse(fields)
+    except (ValueError, OverflowError) as error:
+        what = "linear" if is_linear else "naive Bayes"
+        raise InputError(f"{path}: this is no {what} model: {error}") from None

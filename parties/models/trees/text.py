@@ -1,0 +1,53 @@
+"""Trees for people: indented text, and DOT for Graphviz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parties.base.text import printable
+from parties.models.trees.tree import Leaf, Node, Split, places
+
+
+def to_text(tree: Node) -> str:
+    """A tree for people, one line a branch, e.g. `├── outlook = overcast: yes`; ends with a newline."""
+    lines = [printable(tree.label)] if isinstance(tree, Leaf) else _branch_lines(tree)
+    return "".join(line + "\n" for line in lines)
+
+
+def to_dot(tree: Node, target: str) -> str:
+    """A tree in Graphviz's DOT language."""
+    import graphviz  # loaded where it is used: most runs draw nothing
+
+    dot = graphviz.Digraph("tree", comment=printable(f"Decision tree for {target}"))
+    dot.attr(ordering="out")  # branches from left to right as they stand
+    dot.attr("node", shape="box", fontname="sans-serif")
+    dot.attr("edge", fontname="sans-serif")
+    for i, place in enumerate(places(tree)):
+        if isinstance(place.node, Leaf):
+            dot.node(f"n{i}", _dot_label(place.node.label), style="rounded,filled", fillcolor="gray92")
+        else:
+            dot.node(f"n{i}", _dot_label(place.node.attribute))
+        if place.value is not None:
+            dot.edge(f"n{place.parent}", f"n{i}", _dot_label(place.value))
+    return str(dot.source)
+
+
+def _dot_label(text: str) -> str:
+    """The text as a DOT label that shows exactly this, whatever backslashes or tags are in it."""
+    import graphviz
+
+    label: str = graphviz.escape(printable(text))  # its own kind of string: <i> is not HTML
+    return label
+
+
+def _branch_lines(tree: Split) -> Iterator[str]:
+    """The lines of `to_text` for the branches of a split."""
+    last = len(tree.branches) - 1
+    for i, (value, branch) in enumerate(tree.branches.items()):
+        line = ("└── " if i == last else "├── ") + printable(f"{tree.attribute} = {value}")
+        if isinstance(branch, Leaf):
+            yield f"{line}: {printable(branch.label)}"
+            continue
+        yield line
+        for below in _branch_lines(branch):
+            yield ("    " if i == last else "│   ") + below

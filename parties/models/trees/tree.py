@@ -1,0 +1,235 @@
+"""Decision trees as results: the model, and its file.
+
+`tree.json` is {"schema_digest": ..., "target": ..., "delta": ..., "tree": NODE}, where a NODE is either
+{"class": "yes"} or {"attribute": "outlook", "branches": {"sunny": NODE, ...}} with every value of the attribute.
+A tree that was made with noise has {"epsilon": ..., "adjacency": ..., "quality": ...} instead of delta; a forest, whose
+trees vote, has {"trees": [NODE, ...]} instead of one tree.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from parties.base import files
+from parties.base.text import printable, quoted
+from smc.errors import InputError
+
+MAX_DEPTH = 200  # well within Python's recursion limit for everything here that follows a tree down
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A class."""
+
+    label: str
+
+
+@dataclass(frozen=True)
+class Split:
+    """A question, and the subtree for each value of the attribute, in schema order."""
+
+    attribute: str
+    branches: dict[str, Node]
+
+
+Node: TypeAlias = Leaf | Split
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a tree is. `depth` counts the splits on the longest path; `nodes` includes the leaves."""
+
+    nodes: int
+    leaves: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What a tree was made with: its differential privacy, for neighbours of that kind, and how attributes compared."""
+
+    epsilon: float
+    adjacency: str
+    quality: str
+
+
+@dataclass(frozen=True)
+class TreeFile:
+    """A tree with what it is the answer to: the schema (by digest), the target, and the delta or the noise agreed on.
+
+    A forest has `others` beside the first tree.
+    """
+
+    schema_digest: str
+    target: str
+    delta: float | None
+    tree: Node
+    noise: Noise | None = None
+    others: tuple[Node, ...] = ()
+
+    @property
+    def trees(self) -> tuple[Node, ...]:
+        """All trees."""
+        return (self.tree, *self.others)
+
+    @property
+    def shown(self) -> Node:
+        """The tree; for pictures and text, the trees of a forest as the branches of one."""
+        if not self.others:
+            return self.tree
+        return Split(
+            f"{len(self.trees)} trees that vote", {f"tree {number}": tree for number, tree in enumerate(self.trees, 1)}
+        )
+
+    def fields(self) -> dict[str, Any]:
+        """The content of `tree.json`."""
+        made = {"delta": self.delta} if self.noise is None else asdict(self.noise)
+        trees = [to_json(tree) for tree in self.trees]
+        what = {"trees": trees} if self.others else {"tree": trees[0]}
+        return {"schema_digest": self.schema_digest, "target": self.target, **made, **what}
+
+    def dump(self, path: Path) -> None:
+        """Write `tree.json`. `InputError` if the file cannot be written."""
+        files.write_text(path, json.dumps(self.fields(), ensure_ascii=False, indent=2) + "\n")
+
+    @classmethod
+    def parse(cls, fields: object) -> TreeFile:
+        """Check the content of `tree.json`. `ValueError` names the place in it."""
+        return _tree_file(fields)
+
+    @classmethod
+    def load(cls, path: Path) -> TreeFile:
+        """Read and check `tree.json`. `InputError` names the file and the place in it."""
+        try:
+            return cls.parse(files.read_json(path, object_pairs_hook=_unique, parse_int=float, parse_constant=float))
+        except ValueError as error:
+            raise InputError(f"{path}: {error}") from None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node in its tree: the position of its parent in `places`, the value that leads to it, its depth."""
+
+    node: Node
+    parent: int | None
+    value: str | None
+    depth: int
+
+
+def places(tree: Node) -> list[Place]:
+    """All nodes in reading order: each before its branches, branches in order. The root has no parent."""
+    found: list[Place] = []
+    waiting = [Place(tree, None, None, 0)]
+    while waiting:
+        place = waiting.pop()
+        if isinstance(place.node, Split):
+            below = [Place(b, len(found), v, place.depth + 1) for v, b in place.node.branches.items()]
+            waiting.extend(reversed(below))
+        found.append(place)
+    return found
+
+
+def size(tree: Node) -> Size:
+    """Count nodes, leaves and levels."""
+    found = places(tree)
+    leaves = sum(isinstance(place.node, Leaf) for place in found)
+    return Size(len(found), leaves, max(place.depth for place in found))
+
+
+def to_json(tree: Node) -> dict[str, Any]:
+    """A tree as it stands in `tree.json`."""
+    if isinstance(tree, Leaf):
+        return {"class": tree.label}
+    return {
+        "attribute": tree.attribute,
+        "branches": {value: to_json(branch) for value, branch in tree.branches.items()},
+    }
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, refused if a key stands twice (the standard parser would keep the last)."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {quoted(repeated)} stands twice in one object")
+    return fields
+
+
+def _tree_file(fields: object) -> TreeFile:
+    """Check the outermost object of `tree.json`. `ValueError` names the place."""
+    made = ("epsilon", "adjacency", "quality") if isinstance(fields, dict) and "epsilon" in fields else ("delta",)
+    many = isinstance(fields, dict) and "trees" in fields
+    known = ("schema_digest", "target", *made, "trees" if many else "tree")
+    digest, target, *how, found = _fields(fields, "$", known)
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        raise ValueError("$.schema_digest: must be 64 hexadecimal digits")
+    noise = _noise(*how) if len(how) > 1 else None
+    delta = None if noise else how[0]
+    if noise is None and (not isinstance(delta, float) or not 0 < delta <= 1):
+        raise ValueError("$.delta: must be a number > 0 and <= 1")
+    target = _text(target, "$.target")
+    if many and (not isinstance(found, list) or len(found) < 2):
+        raise ValueError("$.trees: must be a list of two trees or more")
+    parser, places = _Parser(target), [f"$.trees[{i}]" for i in range(len(found))] if many else ["$.tree"]
+    trees = [parser.node(tree, place, ()) for tree, place in zip(found if many else [found], places, strict=True)]
+    return TreeFile(digest, target, delta, trees[0], noise, tuple(trees[1:]))
+
+
+def _noise(epsilon: object, adjacency: object, quality: object) -> Noise:
+    """What a tree was made with."""
+    if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not 0 < epsilon < math.inf:
+        raise ValueError("$.epsilon: must be a number > 0")
+    return Noise(float(epsilon), _text(adjacency, "$.adjacency"), _text(quality, "$.quality"))
+
+
+class _Parser:
+    """Checks nodes, and that an attribute has the same values wherever the tree asks for it."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._domains: dict[str, tuple[str, ...]] = {}
+
+    def node(self, fields: object, where: str, above: tuple[str, ...]) -> Node:
+        """The node at the JSON path `where`, below splits by the attributes `above`."""
+        if isinstance(fields, dict) and "class" in fields:
+            (label,) = _fields(fields, where, ("class",))
+            return Leaf(_text(label, f"{where}.class"))
+        attribute, branches = _fields(fields, where, ("attribute", "branches"))
+        attribute = _text(attribute, f"{where}.attribute")
+        if attribute == self._target or attribute in above:
+            reason = "is the target" if attribute == self._target else "was asked before on this path"
+            raise ValueError(f"{where}.attribute: {quoted(attribute)} {reason}")
+        if len(above) == MAX_DEPTH:
+            raise ValueError(f"{where[:60]}…: more than {MAX_DEPTH} levels")
+        if not isinstance(branches, dict) or not branches:
+            raise ValueError(f"{where}.branches: must be an object with a node for every value")
+        values = tuple(_text(value, f"{where}.branches") for value in branches)
+        if self._domains.setdefault(attribute, values) != values:
+            raise ValueError(f"{where}.branches: {quoted(attribute)} has other values elsewhere in the tree")
+        path = (*above, attribute)
+        return Split(attribute, {v: self.node(n, f"{where}.branches{_key(v)}", path) for v, n in branches.items()})
+
+
+def _fields(fields: object, where: str, keys: tuple[str, ...]) -> list[Any]:
+    """The values of exactly these keys of a JSON object."""
+    if not isinstance(fields, dict) or set(fields) != set(keys):
+        raise ValueError(f"{where}: must be an object with {' and '.join(keys)}, and nothing else")
+    return [fields[key] for key in keys]
+
+
+def _text(value: object, where: str) -> str:
+    """A name, value or class: one line of text."""
+    if not isinstance(value, str) or not value or printable(value) != value:
+        raise ValueError(f"{where}: must be a line of text")
+    return value
+
+
+def _key(value: str) -> str:
+    """One step of a JSON path."""
+    return f".{value}" if value.isidentifier() else f"[{quoted(value)}]"

@@ -1,0 +1,162 @@
+"""The account of one table: what jobs have spent of its budget by now, what is left, and whether one more job fits.
+
+Two bounds are kept, and a job fits if it keeps one of them: the sum of pure losses is at most epsilon; or the losses at
+a Renyi order that the budget fixes (`parties.node.budget.composition`) come, at the delta that is left, to at most
+epsilon. To choose between the two by what was seen is sound. A run that keeps to pure losses differs by at most
+e^epsilon in the probability of each outcome; the others are outcomes of a mechanism that stops where the second bound
+ends; and delta is needed for these alone.
+
+What is shown as spent is the least epsilon that is known of what was spent: so what is left may be less than the
+difference to the budget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+
+from parties.base.text import quoted
+from parties.jobs.settings import MAX_ROWS
+from parties.jobs.spending import Spending, exact
+from parties.node.budget.composition import Loss, composed, epsilon_of, order_of, room_at
+from parties.sources.settings import BudgetSettings
+from smc.errors import InputError
+
+SLACK = Fraction(1, 1 << 40)  # of epsilon: a third is no decimal number, and three of them must fit where one did
+WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # days
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What a job has spent of a table, and when (aware): once, however often it went on."""
+
+    at: datetime
+    table: str
+    peer: str
+    job: str
+    uses: tuple[Spending, ...]
+
+
+class BudgetError(InputError):
+    """A job that does not fit into a table's budget."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Spent, asked and left, in one unit: epsilon, rho or delta."""
+
+    unit: str
+    spent: float
+    asked: float
+    left: float
+
+    def __str__(self) -> str:
+        shown = (f"{name} {value:.4g}" for name, value in (("asked", self.asked), ("left", self.left)))
+        return f"spent {self.unit} {self.spent:.4g}, {', '.join(shown)}"
+
+
+class Account:
+    """One table at one moment. `budget` None stands for no bound: what is spent is kept all the same.
+
+    `group` is of how many rows the price is told; a budget is for one. `delta` is the fixed one of conversions from
+    rho: the budget's, or else a power of ten that is at most a tenth of 1 / `max_rows`.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        budget: BudgetSettings | None,
+        charges: Iterable[Charge],
+        at: datetime,
+        max_rows: int = MAX_ROWS,
+        group: int = 1,
+    ) -> None:
+        self.table, self.budget, self.at, self.max_rows, self.group = table, budget, at, max_rows, group
+        self.delta = (
+            budget.delta if budget is not None and budget.delta else 10.0 ** math.floor(-1 - math.log10(max_rows))
+        )
+        self.charges = sorted((one for one in charges if one.table == table), key=lambda one: (one.at, one.job))
+        self.counted = [one for one in self.charges if self.counts(one, at)]
+        self.loss = self.composed(self.counted)
+
+    def counts(self, charge: Charge, at: datetime) -> bool:
+        """Whether a charge is in the window that ends at a moment; one of the future, by a clock put back, is too."""
+        days = None if self.budget is None else WINDOWS.get(self.budget.per)
+        return days is None or charge.at > at - timedelta(days=days)
+
+    def with_uses(self, uses: Sequence[Spending]) -> Account:
+        """The account as it would be if a job had just spent these."""
+        one = Charge(self.at, self.table, "", "", tuple(uses))
+        return Account(self.table, self.budget, [*self.charges, one], self.at, self.max_rows, self.group)
+
+    def composed(self, charges: Iterable[Charge]) -> Loss:
+        """What some charges come to."""
+        return self.loss_of(use for one in charges for use in one.uses)
+
+    @property
+    def spent(self) -> float:
+        """Epsilon of what counts now."""
+        return self.epsilon(self.loss)
+
+    def epsilon(self, loss: Loss) -> float:
+        """The sum of pure losses; or at the fixed delta the least of all ways to add, if some are not, or too much."""
+        is_over = self.budget is not None and self.budget.delta > 0 and loss.epsilon > exact(self.budget.epsilon)
+        if loss.is_pure and not is_over:
+            return float(loss.epsilon)
+        return epsilon_of(loss, exact(self.delta) - loss.delta)
+
+    @property
+    def left(self) -> float | None:
+        """Epsilon that one more pure use may have; None where there is no bound."""
+        return None if self.budget is None else self._left(Loss(), self.budget)
+
+    def numbers(self, uses: Sequence[Spending]) -> Numbers | None:
+        """Spent, asked and left in the unit in which a job is judged; None where there is no bound."""
+        budget, asked = self.budget, self.loss_of(uses)
+        if budget is None:
+            return None
+        allowed = exact(budget.delta)
+        if self.loss.delta + asked.delta > allowed:
+            left = max(allowed - self.loss.delta, Fraction(0))
+            return Numbers("delta", float(self.loss.delta), float(asked.delta), float(left))
+        if asked.is_pure:
+            return Numbers("epsilon", self.spent, self.epsilon(asked), self._left(asked, budget))
+        order, left = self._renyi(self.loss, budget, asked.delta)
+        spent, asks = (float(one.at_order(order) / order) for one in (self.loss, asked))
+        return Numbers("rho", spent, asks, float(max(left, Fraction(0)) / order))
+
+    def fits(self, uses: Sequence[Spending]) -> bool:
+        """Whether a job with these uses keeps one of the two bounds."""
+        budget, after = self.budget, self.loss + self.loss_of(uses)
+        if budget is None:
+            return True
+        if after.delta > exact(budget.delta):
+            return False
+        bound = exact(budget.epsilon) * (1 + SLACK)
+        return (after.is_pure and after.epsilon <= bound) or self._renyi(after, budget)[1] >= 0
+
+    def refusal(self, uses: Sequence[Spending]) -> str | None:
+        """Why a job with these uses does not fit, with the three numbers; None if it does."""
+        if self.budget is None or self.fits(uses):
+            return None
+        whose = f"the privacy budget of table {quoted(self.table)} ({self.budget.words})"
+        return f"{whose} does not allow the job: {self.numbers(uses)}"
+
+    def loss_of(self, uses: Iterable[Spending]) -> Loss:
+        """What some uses alone come to."""
+        return composed(uses, "add-remove" if self.budget is None else self.budget.adjacency, self.group)
+
+    def _left(self, asked: Loss, budget: BudgetSettings) -> float:
+        pure = float(max(exact(budget.epsilon) - self.loss.epsilon, Fraction(0))) if self.loss.is_pure else 0.0
+        order, left = self._renyi(self.loss, budget, asked.delta)
+        return max(pure, float(left), math.sqrt(2 * max(0.0, float(left / order))))
+
+    def _renyi(self, loss: Loss, budget: BudgetSettings, delta: Fraction = Fraction(0)) -> tuple[Fraction, Fraction]:
+        """The order that the budget fixes, and what a loss and so much more delta leave there; below 0: over."""
+        if not budget.delta:
+            return Fraction(1), Fraction(-1)
+        order = order_of(budget.epsilon, exact(budget.delta))
+        return order, room_at(order, budget.epsilon, exact(budget.delta) - loss.delta - delta) - loss.at_order(order)

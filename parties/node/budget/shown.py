@@ -1,0 +1,137 @@
+"""Accounts and prices as an operator sees them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+
+from parties.jobs.spending import Spending, exact
+from parties.node.budget.account import WINDOWS, Account, Charge, Numbers
+from parties.node.budget.composition import Loss, advanced, epsilon_of
+from parties.operator.budget import PeerSpent, Price, Simulation, Spent, TableBudget, Totals
+
+MOST_JOBS = 500  # that are listed, the last ones
+MOST_POINTS = 400  # that are drawn
+
+
+def price(account: Account, uses: Sequence[Spending]) -> Price:
+    """What a job with these uses spends of a table."""
+    loss = account.loss_of(uses)
+    return Price(
+        epsilon=_finite(account.epsilon(loss)) or 0.0,
+        at=0.0 if loss.is_pure else account.delta,
+        rho=float(loss.concentrated),
+        delta=float(loss.delta),
+        adjacency=", ".join(sorted({use.adjacency for use in uses})),
+        uses=[words(use) for use in uses],
+    )
+
+
+def simulation(account: Account, uses: Sequence[Spending], why: str, earlier: str, exact: bool) -> Simulation:
+    """What a job with these uses would do to a table's budget."""
+    known = account.numbers(uses)
+    numbers = known or Numbers("epsilon", account.spent, account.epsilon(account.loss_of(uses)), math.inf)
+    after = None if known is None or why else numbers.left - numbers.asked
+    if after is not None and numbers.unit == "epsilon":
+        after = account.with_uses(uses).left
+    return Simulation(
+        table=account.table,
+        unit=numbers.unit,
+        spent=_finite(numbers.spent),
+        asked=_finite(numbers.asked),
+        left=_finite(numbers.left),
+        after=after,
+        refused=bool(why),
+        why=why,
+        earlier=earlier,
+        exact=exact,
+        price=price(account, uses) if uses else None,
+    )
+
+
+def words(use: Spending) -> str:
+    """A use in a phrase."""
+    parts = [f"epsilon {use.epsilon:.4g}"] if use.epsilon else []
+    parts += [f"rho {use.rho:.4g}"] if use.rho else []
+    parts += [f"delta {use.delta:.3g}"] if use.delta else []
+    return f"{use.mechanism}: {', '.join(parts) or 'nothing'}{f', {use.times} times' if use.times > 1 else ''}"
+
+
+def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyType({})) -> TableBudget:
+    """All of an account; `shares` are those of the peers that have one."""
+    budget, charges = account.budget, account.charges
+    peers = sorted({one.peer for one in account.counted} | shares.keys())
+    return TableBudget(
+        table=account.table,
+        budget=None if budget is None else budget.epsilon,
+        delta=0.0 if budget is None else budget.delta,
+        per="ever" if budget is None else budget.per,
+        adjacency="add-remove" if budget is None else budget.adjacency,
+        group=account.group,
+        fixed_delta=account.delta,
+        spent=_finite(account.spent),
+        left=account.left,
+        now=_totals(account, account.loss),
+        ever=_totals(account, account.composed(charges)),
+        peers=[_peer_spent(account, peer, shares.get(peer)) for peer in peers],
+        jobs=[_spent(account, one) for one in reversed(charges[-MOST_JOBS:])],
+        history=_history(account),
+    )
+
+
+def _peer_spent(account: Account, peer: str, share: Account | None) -> PeerSpent:
+    loss = account.composed(one for one in account.counted if one.peer == peer)
+    return PeerSpent(peer=peer, totals=_totals(account, loss), left=None if share is None else share.left)
+
+
+def _spent(account: Account, charge: Charge) -> Spent:
+    loss = account.composed([charge])
+    return Spent(
+        job=charge.job,
+        at=_moment(charge.at),
+        peer=charge.peer,
+        epsilon=_finite(account.epsilon(loss)),
+        rho=float(loss.concentrated),
+        delta=float(loss.delta),
+        uses=[words(use) for use in charge.uses],
+        counts=account.counts(charge, account.at),
+    )
+
+
+def _totals(account: Account, loss: Loss) -> Totals:
+    delta = exact(account.delta)
+    return Totals(
+        epsilon=float(loss.epsilon) if loss.is_pure else None,
+        delta=float(loss.delta),
+        rho=float(loss.concentrated),
+        at_delta=_finite(epsilon_of(loss, delta - loss.delta)),
+        advanced=_finite(advanced(loss, delta - loss.delta)),
+    )
+
+
+def _history(account: Account) -> list[tuple[str, float]]:
+    """What was spent after each charge, and after each that has left the window again: the last such points."""
+    days = None if account.budget is None else WINDOWS.get(account.budget.per)
+    changes = []
+    for charge in account.charges:
+        loss = account.composed([charge])
+        changes.append((charge.at, loss))
+        if days is not None:
+            changes.append((charge.at + timedelta(days=days), -1 * loss))
+    losses: dict[datetime, Loss] = {}
+    running = Loss()
+    for at, loss in sorted(changes, key=lambda change: change[0]):
+        running += loss
+        losses[at] = running
+    last = [(at, loss) for at, loss in losses.items() if at <= account.at][-MOST_POINTS:]
+    return [(_moment(at), spent) for at, loss in last if (spent := _finite(account.epsilon(loss))) is not None]
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,92 @@
+"""What a party has done with its tables, by purpose: read off its audit log, which knows no row or count of rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from parties.jobs.spending import Spending
+from parties.node.budget.account import Charge
+from parties.operator.interface import AuditEntry
+
+ENDS = ("finished", "failed", "cancelled")
+
+
+@dataclass
+class Job:
+    """A job as the log tells of it."""
+
+    proposed: dict[str, Any]
+    at: str
+    started: bool = False
+    end: str = ""  # "refused", or one of `ENDS`; empty: it has not ended
+    refused_by: str = ""
+    noisy: bool = False
+    opened: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def protection(self) -> str:
+        """What keeps its result from telling of single rows: "noise", "rules", "none"; or it is an "exact" number."""
+        given = self.proposed["parameters"]
+        if self.noisy:
+            return "noise"
+        if self.proposed.get("exact"):
+            return "exact"
+        return "rules" if given.get("k", 1) > 1 or given.get("l", 1) > 1 or given.get("t", 1) < 1 else "none"
+
+
+@dataclass
+class Log:
+    """All jobs of a log, in order, and what they have spent of our tables; what commands published of them."""
+
+    jobs: dict[str, Job] = field(default_factory=dict)
+    charges: list[Charge] = field(default_factory=list)
+    published: list[AuditEntry] = field(default_factory=list)
+
+
+def read(entries: Iterable[AuditEntry]) -> Log:
+    """The jobs and publications of a log, the oldest entry first."""
+    log = Log()
+    for entry in entries:
+        if entry.kind == "published":
+            log.published.append(entry)
+        if entry.job is None:
+            continue
+        if entry.kind == "proposed":
+            log.jobs[entry.job] = Job(entry.fields, entry.at)
+        elif (job := log.jobs.get(entry.job)) is not None:
+            _note(job, entry)
+            if entry.kind == "spent":
+                log.charges.append(_charge(entry))
+    return log
+
+
+def _note(job: Job, entry: AuditEntry) -> None:
+    fields = entry.fields
+    job.started |= entry.kind == "started"
+    job.noisy |= entry.kind == "spent" or bool(fields.get("repeats"))
+    if entry.kind == "decided" and fields["verdict"] == "refused":
+        job.end, job.refused_by = "refused", "the peer" if fields["party"] == "peer" else fields["by"]
+    elif entry.kind in ENDS:
+        job.end = entry.kind
+    if entry.kind == "opened":  # counted as often as it was opened, by steps that were repeated too
+        job.opened.update(fields["opened"])
+
+
+def _charge(entry: AuditEntry) -> Charge:
+    fields = entry.fields
+    uses = tuple(Spending(**use) for use in fields["uses"])
+    return Charge(datetime.fromisoformat(fields["counts_from"]), fields["table"], fields["peer"], entry.job or "", uses)
+
+
+def by_purpose(log: Log) -> dict[tuple[str, str, str], list[Job]]:
+    """The jobs that were computed, at least in part, by stated purpose, our table and kind, each in order."""
+    found: dict[tuple[str, str, str], list[Job]] = {}
+    for job in log.jobs.values():
+        if job.started:
+            key = tuple(job.proposed[name] for name in ("purpose", "table", "protocol"))
+            found.setdefault((key[0], key[1], key[2]), []).append(job)
+    return dict(sorted(found.items()))

@@ -1,0 +1,128 @@
+"""A draft of the data protection impact assessment (GDPR art. 35(7)), with the risks that were measured.
+
+Measured is what log, budgets and reports of publications tell; how grave it is for the people, only people can say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from parties.node.budget import shown
+from parties.node.budget.account import Account
+from parties.node.governance.activities import Job, by_purpose
+from parties.node.governance.processing import Evidence
+from smc.errors import InputError
+
+OPEN = (
+    "whether the processing is necessary for each purpose, and whether less would do (art. 35(7)(b))",
+    "how grave each risk is for the people, and which are acceptable (art. 35(7)(c))",
+    "what else is done against the risks, by whom and until when (art. 35(7)(d))",
+    "the views of the people or of those who speak for them (art. 35(9))",
+    "the advice of the data protection officer (art. 35(2))",
+    "whether the authority has to be asked first: where a high risk remains (art. 36)",
+)
+
+
+def assess(found: Evidence, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The draft, ready for JSON; `reports` are those of `smc publish`, by the names of their files."""
+    return {
+        "budgets": list(_budgets(found)),
+        "results": list(_results(found)),
+        "purposes": [
+            {"purpose": purpose, "table": table, "jobs": len(jobs)}
+            for (purpose, table, _), jobs in by_purpose(found.log).items()
+            if not _is_declared(found, purpose, table)
+        ],
+        "publications": [_publication(name, report) for name, report in reports.items()],
+        "open": list(OPEN),
+    }
+
+
+def _budgets(found: Evidence) -> Iterator[dict[str, Any]]:
+    """What noisy results tell of a row, by table: epsilon, and what somebody can be sure of by it at most."""
+    charged = {charge.table for charge in found.log.charges}
+    for table in [*found.file.tables, *sorted(charged - set(found.file.tables))]:
+        settings, at = found.file.tables.get(table), datetime.fromisoformat(found.at)
+        if settings is None:
+            account = Account(table, None, found.log.charges, at)
+        else:
+            account = Account(table, settings.budget, found.log.charges, at, settings.max_rows)
+        one = shown.table_budget(account)
+        pure = None if one.spent is None else account.loss.is_pure and one.spent == one.now.epsilon
+        yield {
+            "table": table,
+            "spent": one.spent,
+            "budget": one.budget,
+            "left": one.left,
+            "per": one.per,
+            "delta": 0.0 if pure else one.fixed_delta,
+            "jobs": len(account.counted),
+            "surest": None if one.spent is None else surest(one.spent),
+        }
+
+
+def surest(epsilon: float) -> float:
+    """How sure somebody who thought 1 : 1 whether a row is in the table can be afterwards, at most."""
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def _results(found: Evidence) -> Iterator[dict[str, Any]]:
+    """What results without noise may tell of a row, by purpose, table and kind of job."""
+    for (purpose, table, kind), jobs in by_purpose(found.log).items():
+        where = {"purpose": purpose, "table": table, "kind": kind}
+        exact = [job for job in jobs if job.protection == "exact"]
+        if exact:
+            yield where | {"risk": "exact", "jobs": len(exact), "tells": exact[0].proposed["exact"]}
+        bare = [job for job in jobs if job.protection == "none"]
+        if bare:
+            opened = sum(job.opened.total() for job in bare)
+            tells = "decisions without noise or rule: one may turn on a single row"
+            yield where | {"risk": "none", "jobs": len(bare), "opened": opened, "tells": tells}
+        if ruled := [job for job in jobs if job.protection == "rules"]:
+            yield where | {"risk": "rules", "jobs": len(ruled), **_weakest(ruled)}
+
+
+def _weakest(jobs: list[Job]) -> dict[str, Any]:
+    """The weakest of each rule; `linked` is 1 / k: to guess a row of a leaf's."""
+    given = [job.proposed["parameters"] for job in jobs]
+    k = min(one.get("k", 1) for one in given)
+    others = {"l": min(one.get("l", 1) for one in given), "t": max(one.get("t", 1) for one in given)}
+    public = any(one.get("against") == "public" for one in given)
+    tells = f"a row is one of at least {k:,} of a leaf" if k > 1 else "a leaf may speak of a single row"
+    if public and k > 1:
+        tells += "; of both parties together: the peer can take its own away"
+    return {"k": k, **others, "against": "public" if public else "peer", "linked": 1 / k, "tells": tells}
+
+
+def _is_declared(found: Evidence, purpose: str, table: str) -> bool:
+    settings = found.file.tables.get(table)
+    return settings is not None and settings.rights is not None and purpose in settings.rights.purposes
+
+
+def _publication(name: str, report: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report of `smc publish` says an attacker could do. `InputError` if it is none."""
+    try:
+        linkage, sensitive = report["risks"]["linkage"], report["risks"]["sensitive"]
+        found: dict[str, Any] = {
+            "report": name,
+            "failed": [model["model"] for model in report["models"] if not model["holds"]],
+            "models": [model["model"] for model in report["models"]],
+            "prosecutor": float(linkage["prosecutor_highest"]),
+            "marketer": float(linkage["marketer"]),
+            "unique_rows": int(linkage["unique_rows"]),
+            "sensitive": {
+                column: {
+                    "homogeneous_rows": float(attacks["homogeneity"]["rows_share"]),
+                    "highest_lift": float(attacks["skewness"]["highest_lift"]),
+                }
+                for column, attacks in sensitive.items()
+            },
+        }
+        if membership := report["risks"].get("membership"):
+            found["membership"] = {"least": float(membership["least"]), "most": float(membership["most"])}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(f"--report: {name} is no report of smc publish") from None
+    return found

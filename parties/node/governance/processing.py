@@ -1,0 +1,180 @@
+"""The record of processing activities (GDPR art. 30), from party.toml, its policy and the audit log.
+
+What nobody has written down is no guess here: it stands under "missing", with the key of party.toml that would say it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from parties.link.identity import fingerprint
+from parties.node.governance.activities import Job, Log, by_purpose
+from parties.node.peers import Acquaintance
+from parties.node.settings import NodeFile
+from parties.operator.interface import AuditEntry, AuditState
+from parties.tables.schema import Schema
+
+FORGET = "forget"  # the publication that takes back: a subject's key was destroyed
+TERMS = ("legal_basis", "purposes", "subjects", "categories", "retention_days", "access", "erasure", "objection")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that the documents are made of; `state` and `log` are empty, and `state` None, if no node has run yet."""
+
+    file: NodeFile
+    schemas: dict[str, Schema]
+    peers: Sequence[Acquaintance]
+    log: Log
+    state: AuditState | None
+    at: str
+    software: str
+
+
+def record(found: Evidence) -> dict[str, Any]:
+    """The record, ready for JSON."""
+    return {
+        "at": found.at,
+        "software": found.software,
+        "log": None if found.state is None else found.state.model_dump(),
+        "controller": None if found.file.controller is None else found.file.controller.model_dump(exclude_none=True),
+        "activities": [_activity(found, *key, jobs) for key, jobs in by_purpose(found.log).items()],
+        "refused": dict(Counter(job.refused_by for job in found.log.jobs.values() if job.end == "refused")),
+        "publications": [_publication(found, entry) for entry in found.log.published if entry.fields["what"] != FORGET],
+        "tables": [_table(found, name) for name in found.file.tables],
+        "recipients": _recipients(found),
+        "measures": list(_measures(found)),
+        "missing": list(_missing(found)),
+    }
+
+
+def _activity(found: Evidence, purpose: str, table: str, kind: str, jobs: Sequence[Job]) -> dict[str, Any]:
+    settings = found.file.tables.get(table)
+    rights = None if settings is None else settings.rights
+    declared = None if rights is None or not rights.purposes else purpose in rights.purposes
+    opened: Counter[str] = Counter()
+    for job in jobs:
+        opened.update(job.opened)
+    return {
+        "purpose": purpose,
+        "declared": declared,
+        "table": table,
+        "kind": kind,
+        "with": sorted({job.proposed["peer"] for job in jobs}),
+        "columns": sorted({column for job in jobs for column in job.proposed["columns"]}),
+        "jobs": len(jobs),
+        "ends": dict(Counter(job.end or "under way" for job in jobs)),
+        "first": jobs[0].at,
+        "last": jobs[-1].at,
+        "protected_by": dict(Counter(job.protection for job in jobs)),
+        "opened": dict(sorted(opened.items())),
+    }
+
+
+def _publication(found: Evidence, entry: AuditEntry) -> dict[str, Any]:
+    """Rows or numbers that a command wrote of our table, for whoever was given the file."""
+    fields = entry.fields
+    settings = found.file.tables.get(fields["table"])
+    told = () if settings is None or settings.rights is None else settings.rights.purposes
+    return {
+        "at": entry.at,
+        "what": fields["what"],
+        "table": fields["table"],
+        "purpose": fields["purpose"],
+        "declared": fields["purpose"] in told if told else None,
+        "columns": fields["columns"],
+        "protected_by": fields["protection"],
+        "digest": fields["digest"],
+        "into": fields["into"],
+    }
+
+
+def _table(found: Evidence, name: str) -> dict[str, Any]:
+    table, schema = found.file.tables[name], found.schemas[name]
+    erased = [one.at for one in found.log.published if (one.fields["what"], one.fields["table"]) == (FORGET, name)]
+    rights = None if table.rights is None else table.rights.model_dump(exclude_none=True)
+    return {
+        "table": name,
+        "columns": list(schema.attributes),
+        "most_rows": table.max_rows,
+        "budget": None if table.budget is None else table.budget.words,
+        "combine": table.combine,
+        "rights": rights,
+        "keys_destroyed": erased,
+    }
+
+
+def _recipients(found: Evidence) -> list[dict[str, Any]]:
+    """Who learns results: the peers of party.toml, and all with whom jobs of the log were computed."""
+    current = {
+        (one.name or "", fingerprint(one.certificate)): one.said for one in found.peers if one.certificate is not None
+    }
+    computed = {
+        (job.proposed["peer"], job.proposed["peer_fingerprint"]) for job in found.log.jobs.values() if job.started
+    }
+    known: list[dict[str, Any]] = []
+    for name, print_ in sorted(computed | set(current)):
+        one: dict[str, Any] = {"name": name, "fingerprint": print_, "receives": "results of joint jobs, never rows"}
+        if (said := current.get((name, print_))) is not None:
+            one |= {"roles": list(said.roles), "attributes": said.attributes}
+            one |= said.model_dump(include={"contact", "transfer"}, exclude_none=True)
+        known.append(one)
+    return known
+
+
+def _measures(found: Evidence) -> Iterator[str]:
+    """Technical and organisational measures (art. 32) that are in force by this file and this program."""
+    file = found.file
+    yield "Rows stay where they are: what is exchanged is encrypted or random shares (128 bits; statistically 40)."
+    yield "The link is mutual TLS; each party trusts one certificate of the other, which is pinned."
+    yield "Each party consents to each job, by its operator or by a rule, before anything is computed."
+    for rule in file.policy:
+        yield f"Rule “{rule.name}”: {rule.words()}."
+    if not file.policy:
+        yield "There are no rules: the operator decides on every job."
+    for name, table in file.tables.items():
+        if table.budget is not None:
+            yield f"Privacy budget of table “{name}”: {table.budget.words}; a job that does not fit is refused."
+    yield "The operator's page and interface can be reached from this machine only."
+    yield "The audit log is a chain of hashes with a signed head; it holds no row and no count of rows."
+    if found.state is not None:
+        whole = "whole" if found.state.ok else f"not whole: {found.state.problems[0]}"
+        yield f"The log was checked for this record: {found.state.entries} entries, {whole}."
+
+
+def _missing(found: Evidence) -> Iterator[str]:
+    """What art. 30 asks for and nobody has said, with the key that would say it."""
+    file = found.file
+    if file.controller is None:
+        yield "who the controller is: [controller] name, contact"
+    elif file.controller.officer is None:
+        yield "the data protection officer, where there must be one: controller.officer"
+    for number, peer in enumerate(found.peers):
+        key, whom = (f"peers.{number}", f"recipient {peer.name}") if file.peers else ("peer", "recipient")
+        if peer.certificate is not None and peer.said.contact is None:
+            yield f"how the {whom} can be reached: {key}.contact"
+        if peer.certificate is not None and peer.said.transfer is None:
+            yield f"whether the {whom} is in a third country, and on what ground data go there: {key}.transfer"
+    for name, table in file.tables.items():
+        if table.rights is None:
+            yield f"the rights of the people in table {name}: [tables.{name}.rights]"
+            continue
+        for term in TERMS:
+            if not getattr(table.rights, term):
+                yield f"of table {name}: tables.{name}.rights.{term}"
+    for entry in found.log.published:
+        one = file.tables.get(entry.fields["table"])
+        how = None if one is None or one.rights is None else one.rights.erasure
+        if entry.fields["what"] == FORGET and how != "key destroyed":
+            said = "nothing" if how is None else f"“{how}”"
+            yield f"why a key of table {entry.fields['table']} was destroyed: its rights.erasure says {said}"
+    if any(entry.fields["what"] != FORGET for entry in found.log.published):
+        yield "to whom the published files were given, which no log knows"
+    gone = {job.proposed["table"] for job in found.log.jobs.values() if job.started} - {*file.tables, ""}
+    for name in sorted(gone):
+        yield f"all of table {name}, which jobs were about and party.toml does not name any more"
+    if found.state is None:
+        yield "what was done so far: no node has run with this file yet"

@@ -1,0 +1,238 @@
+"""Telling an operator who is not looking that a job waits: a webhook, a mail, both, or (the default) neither.
+
+    [notify]
+    webhook = "https://chat.example/hook"        # gets {"text": ..., "jobs": [...], "page": ...} by POST
+    mail = "operator@clinic-a.example"
+    sender = "smc@clinic-a.example"
+    smtp = "mail.clinic-a.example:587"
+    security = "starttls"                        # or "tls", or "none" for a server on this machine
+    user = "smc"
+    password_file = "keys/mail.password"
+
+A message says that a job waits, its number and where this node's page is; never a purpose, a table, a peer or a name.
+It is sent once a job; each sending has a deadline, runs beside the node, and is tried again later if it fails. The log
+says so once, in a line, until one has worked again, and says why, but neither where to nor what.
+"""
+
+from __future__ import annotations
+
+import logging
+import smtplib
+import ssl
+import threading
+from collections.abc import Callable, Sequence
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, model_validator
+
+from parties.base.address import parse_address
+from parties.base.settings import LocalPath, Seconds, Settings
+from parties.operator.interface import OPEN, Operator
+from smc.errors import InputError
+
+LOOK_SECONDS = 5.0  # between two looks at the jobs
+AGAIN_SECONDS = 60.0  # after a sending that failed
+MOST = 200  # jobs looked at
+
+Tell = Callable[..., None]  # an event and its fields, as `Events.log` takes them
+
+log = logging.getLogger(__name__)
+
+
+def _web_address(value: str) -> str:
+    """A check that what goes there cannot be read on the way."""
+    parts = urlsplit(value)
+    local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
+        raise ValueError("must be an https:// address, or http:// of this machine")
+    return value
+
+
+def _mail_address(value: str) -> str:
+    if value.count("@") != 1 or not value.isascii() or any(c.isspace() or c in "<>,;:" for c in value):
+        raise ValueError("must be one address, such as operator@clinic.example")
+    return value
+
+
+def _server_address(value: str) -> str:
+    try:
+        parse_address(value)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
+Mail = Annotated[str, AfterValidator(_mail_address)]
+
+
+class NotifySettings(Settings):
+    """The table [notify]. `seconds` is the deadline of one sending."""
+
+    webhook: Annotated[str, AfterValidator(_web_address)] | None = None
+    mail: Mail | None = None
+    sender: Mail | None = None
+    smtp: Annotated[str, AfterValidator(_server_address)] | None = None
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    user: str | None = None
+    password_file: LocalPath | None = None
+    seconds: Seconds = 10.0
+    every: Annotated[float, Field(gt=0, le=3600)] = LOOK_SECONDS
+
+    @model_validator(mode="after")
+    def _whole(self) -> NotifySettings:
+        if self.mail is not None and (self.sender is None or self.smtp is None):
+            raise ValueError("mail needs sender and smtp as well")
+        if (self.user is None) != (self.password_file is None):
+            raise ValueError("user and password_file go together")
+        elsewhere = self.smtp is not None and not parse_address(self.smtp).is_local
+        if self.security == "none" and (elsewhere or self.user is not None):
+            raise ValueError('security = "none" is for a server on this machine, without a user')
+        return self
+
+
+class Notifier:
+    """Looks at the jobs in a thread of its own and tells of those that wait for us; `tell` is the node's log."""
+
+    def __init__(self, settings: NotifySettings, operator: Operator, page: str, tell: Tell) -> None:
+        self._settings, self._operator, self._page = settings, operator, page
+        self._ways: list[_Way] = []
+        if settings.webhook is not None:
+            self._ways.append(_Way("webhook", self._post, settings.seconds, tell))
+        if settings.mail is not None:
+            self._ways.append(_Way("mail", self._mail, settings.seconds, tell))
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="notify", daemon=True)
+
+    def start(self) -> None:
+        """Begin, if there is anybody to tell."""
+        if self._ways:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End it; a sending under way is left to its deadline."""
+        self._stop.set()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._settings.every):
+            try:
+                waiting = [job.id for job in self._operator.jobs(MOST, None, OPEN) if job.needs_us]
+            except Exception as error:  # the node has its own trouble, and says so itself
+                log.warning("looking failed", exc_info=error)
+                continue
+            for way in self._ways:
+                way.tell(waiting, self._settings.every)
+
+    def _post(self, jobs: Sequence[str]) -> None:
+        import httpx
+
+        content = {"text": self._text(jobs), "jobs": [job[:8] for job in jobs], "page": self._page}
+        assert self._settings.webhook is not None
+        with httpx.stream("POST", self._settings.webhook, json=content, timeout=self._settings.seconds) as answer:
+            answer.raise_for_status()  # what it says is not read
+
+    def _mail(self, jobs: Sequence[str]) -> None:
+        settings = self._settings
+        assert settings.smtp is not None
+        host, port = parse_address(settings.smtp)
+        message = EmailMessage()
+        message["Subject"] = f"smc: {_count(jobs)}"
+        message["From"], message["To"] = settings.sender, settings.mail
+        message.set_content(self._text(jobs) + "\n")
+        trusted = ssl.create_default_context()
+        server: smtplib.SMTP
+        if settings.security == "tls":
+            server = smtplib.SMTP_SSL(host, port, timeout=settings.seconds, context=trusted)
+        else:
+            server = smtplib.SMTP(host, port, timeout=settings.seconds)
+        with server:
+            if settings.security == "starttls":
+                server.starttls(context=trusted)
+            if settings.user is not None and settings.password_file is not None:
+                server.login(settings.user, _password(settings.password_file))
+            server.send_message(message)
+
+    def _text(self, jobs: Sequence[str]) -> str:
+        numbers = ", ".join(job[:8] for job in jobs[:20]) + (", …" if len(jobs) > 20 else "")
+        return f"{_count(jobs)}: {numbers}. Decide at {self._page} on the node's machine, or with smc jobs."
+
+
+class _Way:
+    """One way of telling: whom it has told of, and whether it works."""
+
+    def __init__(self, name: str, send: Callable[[Sequence[str]], Any], seconds: float, tell: Tell) -> None:
+        self._name, self._send, self._seconds, self._log = name, send, seconds, tell
+        self._told: set[str] = set()
+        self._failing = False
+        self._rest = 0.0  # seconds until it is tried again
+        self._thread: threading.Thread | None = None
+
+    def tell(self, waiting: Sequence[str], passed: float) -> None:
+        """Tell of those of which it has not told; returns after the deadline at the latest."""
+        self._told &= set(waiting)
+        self._rest = max(0.0, self._rest - passed)
+        news = [job for job in waiting if job not in self._told]
+        if not news or self._rest > 0 or (self._thread is not None and self._thread.is_alive()):
+            return
+        failures: list[BaseException] = []
+        done = threading.Event()
+
+        def send() -> None:
+            try:
+                self._send(news)
+            except Exception as error:
+                failures.append(error)
+            done.set()
+
+        self._thread = threading.Thread(target=send, name=f"notify-{self._name}", daemon=True)
+        self._thread.start()
+        failure = TimeoutError() if not done.wait(self._seconds) else failures[0] if failures else None
+        if failure is None:
+            self._told |= set(news)
+            self._failing = False
+            return
+        self._rest = AGAIN_SECONDS
+        if not self._failing:
+            self._failing = True
+            self._log("nobody told", way=self._name, why=_why(failure), again=f"every {AGAIN_SECONDS:g} s")
+
+
+def _why(failure: BaseException) -> str:
+    """Why a sending failed, without what a server has said: that may repeat what it was told."""
+    if isinstance(failure, InputError):
+        return str(failure)
+    inner: BaseException | None = failure
+    while inner is not None and not isinstance(inner, OSError):  # what the system said, which httpx wraps
+        inner = inner.__cause__ or inner.__context__
+    match inner or failure:
+        case smtplib.SMTPAuthenticationError() as error:
+            return f"the mail server refuses user or password ({error.smtp_code})"
+        case smtplib.SMTPResponseException() as error:
+            return f"the mail server refuses ({error.smtp_code})"
+        case smtplib.SMTPRecipientsRefused() | smtplib.SMTPSenderRefused():
+            return "the mail server takes no mail from or for these addresses"
+        case smtplib.SMTPNotSupportedError():
+            return "the mail server knows no such security or sign-in"
+        case ssl.SSLCertVerificationError() as error:
+            return f"the server's certificate is not to be trusted: {error.verify_message}"
+        case ssl.SSLError():
+            return "the server does not speak TLS as it is asked to"
+        case TimeoutError():
+            return "no answer in time"
+        case OSError() as error if error.strerror:
+            return error.strerror
+    status = getattr(getattr(failure, "response", None), "status_code", None)
+    return type(failure).__name__ if status is None else f"the server answers {status}"
+
+
+def _password(path: Path) -> str:
+    try:
+        return path.read_text("utf-8").strip("\r\n")
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path}: the password cannot be read") from None
+
+
+def _count(jobs: Sequence[str]) -> str:
+    return "a job waits for you" if len(jobs) == 1 else f"{len(jobs)} jobs wait for you"

@@ -1,0 +1,296 @@
+"""The rules of a policy: which jobs are permitted or denied without asking the operator.
+
+    [[policy]]
+    name = "coarse trees for research"
+    effect = "permit"
+    role = "university"
+    table = "patients"
+    purpose = ["research", "teaching"]
+    max_depth.at_most = 4
+    runs_today.below = 3
+
+A rule applies if all its conditions hold. Deny overrides permit, unless a table with several owners says otherwise;
+where no rule applies, the operator decides.
+
+An attribute may be unknown (the peer's address, say). Then a condition on it neither holds nor fails, and the rule is
+read to the safe side: one that permits does not apply, one that denies does unless another condition fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, create_model, model_validator
+
+from parties.base.settings import Settings
+from parties.base.text import instead, listed, printable, quoted
+from parties.jobs import kinds
+from parties.jobs.settings import public_parameters
+from parties.node.policy.request import Request
+from parties.node.policy.values import (
+    WEEKDAYS,
+    Attributes,
+    Bounds,
+    Columns,
+    Fingerprints,
+    Flag,
+    Name,
+    Names,
+    Networks,
+    Peers,
+    Protocols,
+    Rights,
+    Weekdays,
+    Window,
+    Zone,
+)
+
+NO_LIMIT = "no limit"  # as parameters of jobs say it
+
+
+class Conditions(Settings):
+    """One `[[policy]]` table. A list holds if any of its values does; all conditions that are given must hold.
+
+    Besides what stands here, every parameter of a kind of job that is a number can be bounded. `time` begins at its
+    first moment and ends just before its last. `time` and `weekdays` are those in `zone`, or of the machine.
+    """
+
+    name: Name
+    effect: Literal["permit", "deny"]
+    owner: Name | None = None  # who speaks by it, if the table has several owners
+    peer: Peers = ()  # names or whole fingerprints
+    role: Names = ()
+    attributes: Attributes = Field(default_factory=dict)  # of the peer
+    proposed_by: Literal["us", "peer"] | None = None
+    table: Names = ()
+    columns: Columns = Field(default_factory=Columns.model_construct)
+    protocol: Protocols = ()
+    runs_today: Bounds = Field(default_factory=Bounds.model_construct)
+    exact: Flag | None = None
+    analyst: Fingerprints = ()  # to whom numbers are sealed
+    purpose: Names = ()
+    rights: Rights = Field(default_factory=Rights.model_construct)  # of the table
+    time: Window | None = None
+    weekdays: Weekdays = ()
+    zone: Zone | None = None
+    network: Networks = ()  # of the peer's address
+    post_quantum: Flag | None = None  # the key exchange with the peer's node
+
+    @model_validator(mode="after")
+    def _zone_of_something(self) -> Conditions:
+        if self.zone is not None and self.time is None and not self.weekdays:
+            raise ValueError("zone says where time and weekdays are meant: give one of them, or leave it out")
+        return self
+
+    def words(self) -> str:
+        """The rule on one line, without its name."""
+        whose = "" if self.owner is None else f" for the owner {quoted(self.owner)}"
+        return f"{self.effect}{whose} {in_words(self)}"
+
+    def applies(self, request: Request) -> bool:
+        """Whether the rule has a say; what is not known is read to the safe side."""
+        holds = [condition.holds(request) for condition in conditions(self)]
+        return all(held is not False if self.effect == "deny" else held is True for held in holds)
+
+
+@cache
+def bounded() -> dict[str, str]:
+    """The parameters that a rule can bound, of all kinds of jobs, and what None of each means."""
+    found: dict[str, str] = {}
+    for kind in kinds.every():
+        found |= {one.key: one.none for one in public_parameters(kind.Settings) if one.is_number}
+    return {name: none for name, none in found.items() if name not in Conditions.model_fields}
+
+
+def unlimited() -> frozenset[str]:
+    """Those of which None means that there is no limit."""
+    return frozenset(name for name, none in bounded().items() if none == NO_LIMIT)
+
+
+if TYPE_CHECKING:
+    Rule = Conditions
+else:
+    Rule = create_model(
+        "Rule",
+        __base__=Conditions,
+        **{name: (Bounds, Field(default_factory=Bounds.model_construct)) for name in bounded()},
+    )
+
+
+def check_names(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The rules; ValueError if two have one name."""
+    names = [rule.name for rule in rules]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two rules have the name {quoted(name)}")
+    return rules
+
+
+def serves(rule: Rule, request: Request) -> bool:
+    """Whether the rule permits anything to the peer of this request: its conditions on who the peer is hold."""
+    who = {name: getattr(rule, name) for name in ("name", "effect", "peer", "role", "attributes", "network")}
+    return rule.effect == "permit" and Rule.model_construct(**who).applies(request)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of a rule: in words, the attribute that it asks for, and whether a value fits."""
+
+    words: str
+    value: Callable[[Request], Any]
+    fits: Callable[[Any], bool]
+
+    def holds(self, request: Request) -> bool | None:
+        """Whether the request meets it; None if the attribute is not known."""
+        value = self.value(request)
+        return None if value is None else self.fits(value)
+
+
+def conditions(rule: Rule) -> Iterator[Condition]:
+    """The conditions that the rule gives."""
+    if names := rule.peer:
+        yield Condition(
+            f"the peer is {_or(names)}",
+            lambda r: None if r.peer is None or r.fingerprint is None else {r.peer, r.fingerprint},
+            lambda known: not known.isdisjoint(names),
+        )
+    if roles := rule.role:
+        yield Condition(f"its role is {_or(roles)}", _attribute("roles"), lambda own: not own.isdisjoint(roles))
+    for name, values in rule.attributes.items():
+        yield Condition(f"its {printable(name)} is {_or(values)}", _of_peer(name), values.__contains__)
+    if proposer := rule.proposed_by:
+        said = "proposed by us" if proposer == "us" else "proposed by the peer"
+        yield Condition(said, _attribute("proposed_by"), lambda by: by == proposer)
+    yield from _one_of("table", rule.table)
+    if within := rule.columns.within:
+        yield Condition(
+            f"all columns are among {listed(within)}", _attribute("columns"), lambda read: read.issubset(within)
+        )
+    if any_of := rule.columns.any_of:
+        yield Condition(f"a column is {_or(any_of)}", _attribute("columns"), lambda read: not read.isdisjoint(any_of))
+    yield from _one_of("protocol", rule.protocol)
+    for name in bounded():
+        bounds: Bounds = getattr(rule, name)
+        if said := bounds.words():
+            yield Condition(f"{name} {said}", _parameter(name), bounds.fits)
+    if said := rule.runs_today.words():
+        yield Condition(f"runs_today {said}", _attribute("runs_today"), rule.runs_today.fits)
+    if (exact := rule.exact) is not None:
+        some, of_table = ("a", "or anything") if exact else ("no", "nor anything")
+        said = f"{some} joint number is opened without noise, {of_table} of a table with a budget"
+        yield Condition(said, _attribute("exact"), lambda opened: opened == exact)
+    if analysts := rule.analyst:
+        yield Condition(f"numbers are sealed to {_or(analysts)}", _attribute("analyst"), lambda one: one in analysts)
+    yield from _one_of("purpose", rule.purpose)
+    yield from _about_rights(rule.rights)
+    where = "" if rule.zone is None else f" ({rule.zone})"
+    if window := rule.time:
+        yield Condition(f"the time is {window}{where}", _moment(rule), lambda at: _inside(window, f"{at:%H:%M}"))
+    if days := rule.weekdays:
+        yield Condition(
+            f"the day is {' or '.join(days)}{where}", _moment(rule), lambda at: WEEKDAYS[at.weekday()] in days
+        )
+    if rule.network:
+        networks = [ip_network(network) for network in rule.network]
+        yield Condition(
+            f"the peer's address is in {' or '.join(rule.network)}",
+            _attribute("address"),
+            lambda address: any(address in network for network in networks),
+        )
+    if (safe := rule.post_quantum) is not None:
+        said = f"the key exchange is {'' if safe else 'not '}post-quantum"
+        yield Condition(said, _attribute("post_quantum"), lambda found: found == safe)
+
+
+def _one_of(attribute: str, allowed: Collection[str]) -> Iterator[Condition]:
+    if allowed:
+        yield Condition(f"{attribute} is {_or(allowed)}", _attribute(attribute), lambda value: value in allowed)
+
+
+def _about_rights(asked: Rights) -> Iterator[Condition]:
+    """What is asked of the table's rights; not known if the table does not say it."""
+    for name in ("legal_basis", "access", "erasure", "objection"):
+        if allowed := getattr(asked, name):
+            said = f"the table's {name.replace('_', ' ')} is {_or(allowed)}"
+            yield Condition(said, _of_rights(name), allowed.__contains__)
+    if (special := asked.special) is not None:
+        said = "the table has data of art. 9" if special else "the table has no data of art. 9"
+        yield Condition(said, _special, lambda has: has == special)
+    if (declared := asked.declared) is not None:
+        said = f"the purpose is {'' if declared else 'not '}one that the table declares"
+        yield Condition(said, _declared, lambda is_one: is_one == declared)
+    if said := asked.retention_days.words():
+        yield Condition(f"the table's retention_days {said}", _of_rights("retention_days"), asked.retention_days.fits)
+
+
+def _of_rights(name: str) -> Callable[[Request], Any]:
+    return lambda request: getattr(request.rights, name, None)
+
+
+def _special(request: Request) -> bool | None:
+    return None if request.rights is None else request.rights.special is not None
+
+
+def _declared(request: Request) -> bool | None:
+    if request.rights is None or not request.rights.purposes or request.purpose is None:
+        return None
+    return request.purpose in request.rights.purposes
+
+
+def _of_peer(name: str) -> Callable[[Request], bool | str | None]:
+    return lambda request: request.attributes.get(name)
+
+
+def _attribute(name: str) -> Callable[[Request], Any]:
+    return lambda request: getattr(request, name)
+
+
+def _parameter(name: str) -> Callable[[Request], float | None]:
+    return lambda request: request.numbers.get(name)
+
+
+def _moment(rule: Rule) -> Callable[[Request], datetime]:
+    """The moment on the clock that the rule means."""
+    return lambda request: request.at if rule.zone is None else request.at.astimezone(ZoneInfo(rule.zone))
+
+
+def _inside(window: str, time: str) -> bool:
+    """Whether a time, HH:MM, is in a window, which may go over midnight. As text: HH:MM sorts like the time."""
+    start, end = window.split("-")
+    return start <= time < end if start < end else time >= start or time < end
+
+
+def _or(names: Iterable[str | bool]) -> str:
+    return " or ".join(quoted(name) if isinstance(name, str) else str(name).lower() for name in names)
+
+
+def in_words(rule: Rule, request: Request | None = None) -> str:
+    """The conditions; those whose attribute the request does not have are marked."""
+    said = []
+    for condition in conditions(rule):
+        unknown = request is not None and condition.holds(request) is None
+        said.append(condition.words + (", which is not known" if unknown else ""))
+    return "if " + "; ".join(said) if said else "always"
+
+
+def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> list[str]:
+    """What may be a mistake in rules for tables with these attributes: the rules are valid all the same."""
+    attributes = sorted({attribute for known in tables.values() for attribute in known})
+    found = []
+    for rule in rules:
+        unknown: list[tuple[str, str, Collection[str]]]
+        unknown = [("table", name, tables) for name in rule.table if name not in tables]
+        columns = (*rule.columns.within, *rule.columns.any_of)
+        unknown += [("column", name, attributes) for name in columns if name not in attributes]
+        for kind, name, known in unknown:
+            there = instead(name, known)
+            found.append(f"rule {quoted(rule.name)}: there is no {kind} {quoted(name)}{there}")
+        if not list(conditions(rule)):
+            found.append(f"rule {quoted(rule.name)} has no condition: it says {rule.effect} to every job")
+    return found

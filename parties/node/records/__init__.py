@@ -1,0 +1,23 @@
+"""Records: what a party did, in a log that nobody can change unnoticed, and results that both parties signed."""
+
+from __future__ import annotations
+
+from parties.node.records.audit import AuditLog
+from parties.node.records.database import connect, reading
+from parties.node.records.kinds import failure
+from parties.node.records.signature import check_signature, sign
+from parties.node.records.statements import Committed, Evidence, Head, Signed, commit
+
+__all__ = [
+    "AuditLog",
+    "Committed",
+    "Evidence",
+    "Head",
+    "Signed",
+    "check_signature",
+    "commit",
+    "connect",
+    "failure",
+    "reading",
+    "sign",
+]

@@ -1,0 +1,181 @@
+"""The audit log of a party: what it did, when, and by whose decision, in entries that are only ever added to."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from cryptography import x509
+
+from parties.base.canonical import canonical
+from parties.link.identity import Identity, fingerprint
+from parties.node.records import database
+from parties.node.records.chain import NOTHING, Checked, Row, SignedHead, check, sign_head
+from parties.node.records.kinds import FIELDS, Kind
+from parties.node.records.statements import Evidence, Head
+from parties.operator.interface import AuditEntry, AuditState
+from smc.errors import InputError
+
+ENTRY_BYTES = 300  # of an entry beside its fields
+MAX_PROBLEMS = 100  # shown; a log that was written anew has one an entry
+
+
+class AuditLog:
+    """The log in an open database (`database.connect`), signed with a party's key.
+
+    Several threads may use it, one at a time. The caller's transaction is the log's: `with connection:` around what is
+    done and its entry makes both durable, or neither.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, identity: Identity) -> None:
+        self._connection = connection
+        self._identity = identity
+        self._known: SignedHead | None = None  # written or checked by this object
+        self.bytes = 0  # added by this object, about
+        self._whole: tuple[object, Checked] | None = None  # what was checked last, under which circumstances
+
+    def append(self, kind: Kind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
+        """Add an entry in the caller's transaction; `fields` are those of `kinds.FIELDS`, or ValueError.
+
+        The transaction begins here if it has not: a node and a command may write to one log.
+        `InputError` if the end of the log is not what was written last: to go on would cover that up.
+        """
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
+        head = self._end(self._identity.certificate)
+        content = canonical(FIELDS[kind].model_validate(dict(fields)).model_dump(mode="json"))
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        row = Row(head.number + 1, at, kind, job, content, head.hash, "")
+        row = row._replace(hash=row.digest())
+        self._known = sign_head(self._identity, row.head())
+        database.add(self._connection, row, self._known)
+        self.bytes += len(row.fields) + ENTRY_BYTES
+        return entry(row)
+
+    def head(self) -> Head:
+        """The last entry's number and hash, to be signed with a result."""
+        return self._end(self._identity.certificate)
+
+    def latest(self) -> str | None:
+        """The latest time of any entry, ISO 8601 in UTC; None of no entries."""
+        return database.latest(self._connection)
+
+    def evidence(self) -> Evidence:
+        """The signed head of what is written, to be shown to a peer. `InputError` if there is none."""
+        head, signed = self.head(), database.signed_head(self._connection)
+        if signed is None:
+            raise InputError("the audit log has no entry yet")
+        return Evidence(head=head, fingerprint=signed.fingerprint, signature=signed.signature.hex())
+
+    def has(self, head: Head) -> bool:
+        """Whether the log has this entry."""
+        found = database.last_rows(self._connection, 1, head.number + 1)
+        return head.number == 0 or [(row.number, row.hash) for row in found] == [(head.number, head.hash)]
+
+    def of_kind(self, *kinds: Kind) -> list[AuditEntry]:
+        """All entries of these kinds, the oldest first."""
+        return [entry(row) for row in database.rows_of(self._connection, *kinds)]
+
+    def entries(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
+        """The last entries (before the given number), the newest first."""
+        return [entry(row) for row in database.last_rows(self._connection, last, before)]
+
+    def __iter__(self) -> Iterator[AuditEntry]:
+        """All entries, the oldest first."""
+        return map(entry, database.rows(self._connection))
+
+    def verify(self, peers: Collection[x509.Certificate] = ()) -> AuditState:
+        """Check the whole log, and in it the signatures of the peers whose certificates are given.
+
+        What was found whole before is not read again, unless somebody else has written to the database since.
+        """
+        around = database.version(self._connection), [fingerprint(peer) for peer in peers]
+        known = self._whole[1] if self._whole is not None and self._whole[0] == around else None
+        self._whole = None
+        found = verify(self._connection, self._identity.certificate, peers, known)
+        if found.problems and known is not None:  # all of them
+            found = verify(self._connection, self._identity.certificate, peers)
+        if not found.problems:
+            self._whole = around, found
+        return state(found)
+
+    def renew(self, former: x509.Certificate) -> AuditEntry:
+        """Go on with this identity in a log that is signed with the key of a former certificate.
+
+        In the caller's transaction. `InputError` if the log, checked with the former certificate, is not whole.
+        """
+        if problems := verify(self._connection, former).problems:
+            raise InputError(f"the audit log is not whole: {problems[0]}")
+        self._known = sign_head(self._identity, self._end(former))
+        database.put_head(self._connection, self._known)
+        prints = {"former_fingerprint": fingerprint(former), "fingerprint": fingerprint(self._identity.certificate)}
+        return self.append("renewed", None, prints)
+
+    def _end(self, certificate: x509.Certificate) -> Head:
+        """The head, once it is sure that it is the last one of this log that was signed with the certificate's key."""
+        signed = database.signed_head(self._connection)
+        last = database.last_rows(self._connection, 1)
+        if signed is None and not last:
+            return Head(number=0, hash=NOTHING)
+        if signed is None or not last or (signed.head.number, signed.head.hash) != (last[0].number, last[0].hash):
+            raise InputError("the end of the audit log was changed; run `smc audit verify`")
+        if signed != self._known and not signed.is_signed_by(certificate):
+            raise InputError(
+                "the audit log is not signed with this certificate's key; if the certificate is new, run "
+                "`smc audit renew`, else `smc audit verify`"
+            )
+        return signed.head
+
+
+def verify(
+    connection: sqlite3.Connection,
+    certificate: x509.Certificate,
+    peers: Collection[x509.Certificate] = (),
+    known: Checked | None = None,
+) -> Checked:
+    """Check the whole log in a database with the certificate of its owner, and with those of peers that are given.
+
+    `known`: its first entries were found whole before.
+    """
+    try:
+        after = None if known is None or known.last is None else known.last.number
+        entries = database.rows(connection, after)
+        found = check(entries, database.signed_head(connection), certificate, peers, known)
+        found.problems.extend(
+            f"the trigger {name}, which keeps entries from being changed, is missing"
+            for name in database.missing_triggers(connection)
+        )
+    except sqlite3.DatabaseError as error:
+        found = Checked(problems=[f"the database is damaged: {error}"])
+    return found
+
+
+def other_certificate(signed: SignedHead | None, present: x509.Certificate) -> str:
+    """What to do if the log is signed with another certificate than the present one; empty if it is not."""
+    if signed is None or signed.fingerprint == fingerprint(present):
+        return ""
+    return (
+        f"the audit log is signed with another certificate, {signed.fingerprint:.23}; if the present one has "
+        "replaced it: smc audit renew --config party.toml --former OLD.crt"
+    )
+
+
+def state(checked: Checked) -> AuditState:
+    """What was found, for an operator."""
+    problems = checked.problems[:MAX_PROBLEMS]
+    if more := len(checked.problems) - len(problems):
+        problems.append(f"and {more} more")
+    return AuditState(entries=checked.entries, ok=not problems, problems=problems)
+
+
+def entry(row: Row) -> AuditEntry:
+    """An entry as an operator sees it. `InputError` if it is none any more."""
+    try:
+        fields = json.loads(row.fields)
+        FIELDS[row.kind].model_validate(fields)
+        return AuditEntry(number=row.number, at=row.at, kind=row.kind, job=row.job, fields=fields, hash=row.hash)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InputError(f"entry {row.number} of the audit log was changed and cannot be read") from None

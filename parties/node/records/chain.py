@@ -1,0 +1,231 @@
+"""The chain of hashes: what makes a change to the audit log show, whatever the log is kept in.
+
+The hash of an entry is SHA-256 over all of it and the hash of the entry before it. So a change to one entry shows in
+that entry or, if its hash is computed anew, in the next one; and if the whole rest is, in the head: the last number and
+hash, signed with the party's key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from cryptography import x509
+from pydantic import ValidationError
+
+from parties.base.canonical import canonical
+from parties.link.identity import Identity, fingerprint
+from parties.node.records.kinds import BothSigned
+from parties.node.records.signature import check_signature, sign
+from parties.node.records.statements import Head, Signed, head_document
+from smc.errors import InputError
+
+NOTHING = "0" * 64  # stands for the hash before the first entry
+
+
+class Row(NamedTuple):
+    """An entry as it is kept; `fields` is canonical JSON. What is read back may have been tampered with, types too."""
+
+    number: int
+    at: str
+    kind: str
+    job: str | None
+    fields: str
+    previous: str
+    hash: str
+
+    def digest(self) -> str:
+        """The hash that belongs to the entry's content. `InputError` if no entry can have such content."""
+        content = {name: value for name, value in self._asdict().items() if name != "hash"}
+        return hashlib.sha256(f"smc.records.entry.v1\n{canonical(content)}".encode()).hexdigest()
+
+    def head(self) -> Head:
+        """Number and hash of this entry. ValueError if they are none."""
+        return Head(number=self.number, hash=self.hash)
+
+    def is_whole(self) -> bool:
+        """Whether the content has the hash that stands beside it."""
+        try:
+            return self.digest() == self.hash
+        except InputError:
+            return False
+
+
+@dataclass(frozen=True)
+class SignedHead:
+    """The last number and hash, the certificate's fingerprint, and the signature with its key."""
+
+    head: Head
+    fingerprint: str
+    signature: bytes
+
+    def is_signed_by(self, certificate: x509.Certificate) -> bool:
+        """Whether the holder of the certificate signed it."""
+        return check_signature(certificate, head_document(self.head, self.fingerprint), self.signature, "head")
+
+
+def sign_head(identity: Identity, head: Head) -> SignedHead:
+    """The head, signed."""
+    own = fingerprint(identity.certificate)
+    return SignedHead(head, own, sign(identity, head_document(head, own), "head"))
+
+
+class SignedEntry(NamedTuple):
+    """An entry of kind `signed`: its number, both parties' statements, and their certificates when the node started."""
+
+    number: int
+    ours: Signed
+    theirs: Signed
+    fingerprint: str | None
+    peer_fingerprint: str | None
+
+
+@dataclass
+class Checked:
+    """What a check has found: the hashes of the entries by number, the statements among them, and the problems.
+
+    And where it goes on: after the last entry, under the last start's fields.
+    """
+
+    hashes: dict[int, str] = field(default_factory=dict)
+    statements: list[SignedEntry] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    last: Row | None = None
+    start: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        return len(self.hashes)
+
+
+def check(
+    rows: Iterable[Row],
+    signed: SignedHead | None,
+    certificate: x509.Certificate,
+    peers: Collection[x509.Certificate] = (),
+    known: Checked | None = None,
+) -> Checked:
+    """Check entries, in the order in which they are kept, and the head, which `certificate` must have signed.
+
+    A peer's signatures are checked if its certificate is given. A log without an entry is not whole: a node's first
+    act is to record its start. If the entries before `rows` were found whole, that is `known`, and grows.
+    """
+    found = known or Checked()
+    before = len(found.statements)
+    for row in rows:
+        if not isinstance(row.number, int):
+            found.problems.append(f"there is an entry with the number {row.number!r}")
+            continue
+        found.problems.extend(_problems(found.last, row))
+        found.hashes[row.number] = row.hash
+        if row.kind == "node started":
+            found.start = _fields(row)
+        elif row.kind == "signed":
+            found.statements.extend(_statement(row, found.start))
+        found.last = row
+    found.problems.extend(_head_problems(found.last, signed, certificate))
+    for statement in found.statements[before:]:
+        found.problems.extend(_statement_problems(found, statement, certificate, peers))
+    return found
+
+
+def cross_check(
+    ours: Checked, our_certificate: x509.Certificate, theirs: Checked, their_certificate: x509.Certificate
+) -> list[str]:
+    """Where two parties' logs, each checked by itself, contradict what their owners signed for each other."""
+    return [
+        *_contradictions("our", ours, our_certificate, "the peer's", theirs),
+        *_contradictions("the peer's", theirs, their_certificate, "our", ours),
+    ]
+
+
+def _contradictions(
+    whose: str, log: Checked, certificate: x509.Certificate, holders: str, holder: Checked
+) -> Iterator[str]:
+    """Where a log differs from what its owner signed, as statements in the other party's log show."""
+    for statement in holder.statements:
+        signed, evidence = statement.theirs, f"entry {statement.number} of {holders} log"
+        if not signed.is_signed_by(certificate):
+            if statement.peer_fingerprint in (None, fingerprint(certificate)):  # else it is of another time
+                yield f"{evidence} holds a statement that its signer has not signed"
+        elif signed.head.number not in log.hashes:
+            yield f"{whose} log has no entry {signed.head.number}, but {evidence} holds its owner's signature for it"
+        elif log.hashes[signed.head.number] != signed.head.hash:
+            yield f"{whose} entry {signed.head.number} is not the one that its owner signed for, as {evidence} shows"
+
+
+def _problems(last: Row | None, row: Row) -> Iterator[str]:
+    """What is wrong with an entry, or between it and the last one."""
+    expected = 1 if last is None else last.number + 1
+    if row.number > expected:
+        yield _missing(expected, row.number - 1)
+    elif row.number < expected:
+        twice = last is not None and row.number == last.number
+        yield f"entry {row.number} " + ("is there twice" if twice else f"stands after entry {expected - 1}")
+    if not row.is_whole():
+        yield f"entry {row.number} was changed: its content does not have the hash that stands beside it"
+    elif row.number == expected and row.previous != (NOTHING if last is None else last.hash):
+        before = "the beginning" if last is None else f"entry {last.number}"
+        yield f"entry {row.number} does not continue {before}: what it continued was changed or removed"
+
+
+def _head_problems(last: Row | None, signed: SignedHead | None, certificate: x509.Certificate) -> Iterator[str]:
+    """What is wrong with the signed head, or between it and the last entry."""
+    if signed is None:
+        yield "there is no entry" if last is None else f"the signed head after entry {last.number} is missing"
+        return
+    head, owner = signed.head, fingerprint(certificate)
+    if signed.fingerprint != owner:
+        yield f"the head after entry {head.number} names the certificate {signed.fingerprint!s:.23}…, not {owner:.23}…"
+    elif not signed.is_signed_by(certificate):
+        yield f"the head after entry {head.number} was changed: the signature is not its owner's"
+    reached = 0 if last is None else last.number
+    if reached < head.number:
+        yield f"{_missing(reached + 1, head.number)} at the end"
+    elif reached > head.number:
+        yield f"entry {head.number + 1} and what follows came after the signed head"
+    elif last is not None and last.hash != head.hash:
+        yield f"entry {head.number} is not the one that the head was signed for"
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    """The fields of an entry; none if they were changed past recognition, which the hash shows."""
+    with suppress(ValueError, TypeError, RecursionError):
+        fields = json.loads(row.fields)
+        return fields if isinstance(fields, dict) else {}
+    return {}
+
+
+def _statement(row: Row, start: Mapping[str, Any]) -> Iterator[SignedEntry]:
+    """The statements in an entry; none if they were changed past recognition."""
+    with suppress(ValidationError):
+        both = BothSigned.model_validate(_fields(row))
+        theirs = both.peer_fingerprint or start.get("peer_fingerprint")
+        yield SignedEntry(row.number, both.ours, both.theirs, start.get("fingerprint"), theirs)
+
+
+def _statement_problems(
+    log: Checked, statement: SignedEntry, certificate: x509.Certificate, peers: Collection[x509.Certificate]
+) -> Iterator[str]:
+    """Where a log differs from what its own statements say of it; signatures of former certificates are left out."""
+    number, ours, theirs = statement.number, statement.ours, statement.theirs
+    if log.hashes.get(ours.head.number) != ours.head.hash:
+        yield f"entry {ours.head.number} is not the one that its owner signed for in entry {number}"
+    if ours.result != theirs.result:
+        yield f"the parties have signed different results in entry {number}"
+    for signed, signers, at_that_time in (
+        (ours, [certificate], statement.fingerprint),
+        (theirs, peers, statement.peer_fingerprint),
+    ):
+        current = [signer for signer in signers if at_that_time in (None, fingerprint(signer))]
+        if current and not any(signed.is_signed_by(signer) for signer in current):
+            yield f"entry {number} holds a statement that its signer has not signed"
+
+
+def _missing(first: int, last: int) -> str:
+    return f"entry {first} is missing" if first == last else f"entries {first} to {last} are missing"

@@ -1,0 +1,185 @@
+"""The database that keeps the records, and in which the node keeps its jobs: how it is opened, and its schema.
+
+Commits are on the disk when they return. Triggers refuse to change, remove or replace an entry; who writes to the file
+past them is found out by the chain of hashes.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from parties.node.records.chain import Row, SignedHead
+from parties.node.records.statements import Head
+from smc.errors import InputError
+
+FILE_NAME = "node.sqlite"
+
+_COLUMNS = ", ".join(Row._fields)
+_TABLES = """
+CREATE TABLE IF NOT EXISTS audit (
+    number   INTEGER PRIMARY KEY,
+    at       TEXT NOT NULL,
+    kind     TEXT NOT NULL,
+    job      TEXT,
+    fields   TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    hash     TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS audit_head (
+    one         INTEGER PRIMARY KEY CHECK (one = 1),
+    number      INTEGER NOT NULL,
+    hash        TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    signature   BLOB NOT NULL
+) STRICT;
+"""
+TRIGGERS = {  # INSERT OR REPLACE would remove an entry without the trigger on DELETE
+    "audit_only_next": """
+        CREATE TRIGGER audit_only_next BEFORE INSERT ON audit
+        WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM audit)
+        BEGIN SELECT raise(ABORT, 'the audit log is only added to'); END""",
+    "audit_no_update": """
+        CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit
+        BEGIN SELECT raise(ABORT, 'the audit log is only added to'); END""",
+    "audit_no_delete": """
+        CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit
+        BEGIN SELECT raise(ABORT, 'the audit log is only added to'); END""",
+}
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the database to write, and make it if it is not there: the file for its owner only, so its new directory.
+
+    May be used by several threads, one at a time. `with connection:` is a transaction. `InputError` if it cannot be
+    opened, is damaged, or may be read by others.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # never opened if it is there: to close it would drop SQLite's locks on it
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"cannot open {path}: a file stands where its directory should be") from None
+    except OSError as error:
+        raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from None
+    if mode & 0o077:
+        raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
+    with usable(path):
+        connection = _open(path, "rw")
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            # Triggers that somebody has removed must stay away, for `missing_triggers` to tell.
+            script = _TABLES if _has_log(connection) else _TABLES + ";".join(TRIGGERS.values())
+            connection.executescript(f"BEGIN IMMEDIATE; {script}; COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """The database as it is at this moment, to read only; a node may be writing to it.
+
+    `InputError` if it is not there, is damaged, or holds no audit log, also for what goes wrong inside the block.
+    """
+    if not path.is_file():
+        raise InputError(f"there are no records: {path} does not exist")
+    with usable(path), closing(_open(path, "ro")) as connection:
+        connection.execute("BEGIN")
+        if not _has_log(connection):
+            raise InputError(f"{path} holds no audit log")
+        yield connection
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """What SQLite complains of, as an `InputError` that names the file."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise InputError(f"{path} cannot be used: {error}") from None
+    except sqlite3.DatabaseError as error:
+        raise InputError(f"{path} is damaged: {error}; put a backup in its place, and compare with the peer") from None
+
+
+def rows(connection: sqlite3.Connection, after: int | None = None) -> Iterator[Row]:
+    """All entries (after the given number), as they are kept."""
+    where, values = ("", []) if after is None else ("WHERE number > ?", [after])
+    return map(Row._make, connection.execute(f"SELECT {_COLUMNS} FROM audit {where} ORDER BY number", values))
+
+
+def rows_of(connection: sqlite3.Connection, *kinds: str) -> Iterator[Row]:
+    """All entries of these kinds."""
+    marks = ", ".join("?" for _ in kinds)
+    query = f"SELECT {_COLUMNS} FROM audit WHERE kind IN ({marks}) ORDER BY number"
+    return map(Row._make, connection.execute(query, kinds))
+
+
+def version(connection: sqlite3.Connection) -> int:
+    """A number that changes when somebody else than this connection has written."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
+def last_rows(connection: sqlite3.Connection, last: int, before: int | None = None) -> list[Row]:
+    """The last entries (before the given number), the newest first."""
+    where, values = ("", [last]) if before is None else ("WHERE number < ?", [before, last])
+    query = f"SELECT {_COLUMNS} FROM audit {where} ORDER BY number DESC LIMIT ?"
+    return [Row._make(values) for values in connection.execute(query, values)]
+
+
+def latest(connection: sqlite3.Connection) -> str | None:
+    """The latest time of an entry: all are written alike, so as texts they are in order."""
+    found: str | None = connection.execute("SELECT max(at) FROM audit").fetchone()[0]
+    return found
+
+
+def add(connection: sqlite3.Connection, row: Row, signed: SignedHead) -> None:
+    """Add the next entry, and put the head after it."""
+    connection.execute(f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    put_head(connection, signed)
+
+
+def put_head(connection: sqlite3.Connection, signed: SignedHead) -> None:
+    """Replace the head."""
+    connection.execute(
+        "INSERT INTO audit_head VALUES (1, ?, ?, ?, ?) ON CONFLICT (one) DO UPDATE SET "
+        "number = excluded.number, hash = excluded.hash, fingerprint = excluded.fingerprint, "
+        "signature = excluded.signature",
+        (signed.head.number, signed.head.hash, signed.fingerprint, signed.signature),
+    )
+
+
+def signed_head(connection: sqlite3.Connection) -> SignedHead | None:
+    """The head; None if there is none that could be one."""
+    match connection.execute("SELECT number, hash, fingerprint, signature FROM audit_head").fetchall():
+        case [(number, digest, str(fingerprint), bytes(signature))]:
+            with suppress(ValueError):
+                return SignedHead(Head(number=number, hash=digest), fingerprint, signature)
+    return None
+
+
+def missing_triggers(connection: sqlite3.Connection) -> list[str]:
+    """The triggers that are not there as they should be."""
+    there = dict(
+        connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
+    )
+    return [name for name, sql in TRIGGERS.items() if str(there.get(name)).split() != sql.split()]
+
+
+def _has_log(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'audit'").fetchone() is not None
+
+
+def _open(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level="IMMEDIATE", check_same_thread=False
+    )
+    connection.text_factory = lambda text: text.decode(errors="surrogateescape")  # bytes that nobody wrote show, too
+    return connection

@@ -1,0 +1,71 @@
+"""The audit log as a file: lines of JSON that anybody can check with the certificate alone, or CSV for a spreadsheet.
+
+A line is an entry in canonical JSON, in the order of numbers; the last line is the signed head. CSV has the entries
+only, and so cannot be checked.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from parties.base import files
+from parties.base.canonical import canonical
+from parties.node.records.chain import Row, SignedHead
+from parties.node.records.statements import Head
+from smc.errors import InputError
+
+
+def to_lines(rows: Iterable[Row], signed: SignedHead | None) -> str:
+    """All entries and the head as lines of JSON. `InputError` for an entry that was changed past recognition."""
+    lines = [canonical(row._asdict() | {"fields": _parsed(row)}) for row in rows]
+    if signed is not None:
+        head = {**signed.head.model_dump(), "fingerprint": signed.fingerprint, "signature": signed.signature.hex()}
+        lines.append(canonical({"head": head}))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def to_csv(rows: Iterable[Row]) -> str:
+    """All entries as CSV with a header; the fields are one JSON object."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Row._fields)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def read_lines(path: Path) -> tuple[list[Row], SignedHead | None]:
+    """What `to_lines` wrote. `InputError` names the line that it cannot have written."""
+    rows: list[Row] = []
+    head: SignedHead | None = None
+    lines = files.read_text(path).split("\n")
+    for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines, start=1):
+        try:
+            value = json.loads(line)
+            if head is not None or canonical(value) != line:  # a second reading of a line must not be possible
+                raise ValueError
+            if set(value) == {"head"}:
+                head = _head(**value["head"])
+            else:
+                rows.append(Row(**value | {"fields": canonical(value["fields"])}))
+        except (ValueError, TypeError, KeyError, RecursionError, InputError):
+            raise InputError(f"{path}, line {number}: not a line of an export, or it was changed") from None
+    return rows, head
+
+
+def _head(number: int, hash: str, fingerprint: str, signature: str) -> SignedHead:  # noqa: A002 (the file's word)
+    signed = SignedHead(Head(number=number, hash=hash), fingerprint, bytes.fromhex(signature))
+    if signed.signature.hex() != signature:
+        raise ValueError
+    return signed
+
+
+def _parsed(row: Row) -> Any:
+    try:
+        return json.loads(row.fields)
+    except (ValueError, TypeError, RecursionError):
+        raise InputError(f"entry {row.number} was changed and cannot be exported; run `smc audit verify`") from None

@@ -1,0 +1,300 @@
+"""What may be recorded: the kinds of entries, and exactly which fields each has.
+
+An entry holds names, public parameters, digests, numbers of bytes, and how many values of each kind were opened; the
+tree of a job tells the last. No field can hold a row, a count of rows, a share or a key; what may quote private data,
+such as an error in a party's own input, is recorded by its name only.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from parties.node.records.statements import Committed, Signed
+from smc.errors import JobMismatchError, LinkError
+
+MAX_TEXT = 2000
+PEER_FAILED = "PeerFailed"  # in place of the name of an error, which the peer does not tell
+
+Kind: TypeAlias = Literal[
+    "node started",
+    "node stopped",
+    "renewed",
+    "connected",
+    "disconnected",
+    "turned away",
+    "repeated",
+    "rolled back",
+    "rollback accepted",
+    "proposed",
+    "decided",
+    "started",
+    "committed",
+    "spent",
+    "opened",
+    "interrupted",
+    "finished",
+    "failed",
+    "cancelled",
+    "signed",
+    "published",
+]
+
+
+Repeated: TypeAlias = Literal["connected", "disconnected", "turned away"]
+
+
+def _cut(text: str) -> str:
+    """A text of at most `MAX_TEXT` characters: a long reason is no reason to lose the entry."""
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+Side: TypeAlias = Literal["us", "peer"]
+Text: TypeAlias = Annotated[str, AfterValidator(_cut)]
+Size: TypeAlias = Annotated[int, Field(ge=0)]
+Loss: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Digest: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Fingerprint: TypeAlias = Annotated[str, Field(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$")]
+
+
+class Fields(BaseModel):
+    """The fields of one kind of entry: these, and no others."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class NodeStarted(Fields):
+    """The node runs, with this certificate."""
+
+    version: Text
+    fingerprint: Fingerprint
+    peer_fingerprint: Fingerprint | None = None  # if there is but one peer
+    peer_fingerprints: list[Fingerprint] = []  # if there are several
+    tables: list[Text] = []  # by our names
+
+
+class NodeStopped(Fields):
+    """The node ends in order."""
+
+    why: Text = ""
+
+
+class Renewed(Fields):
+    """From this entry on the log is signed with another certificate."""
+
+    former_fingerprint: Fingerprint
+    fingerprint: Fingerprint
+
+
+class Connected(Fields):
+    """The peer's node is there."""
+
+    peer: Text
+    fingerprint: Fingerprint
+    address: Text | None = None
+    tls: Text = ""  # version, as far as our end knows it
+    group: Text = ""  # of the key exchange
+
+
+class Disconnected(Fields):
+    """The peer's node is gone."""
+
+    peer: Text = ""
+    why: Text = ""
+
+
+class TurnedAway(Fields):
+    """The node refused a proposal of the peer's by itself, and kept nothing of it. The peer may know less of why."""
+
+    peer: Text
+    peer_fingerprint: Fingerprint
+    why: Text
+
+
+class RepeatedEvent(Fields):
+    """What came too often to be recorded one by one: so many times between these moments; why it did the last time."""
+
+    what: Repeated
+    peer: Text
+    times: Size
+    first: Text
+    last: Text
+    why: Text = ""
+
+
+class RolledBack(Fields):
+    """A log was found to lack an entry that its owner has signed for the other party: an older copy was put back.
+
+    `whose` is the log's owner; it signed `number` and `hash`.
+    """
+
+    whose: Side
+    peer: Text
+    peer_fingerprint: Fingerprint
+    number: Size
+    hash: Digest
+
+
+class RollbackAccepted(RolledBack):
+    """The operator goes on all the same."""
+
+
+class Proposed(Fields):
+    """A job was proposed: by whom, and all that is public about it."""
+
+    by: Side
+    peer: Text
+    peer_fingerprint: Fingerprint
+    address: Text | None = None
+    digest: Digest  # of the public job
+    protocol: Text
+    purpose: Text
+    table: Text  # ours
+    peer_table: Text
+    target: Text
+    columns: list[Text]
+    parameters: dict[Text, bool | int | float | Text | None]
+    exact: Text = ""  # what it means that a joint number is opened without noise, if one is
+
+
+class Decided(Fields):
+    """A party consented or declined: `by` is `operator`, `proposer` or `rule NAME`."""
+
+    party: Side
+    verdict: Literal["approved", "refused"]
+    by: Text
+    reason: Text = ""
+
+
+class Started(Fields):
+    """A session of the job began, at this depth of the tree: 0, or where an interrupted one goes on."""
+
+    digest: Digest
+    depth: Size = 0
+    profile: Text = ""
+    address: Text | None = None
+
+
+class BothCommitted(Fields):
+    """Both parties committed to the rows that they put into the job, when its first session began."""
+
+    ours: Committed
+    theirs: Committed
+
+
+class Use(Fields):
+    """A noisy mechanism used so many times, each with this loss; see `parties.jobs.spending`."""
+
+    mechanism: Text
+    epsilon: Loss = 0.0
+    rho: Loss = 0.0
+    delta: Loss = 0.0
+    adjacency: Literal["add-remove", "replace"]
+    times: Size = 1
+
+
+class Spent(Fields):
+    """The job has spent this of our table's privacy: once, when it was first computed, whatever became of it."""
+
+    table: Text  # ours
+    peer: Text
+    peer_fingerprint: Fingerprint
+    counts_from: Text  # ISO 8601, UTC: in windows of time; not before anything that is known to have been before
+    uses: list[Use]
+
+
+class Opened(Fields):
+    """Values were opened to both parties: how many of each kind."""
+
+    depth: Size | None = None
+    opened: dict[Text, Size]
+
+
+class Interrupted(Fields):
+    """A session was cut short, and the job waits for the peer. What the level at `depth` opens it may know already."""
+
+    why: Text
+    depth: Size = 0
+    bytes_sent: Size
+    bytes_received: Size
+
+
+class Finished(Fields):
+    """The job is done: the digest of its result, all that was opened, and what all its sessions sent."""
+
+    outcome: Digest
+    repeats: Text = ""  # the earlier job on the same tables, whose result it returned
+    opened: dict[Text, Size]
+    bytes_sent: Size
+    bytes_received: Size
+    rounds: Size
+
+
+class Failed(Fields):
+    """The job failed. See `failure` for `error` and `why`."""
+
+    error: Annotated[str, Field(pattern=r"^\w+$", max_length=80)]
+    why: Text = ""
+    bytes_sent: Size = 0
+    bytes_received: Size = 0
+
+
+class Cancelled(Fields):
+    """A party ended the job before its end."""
+
+    by: Side
+    why: Text = ""
+    bytes_sent: Size = 0
+    bytes_received: Size = 0
+
+
+class BothSigned(Fields):
+    """Both parties signed the result of the job, each with the head of its own log."""
+
+    ours: Signed
+    theirs: Signed
+    peer_fingerprint: Fingerprint | None = None  # else that of the node's last start
+
+
+class Published(Fields):
+    """A command wrote something of our table for others, or destroyed a subject's key: of whom is told nowhere."""
+
+    what: Literal["anonymise", "apply", "pseudonyms", "mask", "table", "forget"]
+    table: Text  # by our name in party.toml, or else where its rows are
+    purpose: Text = ""
+    columns: list[Text] = []  # those that are told, recoded or not
+    protection: list[Text] = []  # the models or rules that were kept
+    digest: Digest | None = None  # of the published file
+    into: Text = ""  # the table of the same database that was published instead
+
+
+FIELDS: dict[str, type[Fields]] = {
+    "node started": NodeStarted,
+    "node stopped": NodeStopped,
+    "renewed": Renewed,
+    "connected": Connected,
+    "disconnected": Disconnected,
+    "turned away": TurnedAway,
+    "repeated": RepeatedEvent,
+    "rolled back": RolledBack,
+    "rollback accepted": RollbackAccepted,
+    "proposed": Proposed,
+    "decided": Decided,
+    "started": Started,
+    "committed": BothCommitted,
+    "spent": Spent,
+    "opened": Opened,
+    "interrupted": Interrupted,
+    "finished": Finished,
+    "failed": Failed,
+    "cancelled": Cancelled,
+    "signed": BothSigned,
+    "published": Published,
+}
+
+
+def failure(error: BaseException) -> dict[str, str]:
+    """`error` and `why` of a failed job: the text of an error only if it cannot quote a party's own data."""
+    public = isinstance(error, LinkError | JobMismatchError)
+    return {"error": type(error).__name__, "why": str(error) if public else ""}

@@ -1,0 +1,39 @@
+"""The marker: which entry the audit log has had, in a file outside the database, so that a vanished log is missed.
+
+The chain of hashes tells a log that was changed or cut, not one that was taken away whole, or an older one in its
+place.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from parties.base import files
+from parties.node.records.audit import AuditLog
+from parties.node.records.statements import Head
+from smc.errors import InputError
+
+FILE_NAME = "log.json"
+
+
+def remember(path: Path, log: AuditLog) -> None:
+    """Write down the last entry of a log. `InputError` if it cannot be written."""
+    files.write_bytes(path, log.head().model_dump_json().encode(), private=True)
+
+
+def check(path: Path, log: AuditLog) -> None:
+    """`InputError` if this is not the log that was there before: the remembered entry is missing, or is another."""
+    if not path.exists():
+        return
+    try:
+        known = Head.model_validate_json(files.read_bytes(path))
+    except ValidationError:
+        raise InputError(f"{path} is damaged; if the audit log is whole (smc audit verify), remove it") from None
+    found = log.entries(1, known.number + 1)
+    if known.number and [(entry.number, entry.hash) for entry in found] != [(known.number, known.hash)]:
+        raise InputError(
+            f"the audit log lacks entry {known.number}, which {path} names: it was taken away, or an older one put in "
+            f"its place; put it back, or, if that was done on purpose, remove {path}"
+        )

@@ -1,0 +1,56 @@
+"""Signatures of a party: ECDSA on P-256 with SHA-256 over canonical JSON, with the key of its certificate.
+
+What is signed is bound to its purpose, so that a signature made for one is none for the other. A signature is 64 bytes,
+r and s, big-endian. Of the two equivalent values of s only the lower one is valid: nobody can make a second signature
+out of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from parties.base.canonical import canonical
+from parties.link.identity import Identity
+from smc.errors import InputError
+
+SIGNATURE_BYTES = 64
+ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of the group P-256 (FIPS 186-5)
+
+Purpose: TypeAlias = Literal["job", "head", "rows", "budget"]
+
+_ALGORITHM = ec.ECDSA(hashes.SHA256())
+
+
+def sign(identity: Identity, summary: Mapping[str, Any], purpose: Purpose = "job") -> bytes:
+    """This party's signature of a JSON object, 64 bytes. `InputError` if it cannot be written as JSON."""
+    key = load_pem_private_key(identity.key_pem, password=None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)  # as in the certificate that it belongs to
+    r, s = decode_dss_signature(key.sign(_message(summary, purpose), _ALGORITHM))
+    return r.to_bytes(32) + min(s, ORDER - s).to_bytes(32)
+
+
+def check_signature(
+    certificate: x509.Certificate, summary: Mapping[str, Any], signature: bytes, purpose: Purpose = "job"
+) -> bool:
+    """Whether the holder of the certificate's key signed this JSON object. No input makes it raise."""
+    key = certificate.public_key()
+    r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:])
+    if len(signature) != SIGNATURE_BYTES or s > ORDER // 2 or not isinstance(key, ec.EllipticCurvePublicKey):
+        return False
+    try:
+        key.verify(encode_dss_signature(r, s), _message(summary, purpose), _ALGORITHM)
+    except (InvalidSignature, InputError):  # the latter: nobody can sign what is not JSON
+        return False
+    return True
+
+
+def _message(summary: Mapping[str, Any], purpose: Purpose) -> bytes:
+    return f"smc.records.{purpose}.v1\n{canonical(summary)}".encode()

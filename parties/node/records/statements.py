@@ -1,0 +1,94 @@
+"""What a party signs: when a job begins its commitment to its rows, when it ends the result with its log's last entry.
+
+Each party keeps the other's signature in its log. So each holds evidence of what the other's log was: who later writes
+a new log, and signs it with its own key, contradicts its own signature in the peer's hands.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cryptography import x509
+from pydantic import BaseModel, ConfigDict, Field
+
+from parties.link.identity import Identity, fingerprint
+from parties.node.records.signature import check_signature, sign
+
+
+class Head(BaseModel):
+    """The last entry of an audit log at some moment: its number, 0 if there is none yet, and its hash."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    number: Annotated[int, Field(ge=0)]
+    hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Signed(BaseModel):
+    """A result, public values only, with the head of the signer's log, and the signature of both."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    result: dict[str, Any]
+    head: Head
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+
+    def document(self) -> dict[str, Any]:
+        """What is signed."""
+        return {"result": self.result, "head": self.head.model_dump()}
+
+    def is_signed_by(self, certificate: x509.Certificate) -> bool:
+        """Whether the holder of the certificate's key signed it."""
+        return check_signature(certificate, self.document(), bytes.fromhex(self.signature))
+
+    def evidence(self, certificate: x509.Certificate) -> Evidence:
+        """The head by itself, as this signer's."""
+        signer = fingerprint(certificate)
+        return Evidence(head=self.head, fingerprint=signer, result=self.result, signature=self.signature)
+
+
+class Evidence(BaseModel):
+    """A head of a log, signed by its owner under this certificate: by itself, or together with a result."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    head: Head
+    fingerprint: Annotated[str, Field(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$")]
+    result: dict[str, Any] | None = None
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+
+    def is_signed_by(self, certificate: x509.Certificate) -> bool:
+        """Whether the holder of the certificate, which must be the one that is named, signed it."""
+        if fingerprint(certificate) != self.fingerprint:
+            return False
+        if self.result is not None:
+            return Signed(result=self.result, head=self.head, signature=self.signature).is_signed_by(certificate)
+        document = head_document(self.head, self.fingerprint)
+        return check_signature(certificate, document, bytes.fromhex(self.signature), "head")
+
+
+def head_document(head: Head, signer: str) -> dict[str, Any]:
+    """What is signed of a head alone."""
+    return {"number": head.number, "hash": head.hash, "fingerprint": signer}
+
+
+class Committed(BaseModel):
+    """A commitment to the rows that a party puts into a job, SHA-256, and its signature."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    rows: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
+
+    def is_signed_by(self, certificate: x509.Certificate, job: str) -> bool:
+        """Whether the holder of the certificate's key signed it for the job of this digest."""
+        return check_signature(certificate, _of_rows(job, self.rows), bytes.fromhex(self.signature), "rows")
+
+
+def commit(identity: Identity, job: str, rows: str) -> Committed:
+    """Our signature under the commitment `rows` for the job of this digest; both are in hexadecimal."""
+    return Committed(rows=rows, signature=sign(identity, _of_rows(job, rows), "rows").hex())
+
+
+def _of_rows(job: str, rows: str) -> dict[str, Any]:
+    return {"job": job, "rows": rows}

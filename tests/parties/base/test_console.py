@@ -1,0 +1,60 @@
+"""What the operator sees is what was meant."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from parties.base import console
+from smc.meter import Meter
+
+
+@pytest.mark.parametrize("name", ["out", "err"])
+def test_text_is_shown_as_it_is(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    text = "fingerprint 73:CD:C4 [red]not markup[/red] :smile: " + "x" * 200
+    getattr(console, name).file = None  # standard streams as they are now
+    getattr(console, name).print(text)
+    assert text in "".join(capfd.readouterr())
+
+
+def test_progress_shows_text_as_it_is() -> None:
+    screen = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with screen.status("") as status:
+        console.StatusLine(status).doing("waiting for 73:CD:C4 [x]")
+        screen.print(status.renderable)
+    assert "73:CD:C4 [x]" in screen.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 KB"), (1_400_000, "1.4 MB"), (10**16, "10000.0 TB")],
+)
+def test_sizes(count: int, shown: str) -> None:
+    assert console.size(count) == shown
+
+
+def test_the_cost_table_has_the_phases_and_the_total() -> None:
+    meter = Meter()
+    with meter.phase("level 0"), meter.phase("leaves"), meter.phase("base ot"):
+        meter.sent(1500)
+    screen = Console(file=io.StringIO(), width=100)
+    screen.print(console.cost_table(meter.report()))
+    shown = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert "level 0" in shown
+    assert "leaves" in shown
+    assert "base ot" not in shown
+    assert shown.count("1.5 KB") == 3
+
+
+def test_no_cell_is_cut_on_a_narrow_terminal() -> None:
+    screen = Console(file=io.StringIO(), width=20)
+    meter = Meter()
+    with meter.phase("a phase with a long name"):
+        meter.gates(123_456_789)
+    console.show(console.cost_table(meter.report()), screen)
+    lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert len(lines) == 4
+    assert "a phase with a long name" in lines[2]
+    assert "123,456,789" in lines[2]

@@ -1,0 +1,19 @@
+"""Others' text as it is shown in messages."""
+
+from __future__ import annotations
+
+from parties.base.text import did_you_mean, instead, listed, printable, quoted
+
+
+def test_wording() -> None:
+    assert quoted("a\nb") == r"'a\nb'"
+    assert len(quoted("x" * 1000)) == 62
+    assert listed([]) == ""
+    assert listed("abc", limit=2) == "'a', 'b', … (3 in all)"
+    assert did_you_mean("SUNNY", ["rain", "sunny"]) == " (did you mean 'sunny'?)"
+    assert did_you_mean("fog", ["rain", "sunny"]) == ""
+    assert instead("sunni", ["rain", "sunny"]) == " (did you mean 'sunny'?); there are 'rain', 'sunny'"
+    assert instead("fog", ["rain", "sunny"]) == "; there are 'rain', 'sunny'"
+    assert instead("fog", []) == "; there is none"
+    assert printable("a\tb\u2028c\ud800 \u00a0é") == "a\\tb\\u2028c\\ud800 \u00a0é"
+    assert printable("\ufffd\ufffe\uffff") == "\ufffd\\ufffe\\uffff"

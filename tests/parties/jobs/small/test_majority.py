@@ -1,0 +1,34 @@
+"""The majority as a kind of job: what is told of a task makes the same task again."""
+
+from __future__ import annotations
+
+import pytest
+
+from parties.jobs.means import Means
+from parties.jobs.small.majority import Majority, MajoritySettings
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+SCHEMA = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
+
+
+def test_what_is_told_of_typed_counts_names_the_classes() -> None:
+    task = Majority.proposed(MajoritySettings(classes=("yes", "no", "perhaps")), Means())
+    assert task.parameters()["classes"] == "yes, no, perhaps"
+    assert Majority.agreed(task.specification()).specification() == task.specification()
+    assert not task.reads_table
+
+
+def test_of_a_table_the_target_names_them() -> None:
+    task = Majority.proposed(MajoritySettings(), Means(schema=SCHEMA))
+    assert (task.subject, task.classes, task.columns) == ("play", ("yes", "no"), ("play",))
+    assert "classes" not in task.parameters()
+    again = Majority.agreed(task.specification())
+    assert (again.subject, again.classes, again.reads_table) == ("play", ("yes", "no"), True)
+    assert again.specification() == task.specification()
+
+
+@pytest.mark.parametrize("classes", [None, ("yes", "yes")])
+def test_classes_must_be_named_once(classes: tuple[str, ...] | None) -> None:
+    with pytest.raises(InputError, match="classes: name"):
+        Majority.proposed(MajoritySettings(classes=classes), Means())

@@ -1,0 +1,233 @@
+"""The public job: what enters it, what does not, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties.base.canonical import job_digest
+from parties.base.settings import merge
+from parties.jobs.settings import public_parameters
+from parties.jobs.small.millionaires import Millionaires
+from parties.jobs.tree.exact import Exact
+from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.private import Private
+from parties.jobs.tree.result import indexed, named
+from parties.jobs.tree.settings import Id3Settings
+from parties.models.trees.tree import Leaf, Split, TreeFile
+from parties.tables.schema import Schema
+from protocols import id3
+from smc.errors import InputError
+from tests.support.proposals import proposal_of
+
+SCHEMA = Schema({"a": ("x", "y"), "class": ("no", "yes"), "b": ("u", "v", "w")}, "class")
+
+
+def digest(settings: Id3Settings, schema: Schema = SCHEMA, target: str = "class") -> str:
+    return job_digest(Id3(settings, schema, target).specification())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"delta": 0.01}, {"min_rows": 1}, {"max_depth": 3}, {"max_rows": 10}, {"engine": "yao"}, {"ot": "trapdoor"}],
+)
+def test_every_public_parameter_enters_the_job(change: dict[str, object]) -> None:
+    assert digest(Id3Settings(**change)) != digest(Id3Settings())  # type: ignore[arg-type]
+
+
+def test_schema_order_and_target_enter_the_job() -> None:
+    other = Schema(dict(reversed(SCHEMA.attributes.items())), "class")
+    assert digest(Id3Settings(), other) != digest(Id3Settings())
+    assert digest(Id3Settings(), target="b") != digest(Id3Settings())
+
+
+def test_private_things_do_not_enter_the_job() -> None:
+    private = Id3Settings(data=Path("mine.csv"), out=Path("tree.json"), report=Path("cost.json"))
+    assert digest(private) == digest(Id3Settings())
+    own = Millionaires(Millionaires.Settings(value=77))
+    assert "77" not in str(own.specification())
+
+
+def test_the_problem_and_the_names() -> None:
+    problem = Exact(Id3Settings(k=1), SCHEMA, "class").problem
+    assert (problem.domains, problem.classes, problem.max_rows) == ((2, 3), 2, 65535)
+    tree = id3.Split(1, (id3.Leaf(0), id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1)))
+    found = named(tree, SCHEMA, "class")
+    assert found == Split(
+        "b", {"u": Leaf("no"), "v": Split("a", {"x": Leaf("yes"), "y": Leaf("no")}), "w": Leaf("yes")}
+    )
+    assert indexed(found, SCHEMA, "class") == tree
+
+
+def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
+    wide = Schema({f"a{i}": ("x", "y") for i in range(202)}, "a0")
+    with pytest.raises(InputError, match="--max-depth"):
+        Id3(Id3Settings(plain=True), wide, "a0").learner.check()
+    Id3(Id3Settings(plain=True, max_depth=200), wide, "a0").learner.check()
+    Id3(Id3Settings(), wide, "a0").learner.check()
+
+
+def test_what_does_not_fit_the_word_is_refused() -> None:
+    with pytest.raises(InputError, match="--delta"):
+        Id3(Id3Settings(delta=1e-6, max_rows=2**31), SCHEMA, "class").learner.check()
+
+
+NOISY = {"epsilon": 1.0, "max_depth": 2}
+
+
+def noisy(**more: object) -> Id3:
+    return Id3(Id3Settings(**(NOISY | more)), SCHEMA, "class")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 2.0}, {"adjacency": "replace"}, {"quality": "gini"}, {"stop": "off"}, {"leaf_epsilon": 0.25},
+        {"trees": 2}, {"max_depth": 1}, {"max_rows": 10}, {"engine": "yao"},
+    ],
+)  # fmt: skip
+def test_every_parameter_of_the_noise_enters_the_job(change: dict[str, object]) -> None:
+    job = noisy(**change)
+    assert job_digest(job.specification()) != job_digest(noisy().specification())
+    assert Id3.agreed(json.loads(json.dumps(job.specification()))).specification() == job.specification()
+    assert not {"delta", "min_rows"} & set(job.specification())
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"quality": "gini"}, "quality is for a tree with noise: give epsilon"),
+        ({"trees": 3}, "trees is for a tree with noise"),
+        ({"epsilon": 1.0, "plain": True}, "plain is the exact tree without rules: leave it out, or leave out epsilon"),
+        (NOISY | {"min_rows": 5}, "min_rows asks for exact counts"),
+        (NOISY | {"delta": 0.5}, "delta is the exact tree's"),
+        (NOISY | {"leaf_epsilon": 2.0}, "at most epsilon"),
+        (NOISY | {"leaf_epsilon": 1.0}, "leaves nothing"),
+        (NOISY | {"max_depth": 201}, "--max-depth"),
+        (NOISY | {"quality": "entropy", "max_rows": 2**30}, "choose quality max"),
+        (NOISY | {"quality": "gini", "max_rows": 2**30}, "choose quality max"),
+    ],
+)
+def test_what_does_not_go_with_noise_is_refused_in_a_line(settings: dict[str, object], why: str) -> None:
+    with pytest.raises(InputError, match=why) as refused:
+        Id3(Id3Settings(**settings), SCHEMA, "class").learner.check()  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+
+
+def test_a_tree_that_never_stops_is_refused_if_it_would_be_too_large() -> None:
+    wide = Schema({f"a{i}": tuple("abcdefghij") for i in range(8)}, "a0")
+    with pytest.raises(InputError, match="10,000,000 leaves: choose a smaller max_depth"):
+        Id3(Id3Settings(epsilon=1, max_depth=7, stop="off"), wide, "a0").learner.check()
+    Id3(Id3Settings(epsilon=1, max_depth=7), wide, "a0").learner.check()
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), 2.0**-21])
+def test_no_epsilon_is_taken_that_is_none(value: float) -> None:
+    with pytest.raises(InputError, match="--epsilon: must be"):
+        merge(Id3Settings(), {"epsilon": float(value)})
+
+
+def test_epsilon_may_be_as_small_and_as_large_as_the_settings_say() -> None:
+    for epsilon in (2**-20, 1000):
+        for quality in ("max", "gini", "entropy"):
+            noisy(epsilon=epsilon, quality=quality, adjacency="replace").learner.check()
+
+
+def test_a_policy_can_bound_epsilon_and_an_exact_tree_has_none() -> None:
+    assert noisy(epsilon=0.5).parameters()["epsilon"] == 0.5
+    assert "epsilon" in [one.key for one in public_parameters(Id3Settings) if one.is_number]
+    assert "epsilon" not in Id3(Id3Settings(), SCHEMA, "class").parameters()
+
+
+@pytest.mark.parametrize("more", [{}, {"leaf_epsilon": 0.7}, {"trees": 5}, {"stop": "off"}, {"max_depth": 0}])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+def test_what_is_spent_is_epsilon_in_all(more: dict[str, object], adjacency: str) -> None:
+    """Levels one after the other, then the leaves; trees have different rows, and cost no more than one."""
+    made = noisy(adjacency=adjacency, **more)
+    spent, problem = made.spends, made.learner.problem  # type: ignore[attr-defined]
+    assert problem.replace == (adjacency == "replace")
+    assert sum(one.epsilon * one.times for one in spent) == pytest.approx(1)
+    assert {(one.adjacency, one.delta, one.rho) for one in spent} == {(adjacency, 0, 0)}
+    assert Id3(Id3Settings(), SCHEMA, "class").spends == ()
+
+
+def test_the_depth_is_chosen_from_public_numbers_if_it_is_not_given() -> None:
+    # 2 x 10 rows leave enough for each of two values and two shares of epsilon; 2 x 4, or 20 in five trees, do not.
+    depths = {(10, 1): 1, (4, 1): 0, (10, 5): 0, (10**6, 1): 2}
+    for (rows, trees), depth in depths.items():
+        found = Private.completed(Id3Settings(epsilon=1, max_rows=rows, trees=trees), SCHEMA, "class")
+        assert found.max_depth == depth
+        assert Private(found, SCHEMA, "class").problem.leaf_epsilon == Fraction(1, depth + 1)
+    assert Private.completed(Id3Settings(epsilon=1, max_depth=7), SCHEMA, "class").max_depth == 7
+    with pytest.raises(InputError, match="max_depth is missing"):
+        Private(Id3Settings(epsilon=1), SCHEMA, "class").check()
+
+
+def test_an_exact_tree_has_k_and_a_depth_unless_it_is_plain() -> None:
+    def chosen(schema: Schema = SCHEMA, **given: Any) -> tuple[int | None, int | None]:
+        settings = Id3(Id3Settings(**given), schema, "class").settings
+        return settings.k, settings.max_depth
+
+    wide = Schema({"class": ("no", "yes"), **{f"a{i}": ("x", "y") for i in range(20)}}, "class")
+    assert chosen() == (5, 2)
+    assert chosen(max_rows=29) == (5, 1)  # 29 / 6 is below 5, and three values of 29 rows may have 5 each
+    assert chosen(max_rows=30) == (5, 2)
+    assert chosen(wide) == (5, 13)  # 5 * 2^13 is at most 65,535
+    assert chosen(wide, k=7) == (7, 13)
+    assert chosen(wide, k=8) == (8, 12)
+    assert chosen(wide, k=8, against="public") == (8, 13)  # the union has twice as many
+    assert chosen(wide, max_depth=20) == (5, 20)
+    assert chosen(wide, max_depth=0) == (5, 0)
+    assert chosen(wide, k=1) == (1, 15)
+    assert chosen(wide, l=2) == (5, 13)
+    assert chosen(wide, plain=True) == (1, None)
+    assert chosen(wide, plain=True, max_depth=3, min_rows=4) == (1, 3)
+
+
+def test_the_default_is_the_same_by_a_command_a_job_file_and_a_specification(tmp_path: Path) -> None:
+    """And a specification that leaves something open is none: the peer might choose otherwise."""
+    SCHEMA.save(tmp_path / "schema.toml")
+    said = Id3.planned(Id3Settings(schema=tmp_path / "schema.toml", max_rows=30)).specification()
+    assert said == proposal_of(SCHEMA, max_rows=100).specification | {"max_rows": 30}
+    assert (said["k"], said["max_depth"], said["plain"]) == (5, 2, False)
+    for change in ({"k": None}, {"max_depth": None}):
+        assert Id3.agreed(said | change).specification() != said | change
+    plain = proposal_of(SCHEMA, plain=True).specification
+    assert (plain["k"], plain["max_depth"], plain["plain"]) == (1, None, True)
+    assert Id3.agreed(plain).specification() == plain
+    assert "Leaves may speak of a single person" in " ".join(Id3.agreed(plain).reveals("bob"))
+
+
+@pytest.mark.parametrize("rule", [{"k": 5}, {"l": 2.0}, {"t": 0.5}])
+def test_plain_goes_with_no_rule(rule: dict[str, Any]) -> None:
+    (name,) = rule
+    line = f"plain is the tree without rules for its leaves: leave out plain, or {name}"
+    with pytest.raises(InputError) as flags:
+        merge(Id3Settings(), {"plain": True, **rule})
+    with pytest.raises(InputError) as file:
+        proposal_of(SCHEMA, plain=True, **rule)
+    assert str(flags.value) == str(file.value) == line
+
+
+def test_states_and_results_of_a_forest() -> None:
+    job = noisy(trees=2)
+    state = (id3.Split(0, (id3.Leaf(1), id3.Leaf(0))), id3.Leaf(1))
+    assert job.decode(json.loads(json.dumps(job.encode(state)))) == state
+    assert job.encode(job.beginning) is None
+    assert job.decode(None) == job.beginning == (id3.Open(), id3.Open())
+    assert [(job.steps(one), job.is_done(one)) for one in (job.beginning, state)] == [(0, False), (2, True)]
+    assert job.cut(state, 1) == (id3.Split(0, (id3.Open(), id3.Open())), id3.Leaf(1))
+    document = job.document(state)
+    assert (document["epsilon"], document["adjacency"], document["quality"]) == (1, "add-remove", "max")
+    assert len(document["trees"]) == 2
+    assert job.learner.state_of(TreeFile.parse(document)) == state
+    assert "tree 2: yes" in job.text(document, 0)
+    with pytest.raises(InputError, match="not a result of 1 trees"):
+        noisy().learner.state_of(TreeFile.parse(document))
+    with pytest.raises(InputError, match="made with noise"):
+        Id3(Id3Settings(), SCHEMA, "class").learner.state_of(TreeFile.parse(document))
+    assert any("e^1 (differential privacy)" in line for line in job.reveals("them"))

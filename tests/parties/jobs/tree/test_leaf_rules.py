@@ -1,0 +1,136 @@
+"""The rules for leaves as settings: what enters the job, what is promised, and what is refused in one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parties.base.canonical import job_digest
+from parties.base.settings import merge
+from parties.jobs.spending import KEPT_BY_NODES
+from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.settings import Id3Settings
+from parties.tables.example import demo
+from parties.tables.schema import Schema
+from protocols.rules import NO_RULES, USUAL, Rules
+from smc.errors import InputError
+
+DEMO = demo()
+SCHEMA = Schema({"a": ("x", "y"), "class": ("no", "maybe", "yes"), "b": ("u", "v", "w")}, "class")
+ALL = {"k": 5, "l": 1.5, "diversity": "entropy", "t": 0.25, "distance": "ordered", "against": "public"}
+
+
+def task(**given: Any) -> Id3:
+    return Id3(merge(Id3Settings(), given), SCHEMA, "class")
+
+
+def test_the_settings_are_the_protocols_rules() -> None:
+    assert task(plain=True).learner.problem.rules == NO_RULES  # type: ignore[attr-defined]
+    assert task().learner.problem.rules == USUAL  # type: ignore[attr-defined]
+    assert task(**ALL).learner.problem.rules == Rules(5, 1.5, "entropy", 0.25, "ordered", "public")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("change", [{"k": 2}, {"l": 2.0}, {"t": 0.5}, {"k": 2, "against": "public"}])
+def test_every_rule_enters_the_job(change: dict[str, Any]) -> None:
+    assert job_digest(task(**change).specification()) != job_digest(task().specification())
+
+
+@pytest.mark.parametrize("given", [{}, ALL, {"l": 2}, {"t": 1}])
+def test_the_peer_reads_the_same(given: dict[str, Any]) -> None:
+    """Also of whole numbers, as JSON has them."""
+    said = task(**given).specification()
+    assert Id3.agreed(said).specification() == said
+    assert {name: said[name] for name in given} == given
+
+
+def test_the_policy_is_told_also_of_rules_that_rule_nothing_out() -> None:
+    assert {name: task(plain=True).parameters()[name] for name in ("plain", "k", "l", "t", "against")} == {
+        "plain": True,
+        "k": 1,
+        "l": 1,
+        "t": 1,
+        "against": "peer",
+    }
+
+
+def test_what_is_promised() -> None:
+    assert task().reveals("B")[3:] == ["No leaf speaks of fewer than 5 rows of B or of us alone, unless of none."]
+    for given in ({"plain": True}, {"k": 1}, {"plain": True, "max_depth": 1}, {"k": 1, "t": 0.5}):
+        assert task(**given).reveals("B")[3].startswith("Leaves may speak of a single person: neither k nor l asks")
+    assert not any("single person" in line for line in task(k=1, l=2).reveals("B"))
+    assert task(k=20, l=2, t=0.3).reveals("B")[3:] == [
+        "No leaf speaks of fewer than 20 rows of B or of us alone, unless of none.",
+        "No leaf speaks of rows of B or of us alone with fewer than 2 classes.",
+        "In no leaf do the classes of rows of B or of us alone differ from those of all rows of that party by more "
+        "than 0.3 (variational distance).",
+    ]
+    assert task(**ALL).reveals("B")[3:] == [
+        "No leaf speaks of fewer than 5 rows of both parties together, unless of none.",
+        "No leaf speaks of rows of both parties together with fewer than 1.5 classes, by the entropy of their "
+        "frequencies.",
+        "In no leaf do the classes of rows of both parties together differ from those of all rows by more than 0.25 "
+        "(ordered distance).",
+        "Who has rows in a leaf can subtract them: of the other's rows alone these rules promise nothing.",
+    ]
+    assert "rules" in task(**ALL).question
+    assert "rules" not in task(plain=True).question
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"k": 0}, "k"),
+        ({"k": 1.5}, "k"),
+        ({"l": 0.5}, "l"),
+        ({"l": float("inf")}, "l"),
+        ({"t": 0}, "t"),
+        ({"t": 1.5}, "t"),
+        ({"t": float("nan")}, "t"),
+        ({"diversity": "recursive"}, "diversity"),
+        ({"distance": "hierarchical"}, "distance"),
+        ({"against": "nobody"}, "against"),
+        ({"k": 65536}, "k is 65,536, but there are at most 65,535 rows of a party"),
+        ({"l": 4}, "l is 4, but a leaf can have 3 classes at most"),
+        ({"l": 2.5}, "l is 2.5: distinct classes are counted, so it must be whole"),
+        ({"l": 3, "diversity": "entropy"}, "l is 3: for entropy it must be below 3 here"),
+        ({"diversity": "entropy"}, "diversity says how l is meant: it needs an l above 1"),
+        ({"distance": "ordered"}, "distance says how t is meant: it needs a t below 1"),
+        ({"k": 1, "against": "public"}, "against says whom k, l and t keep something from: it needs one of them"),
+        ({"t": 0.123456789, "against": "public"}, "does not fit 64-bit words"),
+        (
+            {"epsilon": 1.0, "max_depth": 2, "k": 5},
+            "k is a rule of the exact tree's leaves: leave it out, or leave out epsilon",
+        ),
+        ({"epsilon": 1.0, "max_depth": 2, "t": 0.5}, "t is a rule of the exact tree's leaves"),
+        ({"epsilon": 1.0, "max_depth": 2, "against": "public"}, "against is a rule of the exact tree's leaves"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_one_line(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        task(**given).learner.check()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_would_take_long_to_count_is_not_counted() -> None:
+    """Rules that score every attribute for every node, leaf or not, of a table with many values."""
+    wide = Schema({"class": ("no", "yes"), **{f"a{i}": tuple(map(str, range(40))) for i in range(10)}}, "class")
+    for given, countable in (({}, True), ({"t": 0.5}, True), ({"t": 0.5, "against": "public"}, False)):
+        assert Id3(merge(Id3Settings(max_depth=4), given), wide, "class").is_countable == countable
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, ["at most 4 levels, chosen by public numbers", "k is 5, unless --k or --plain says otherwise"]),
+        ({"max_depth": 2}, ["k is 5, unless --k or --plain says otherwise"]),
+        ({"max_depth": 2, "k": 2}, []),
+        ({"plain": True}, ["leaves may speak of one person: --k or --l keeps them from it"]),
+        ({"plain": True, "min_rows": 9}, ["leaves may speak of one person: --k or --l keeps them from it"]),
+        ({"epsilon": 1.0, "max_depth": 2}, [KEPT_BY_NODES]),
+    ],
+)
+def test_a_command_says_what_its_tree_tells_of_people(given: dict[str, Any], told: list[str]) -> None:
+    own = Id3Settings(data=DEMO.clinic_a, schema=DEMO.schema, target="play")
+    assert Id3.alone(merge(own, given), 0)[2] == told

@@ -1,0 +1,69 @@
+"""Trees applied to rows, and how good the predictions are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parties.models.trees import prediction
+from parties.models.trees.prediction import predict
+from parties.models.trees.tree import Leaf
+from parties.tables.delimited import columns
+from smc.errors import InputError
+from tests.support.trees import TENNIS, rows_of, write
+
+
+def test_predictions_follow_the_branches(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "id,wind,outlook,humidity,play\n1,weak,rain,,yes\n2,strong,rain,high,yes\n3,?,sunny,high,no\n"
+        "4,,overcast,odd,?\n5,weak,sunny, normal ,yes\n",
+        "rows.csv",
+    )
+    rows = columns(path)
+    predicted = predict(TENNIS, rows)
+    assert predicted == ["yes", "no", "no", "yes", "yes"]
+    score = prediction.score(predicted, rows.values["play"])
+    assert (score.rows, score.correct, score.accuracy) == (4, 3, 0.75)
+    assert score.confusion == {"no": {"no": 1, "yes": 0}, "yes": {"no": 1, "yes": 2}}
+
+
+def test_predictions_name_what_is_wrong_with_a_row(tmp_path: Path) -> None:
+    path = write(tmp_path, "outlook,humidity,wind\nrain,high,weak\n\nsunny,hihg,weak\n", "rows.csv")
+    with pytest.raises(InputError) as caught:
+        predict(TENNIS, columns(path))
+    assert str(caught.value) == (
+        f"{path}, line 4, column 'humidity': the tree has no branch for 'hihg' (did you mean 'high'?); "
+        "known: 'high', 'normal'"
+    )
+    with pytest.raises(InputError, match="the header lacks the column 'wind'"):
+        predict(TENNIS, rows_of(outlook=[], humidity=[]))
+    assert predict(TENNIS, rows_of(outlook=[], humidity=[], wind=[])) == []
+
+
+def test_trees_vote_and_the_first_decides_between_equals() -> None:
+    rows = rows_of(outlook=["sunny", "overcast"], humidity=["high", "high"], wind=["weak", "weak"])
+    assert predict(TENNIS, rows) == ["no", "yes"]
+    assert prediction.vote([TENNIS, Leaf("no"), Leaf("no")], rows) == ["no", "no"]
+    assert prediction.vote([TENNIS, Leaf("no"), Leaf("yes")], rows) == ["no", "yes"]
+    assert prediction.vote([Leaf("b"), Leaf("a")], rows) == ["b", "b"]
+    assert prediction.vote([Leaf("b"), Leaf("a"), Leaf("a")], rows) == ["a", "a"]
+    assert prediction.vote([TENNIS], rows_of(outlook=[], humidity=[], wind=[])) == []
+
+
+def test_scores_at_the_edges() -> None:
+    assert prediction.score([], []).accuracy is None
+    assert prediction.score(["a"], ["?"]).accuracy is None
+    unknown_is_a_class = prediction.score(["?", "a"], ["?", "?"])
+    assert (unknown_is_a_class.rows, unknown_is_a_class.accuracy) == (2, 0.5)
+    assert prediction.score(["b"], ["a"]).confusion == {"a": {"a": 0, "b": 1}, "b": {"a": 0, "b": 0}}
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=30))
+def test_confusion_counts_every_row_once(pairs: list[tuple[str, str]]) -> None:
+    score = prediction.score([p for p, _ in pairs], [a for _, a in pairs])
+    assert sum(sum(row.values()) for row in score.confusion.values()) == score.rows == len(pairs)
+    assert sum(score.confusion[c][c] for c in score.confusion) == score.correct == sum(p == a for p, a in pairs)
