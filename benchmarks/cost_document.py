@@ -29,7 +29,7 @@ from benchmarks.cost_rows import (
 )
 from parties.base import files
 from parties.bench import cases
-from protocols import equality, foresight, id3, logarithm, majority, millionaires
+from protocols import cost_model, equality, id3, logarithm, majority, millionaires
 from protocols.release import choice, gaussian, laplace, numbers
 from protocols.release.laws import Law
 from smc.circuit.library import aes128
@@ -203,10 +203,10 @@ SECTIONS = [
         "ID3",
         "id3",
         {
-            "4 attributes (3, 3, 2, 2 values), 2 classes, tree of 3 questions": lambda engine: foresight.with_tree(
+            "4 attributes (3, 3, 2, 2 values), 2 classes, tree of 3 questions": lambda engine: cost_model.with_tree(
                 engine, TENNIS, OUTLOOK
             ),
-            "2 attributes of 2 values, 2 classes, at most": lambda engine: foresight.at_most(
+            "2 attributes of 2 values, 2 classes, at most": lambda engine: cost_model.at_most(
                 engine, id3.Problem((2, 2), 2, 50)
             ),
         },

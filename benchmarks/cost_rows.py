@@ -18,7 +18,7 @@ from smc.counting.roles import counting_transfers
 from smc.engines import Profile
 from smc.local import run_local
 from smc.meter import Cost
-from smc.ot import EllipticReceiver, EllipticSender, Kind, Transfers
+from smc.ot import EllipticReceiver, EllipticSender, OTKind, Transfers
 from smc.session import Session
 
 Row = Sequence[str]
@@ -34,7 +34,7 @@ def cells(costs: Costs, gates: bool = False) -> list[str]:
 # Oblivious transfer and what is made of it: both roles are counted by themselves.
 
 
-def counted(kind: Kind, use: Callable[[Transfers], object]) -> Costs:
+def counted(kind: OTKind, use: Callable[[Transfers], object]) -> Costs:
     """Both parties' costs of a use of oblivious transfer."""
     sessions = CountingSession(0), CountingSession(1)
     for session in sessions:
@@ -89,7 +89,7 @@ def trapdoor_rows() -> Iterator[Row]:
         yield f"{count:,}", f"{choices}", *cells(counted("trapdoor", random(count, choices)))
 
 
-def correlated_rows(*kinds: Kind, most: int = 10**6) -> Callable[[], Iterator[Row]]:
+def correlated_rows(*kinds: OTKind, most: int = 10**6) -> Callable[[], Iterator[Row]]:
     def rows() -> Iterator[Row]:
         for kind in kinds:
             for count in (1, 1000, 10**6, 10**7):
@@ -102,7 +102,7 @@ def correlated_rows(*kinds: Kind, most: int = 10**6) -> Callable[[], Iterator[Ro
 def additive_rows() -> Iterator[Row]:
     zeros = np.zeros((64, 1000), dtype=np.uint8)
     words = np.zeros(1000, dtype=np.uint64)
-    kinds: tuple[Kind, ...] = ("extension", "ferret")
+    kinds: tuple[OTKind, ...] = ("extension", "ferret")
     for kind in kinds:
         for count in (1, 1000):
             cost = counted(kind, lambda transfers, n=count: bits_to_shares(transfers, zeros[:1, :n]))  # type: ignore[misc]
@@ -113,7 +113,7 @@ def additive_rows() -> Iterator[Row]:
 
 
 def triple_rows() -> Iterator[Row]:
-    kinds: tuple[Kind, ...] = ("iknp", "extension", "ferret")
+    kinds: tuple[OTKind, ...] = ("iknp", "extension", "ferret")
     for kind in kinds:
         for count in (64, 64_000, 6_400_000):
             cost = counted(kind, lambda transfers, n=count: transfers.random_bits(n // 64))  # type: ignore[misc]

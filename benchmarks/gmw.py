@@ -26,7 +26,7 @@ from protocols.millionaires import strict
 from smc.circuit import Builder, Form, Netlist, multiply
 from smc.engines import Engine, make_engine
 from smc.local import run_local
-from smc.ot import Kind
+from smc.ot import OTKind
 from smc.session import Session
 
 LAYERS = 256
@@ -37,7 +37,7 @@ WIDTH = 32
 class Options:
     """What to measure."""
 
-    ot: Kind
+    ot: OTKind
     form: Form
     batch: int
     comparisons: int
@@ -146,7 +146,7 @@ def over_grpc(options: Options, arguments: list[str]) -> list[str]:
 
 
 @click.command(help=__doc__)
-@click.option("--ot", type=click.Choice(get_args(Kind)), default="extension", show_default=True)
+@click.option("--ot", type=click.Choice(get_args(OTKind)), default="extension", show_default=True)
 @click.option("--form", type=click.Choice(get_args(Form)), default="size", show_default=True)
 @click.option("--link", type=click.Choice(["memory", "grpc"]), default="grpc", show_default=True)
 @click.option("--batch", default=4096, show_default=True, help="Products.")
@@ -154,7 +154,7 @@ def over_grpc(options: Options, arguments: list[str]) -> list[str]:
 @click.option("--runs", default=3, show_default=True, help="The median run is shown.")
 @click.option("--peer", nargs=2, hidden=True)
 def main(
-    ot: Kind, form: Form, link: str, batch: int, comparisons: int, runs: int, peer: tuple[str, str] | None
+    ot: OTKind, form: Form, link: str, batch: int, comparisons: int, runs: int, peer: tuple[str, str] | None
 ) -> None:
     options = Options(ot, form, batch, comparisons, runs)
     if peer is not None:

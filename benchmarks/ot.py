@@ -20,11 +20,11 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from smc.local import run_local
-from smc.ot import Kind, Transfers
+from smc.ot import OTKind, Transfers
 from smc.session import Session
 
 
-def measure(kind: Kind, count: int, runs: int) -> dict[str, Any]:
+def measure(kind: OTKind, count: int, runs: int) -> dict[str, Any]:
     """One row of the table: seconds of set-up, million OTs a second of each way to use them, bytes a correlated OT."""
 
     def program(session: Session) -> dict[str, float]:
@@ -62,14 +62,14 @@ def measure(kind: Kind, count: int, runs: int) -> dict[str, Any]:
 
 def main() -> None:
     """Print a table, or JSON with --json."""
-    fast = [kind for kind in get_args(Kind) if kind != "trapdoor"]
+    fast = [kind for kind in get_args(OTKind) if kind != "trapdoor"]
     parser = argparse.ArgumentParser(description="Million OTs a second of each kind.")
-    parser.add_argument("kinds", nargs="*", metavar="kind", default=fast, help=f"of {', '.join(get_args(Kind))}")
+    parser.add_argument("kinds", nargs="*", metavar="kind", default=fast, help=f"of {', '.join(get_args(OTKind))}")
     parser.add_argument("--count", type=int, default=1 << 20, help="OTs a run")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    if unknown := set(arguments.kinds) - set(get_args(Kind)):
+    if unknown := set(arguments.kinds) - set(get_args(OTKind)):
         parser.error(f"no such kind of OT: {', '.join(sorted(unknown))}")
     rows = [measure(kind, arguments.count, arguments.runs) for kind in arguments.kinds]
     if arguments.json:

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from parties.jobs.kind import Document, Kind, Means, Opened, State, Step, Told, typed_value
+from parties.jobs.kind import Document, Inputs, Kind, OnStep, Opened, State, Step, typed_value
 from parties.jobs.settings import BooleanSettings, private, public
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Netlist, total
@@ -92,11 +92,11 @@ class Overlap(Kind):
         """See `Kind.reads_table`."""
         return self.settings.column is not None
 
-    def misfit(self, means: Means) -> str | None:
+    def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`."""
         if self.settings.column is None:
             return None
-        _, schema = means.required()
+        _, schema = inputs.required()
         values = schema.attributes.get(self.settings.column)
         if values is None:
             return f"column: the table has no attribute '{self.settings.column}'"
@@ -113,7 +113,7 @@ class Overlap(Kind):
         """See `Kind.opened`."""
         return {"number of common elements": 0 if state is None else 1}
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`."""
         return lambda engine: overlap(engine, np.zeros(self.settings.size, dtype=np.uint8))
 
@@ -128,17 +128,17 @@ class Overlap(Kind):
         return own
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: what was typed, or the values of the column that occur in the table."""
         if self.settings.column is None:
-            yield Opened(self.own(means.typed))
+            yield Opened(self.own(inputs.typed))
             return
-        with means.value_counts(self.settings.column) as found:
+        with inputs.value_counts(self.settings.column) as found:
             yield Opened((found.data > 0).astype(np.uint8), found.fingerprint)
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`."""
-        told(Step(0, 1, start, "comparing"))
+        on_step(Step(0, 1, start, "comparing"))
         return overlap(engine, data)
 
     def document(self, state: State) -> Document:

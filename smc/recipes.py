@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 EngineName = Literal["yao", "gmw", "mixed", "lean", "clear"]
-Kind = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
+OTKind = Literal["extension", "trapdoor", "iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
 Garbling = Literal["half", "three-halves"]
 Form = Literal["size", "depth"]  # what circuits save: AND gates, or levels of AND gates
 

@@ -16,7 +16,7 @@ from benchmarks.private_trees.tables import Table, folds
 from parties.alone.regression.losses import Logistic
 from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.perturbation import Way, noises, perturbed, sensitivity
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
 from parties.jobs.regress.output import Output
@@ -31,7 +31,7 @@ REPEATS = 3  # draws of the noise, of each fold
 LAMBDAS = (0.0003, 0.001, 0.003, 0.01)
 
 Floats = NDArray[np.float64]
-Fit = Callable[[Rows, Rows, np.random.Generator], Floats]  # from both parties' rows to weights
+Fit = Callable[[TrainingRows, TrainingRows, np.random.Generator], Floats]  # from both parties' rows to weights
 
 
 def task(table: Table, epsilon: str, method: str, **more: Any) -> RegressJoint:
@@ -45,7 +45,7 @@ def task(table: Table, epsilon: str, method: str, **more: Any) -> RegressJoint:
     )
 
 
-def rows_of(made: RegressJoint, table: Table) -> Rows:
+def rows_of(made: RegressJoint, table: Table) -> TrainingRows:
     """A party's table as the job reads it."""
     return made.own_rows(RowCounts(table.domains, table.classes, table.values, table.labels))
 
@@ -56,7 +56,7 @@ def gradient(made: RegressJoint) -> Fit:
     assert isinstance(method, Gradient)
     sigma = float(method.problem.variance) ** 0.5
 
-    def fit(left: Rows, right: Rows, rng: np.random.Generator) -> Floats:
+    def fit(left: TrainingRows, right: TrainingRows, rng: np.random.Generator) -> Floats:
         sums = [method.own(part) for part in (left, right)]
         opened: list[tuple[int, ...]] = []
         for _ in range(method.steps):
@@ -74,7 +74,7 @@ def output(made: RegressJoint) -> Fit:
     assert isinstance(method, Output)
     sigma = float(method.noise[0].scale)
 
-    def fit(left: Rows, right: Rows, rng: np.random.Generator) -> Floats:
+    def fit(left: TrainingRows, right: TrainingRows, rng: np.random.Generator) -> Floats:
         exact = sum(np.rint(minimum(rows, method.regularisation) / method.unit) for rows in (left, right))
         opened = np.rint(exact + rng.normal(size=method.numbers) * sigma).astype(np.int64)
         return method.weights((tuple(opened.tolist()),))
@@ -85,7 +85,7 @@ def output(made: RegressJoint) -> Fit:
 def alone(way: Way, epsilon: str, regularisation: float) -> Fit:
     """The first party, by itself."""
 
-    def fit(left: Rows, right: Rows, rng: np.random.Generator) -> Floats:
+    def fit(left: TrainingRows, right: TrainingRows, rng: np.random.Generator) -> Floats:
         del right
         if way == "objective":
             return perturbed(left, Logistic(), regularisation, float(epsilon), way, rng).weights
@@ -95,7 +95,7 @@ def alone(way: Way, epsilon: str, regularisation: float) -> Fit:
     return fit
 
 
-def minimum(rows: Rows, regularisation: float) -> Floats:
+def minimum(rows: TrainingRows, regularisation: float) -> Floats:
     """A party's minimiser, found once for all epsilons."""
     key = id(rows), regularisation
     if key not in _KEPT:

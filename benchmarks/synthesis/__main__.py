@@ -26,7 +26,6 @@ from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.peers.programs import ROOT, install
 from benchmarks.private_trees.tables import Table, folds, load
@@ -36,6 +35,7 @@ from parties.alone.comparing.learners import LEARNERS, majority
 from parties.alone.synthesis.graphical import Graphical
 from parties.alone.synthesis.marginals import Generator, Measurement
 from parties.alone.synthesis.relaxed_projection import RelaxedProjection
+from parties.base.arrays import Codes
 from parties.base.files import write_text
 from parties.bench.machine import facts
 from parties.jobs.synthesise.state import GraphicalModel, Synthesis, measurements
@@ -55,7 +55,6 @@ FOLDS, SEED = 5, 1  # as benchmarks.private_trees has them
 MODEL_CELLS = 1 << 17
 GENERATORS: dict[str, Generator] = {"graphical": Graphical(), "relaxed": RelaxedProjection()}
 
-Codes = NDArray[np.int64]
 Row = dict[str, Any]
 
 
@@ -73,7 +72,7 @@ def released(rows: Codes, domains: tuple[int, ...], how: str) -> tuple[list[Meas
         if how == "MST":
             return mst.mst(engine, work, np.concatenate(own), model, lambda state: None)
         wanted = [one for one in sets if len(one) == 3]
-        plan = aim.Plan(work, aim.weights(sets, wanted), MODEL_CELLS)
+        plan = aim.AimProblem(work, aim.weights(sets, wanted), MODEL_CELLS)
         return aim.aim(engine, plan, np.concatenate(own), model, lambda state: None)
 
     state, _ = run_local(program, timeout=7200.0)

@@ -16,7 +16,7 @@ from parties.jobs.tree.exact import Exact
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables import example, schema
 from parties.tables.rows import Table, load
-from protocols import equality, foresight, id3, logarithm, majority, millionaires, precision
+from protocols import cost_model, equality, id3, logarithm, majority, millionaires, precision
 from protocols.circuit import evaluate
 from protocols.counts import RowCounts
 from protocols.inputs import both_inputs, checked
@@ -198,7 +198,7 @@ def _clear_tree() -> id3.Tree:
 
 def _count_tree(engine: Any, batch: int) -> object:
     del batch
-    foresight.with_tree(engine, _tables()[0], _clear_tree())
+    cost_model.with_tree(engine, _tables()[0], _clear_tree())
     return None
 
 

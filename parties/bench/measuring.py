@@ -35,7 +35,7 @@ LEAD_SECONDS = 0.01  # from the message that sets the time of a start until then
 COUNTS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates")
 MODULE = "parties.bench.measuring"
 
-Told = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -94,16 +94,16 @@ class _Run:
 
 
 def measure(
-    link: str, shape: LinkShape, cases: Sequence[Case], repeats: int, told: Told
+    link: str, shape: LinkShape, cases: Sequence[Case], repeats: int, on_progress: OnProgress
 ) -> tuple[list[Measurement], list[Skipped]]:
-    """All cases over one link, by one pair of processes; `told` hears what is being done.
+    """All cases over one link, by one pair of processes; `on_progress` hears what is being done.
 
     RuntimeError if a result or a forecast is wrong.
     """
     todo: list[tuple[Case, Forecast]] = []
     skipped: list[Skipped] = []
     for case in cases:
-        told(f"{link}: forecast of {case.title}")
+        on_progress(f"{link}: forecast of {case.title}")
         found = case.forecast()
         predicted = found.seconds(shape)
         if predicted > LONGEST_SECONDS:
@@ -113,14 +113,14 @@ def measure(
     if not todo:
         return [], skipped
     rows = []
-    told(f"{link}: starting the peer")
+    on_progress(f"{link}: starting the peer")
     with _peer_session(shape, [case for case, _ in todo], repeats) as session:
         warm_up([case for case, _ in todo])
         session.receive("bench.ready", np.uint8, (0,))
         for case, found in todo:
             runs = []
             for turn in range(repeats):
-                told(f"{link}: {case.title}, run {turn + 1} of {repeats}")
+                on_progress(f"{link}: {case.title}, run {turn + 1} of {repeats}")
                 runs.append(_lead(session, shape, case, turn))
             for run in runs:
                 _compare(case, found, run)

@@ -12,7 +12,7 @@ from typing import Any
 from parties.base import files
 from parties.bench import machine
 from parties.bench.cases import Case, batch_cases, crossover_cases
-from parties.bench.measuring import Measurement, Told, measure
+from parties.bench.measuring import Measurement, OnProgress, measure
 from smc.errors import InputError
 from smc.link_shape import PRESETS, LinkShape
 
@@ -39,7 +39,9 @@ def parse_links(text: str) -> dict[str, LinkShape]:
     return links
 
 
-def survey(links: Mapping[str, LinkShape], cases: Sequence[Case], repeats: int, pictures: bool, told: Told) -> Document:
+def survey(
+    links: Mapping[str, LinkShape], cases: Sequence[Case], repeats: int, pictures: bool, on_progress: OnProgress
+) -> Document:
     """Measure the cases on every link and, for `pictures`, more; the document that `write` takes."""
     document: Document = {
         "machine": machine.facts(),
@@ -49,29 +51,29 @@ def survey(links: Mapping[str, LinkShape], cases: Sequence[Case], repeats: int, 
         "skipped": [],
     }
     for name, shape in links.items():
-        rows, skipped = measure(name, shape, [case for case in cases if case.suits(shape)], repeats, told)
+        rows, skipped = measure(name, shape, [case for case in cases if case.suits(shape)], repeats, on_progress)
         document["rows"] += _fields(rows)
         document["skipped"] += [one.as_dict() for one in skipped]
     if pictures:
-        rows, _ = measure("loopback", LinkShape(), batch_cases(), repeats, told)
+        rows, _ = measure("loopback", LinkShape(), batch_cases(), repeats, on_progress)
         document["batches"] = _fields(rows)
-        document["crossover"] = _crossover(repeats, told)
+        document["crossover"] = _crossover(repeats, on_progress)
     return document
 
 
-def _crossover(repeats: int, told: Told) -> Document:
+def _crossover(repeats: int, on_progress: OnProgress) -> Document:
     """Seconds against the round trip: predicted for many, measured for some."""
     cases = crossover_cases()
     lines = []
     for case in cases:
-        told(f"forecast of {case.title}")
+        on_progress(f"forecast of {case.title}")
         found = case.forecast()
         seconds = [found.seconds(LinkShape(CROSSOVER_RATE, trip / 2)) for trip in PREDICTED_TRIPS]
         lines.append({"profile": str(case.profile), "round_trips": PREDICTED_TRIPS, "seconds": seconds})
     points = []
     for trip in CROSSOVER_TRIPS:
         shape = LinkShape(CROSSOVER_RATE, trip / 2)
-        rows, _ = measure(str(shape), shape, cases, repeats, told)
+        rows, _ = measure(str(shape), shape, cases, repeats, on_progress)
         points += [row | {"round_trip": trip} for row in _fields(rows)]
     return {"protocol": cases[0].workload.name, "batch": cases[0].batch, "lines": lines, "points": points}
 

@@ -42,15 +42,15 @@ def check(
     samples: int,
     error: float = ERROR,
     seed: bytes | None = None,
-    told: Callable[[int], None] = lambda done: None,
+    on_progress: Callable[[int], None] = lambda done: None,
 ) -> Finding:
     """Ask it `samples` times on either table, less often by its cost, and examine the answers.
 
-    `told` hears now and then how many there are.
+    `on_progress` hears now and then how many there are.
     """
     samples = max(LEAST_SAMPLES, samples // mechanism.cost)
-    first = sample(mechanism, 0, samples, seed, told)
-    second = sample(mechanism, 1, samples, seed, lambda done: told(samples + done))
+    first = sample(mechanism, 0, samples, seed, on_progress)
+    second = sample(mechanism, 1, samples, seed, lambda done: on_progress(samples + done))
     return judge(mechanism, first, second, error)
 
 
@@ -66,7 +66,7 @@ def sample(
     table: int,
     samples: int,
     seed: bytes | None = None,
-    told: Callable[[int], None] = lambda done: None,
+    on_progress: Callable[[int], None] = lambda done: None,
 ) -> Outcomes:
     """So many independent outcomes on table 0 or 1."""
     parts: list[Outcomes] = []
@@ -77,7 +77,7 @@ def sample(
             return mechanism.draw(make_engine(session, "clear"), table, copies)
 
         parts.append(run_local(program, seed=None if seed is None else derive(seed, "samples", table, start))[0])
-        told(start + copies)
+        on_progress(start + copies)
     return np.concatenate(parts)
 
 

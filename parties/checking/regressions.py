@@ -21,7 +21,7 @@ from parties.alone.regression.features import Features
 from parties.alone.regression.losses import Huber
 from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.perturbation import GRID, left_epsilon, noises, sensitivity
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import Promise, concentrated
@@ -43,7 +43,7 @@ LEAST_ROWS = 100  # of a table that is minimised
 CORNER = 0.01  # half its width, of the loss that is minimised jointly
 SCHEMA = Schema({"x": ("-1", "1"), "c": ("0", "1")})
 NOTHING, ONCE = np.zeros((1, 0), dtype=np.int64), np.ones(1, dtype=np.int64)
-ALONE = tuple(Rows(Features(()), NOTHING, np.array([sign]), ONCE) for sign in (1.0, -1.0))
+ALONE = tuple(TrainingRows(Features(()), NOTHING, np.array([sign]), ONCE) for sign in (1.0, -1.0))
 WORDS = "a row of the one class, or of the other"
 
 
@@ -174,7 +174,7 @@ def _task(promise: Promise, **settings: object) -> RegressJoint:
     return RegressJoint.canonical(RegressJoint.Settings.model_validate(known), SCHEMA)
 
 
-def _rows(task: RegressJoint, lines: Any) -> Rows:
+def _rows(task: RegressJoint, lines: Any) -> TrainingRows:
     table = np.array(lines, dtype=np.int64).reshape(-1, 2)
     signs = np.where(table[:, 1] == 1, 1.0, -1.0)
-    return Rows(task.features, table[:, :1], signs, np.ones(len(table), dtype=np.int64))
+    return TrainingRows(task.features, table[:, :1], signs, np.ones(len(table), dtype=np.int64))

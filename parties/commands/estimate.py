@@ -12,8 +12,8 @@ from parties.base.settings import merge
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import json_option, program_arguments
 from parties.jobs import kinds, profiles
+from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted
-from parties.jobs.means import Means
 from parties.jobs.settings import Parameter, parameters
 from parties.jobs.small.programs import arguments_of, load_program
 from smc.counting import Forecast, forecast
@@ -83,7 +83,7 @@ def _estimate_of(name: str) -> click.Command:
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
         with missing_by_flag(own):
             task = kind.planned(settings)
-        _show(task.counted(beside, Means()), profiles.profiles(kind.integers), link, as_json)
+        _show(task.counted(beside, Inputs()), profiles.profiles(kind.integers), link, as_json)
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"

@@ -28,7 +28,7 @@ SCHEMA = "schema.toml"
 
 
 @dataclass(frozen=True)
-class Plan:
+class PartyDraft:
     """What is written for one party."""
 
     directory: Path
@@ -139,12 +139,12 @@ def init(
     port = port or PAGE_PORT
     named = dict(_table(text) for text in tables)
     dialled = named_peers if several else {peer_name: connect or ""}
-    plans = [Plan(out, name, dialled, listen, port, named, state)]
+    plans = [PartyDraft(out, name, dialled, listen, port, named, state)]
     if peer_out is not None:
         there, opened = (str(_reached(listen, host)), None) if listen else ("", _opened(connect or ""))
         theirs = {table: f"{table}.csv" for table in named}
         aside = port + 100 if port + 100 + HEALTH < 65536 else port
-        plans.append(Plan(peer_out, peer_name, {name: there}, opened, aside, theirs))
+        plans.append(PartyDraft(peer_out, peer_name, {name: there}, opened, aside, theirs))
     for plan in plans:
         plan.check()
     _make(plans[0], host)
@@ -215,7 +215,7 @@ def _folder(directory: Path) -> None:
         raise InputError(f"cannot make the directory {directory}: {error.strerror}") from None
 
 
-def _make(plan: Plan, host: str | None) -> None:
+def _make(plan: PartyDraft, host: str | None) -> None:
     """The identity: the one that is there, or a new one."""
     _folder(plan.directory)
     key, certificate = (plan.directory / f"{plan.name}.{ending}" for ending in ("key", "crt"))
@@ -227,7 +227,7 @@ def _make(plan: Plan, host: str | None) -> None:
     console.out.print(f"certificate   {certificate}   fingerprint {short_fingerprint(identity.certificate)}")
 
 
-def _next(plans: list[Plan]) -> list[str]:
+def _next(plans: list[PartyDraft]) -> list[str]:
     """What is left to do."""
     own = plans[0]
     certificate = f"{own.directory / own.name}.crt"

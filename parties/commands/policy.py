@@ -105,8 +105,8 @@ def _request(
 
     job = proposal.read_job(fields)
     name = (job.table if proposed_by == "us" else job.peer_table or job.table) or ""
-    means = Offers.of(file).means(0, name)
-    made = proposal.propose(job.model_copy(update={"table": name or None}), means)
+    inputs = Offers.of(file).inputs(0, name)
+    made = proposal.propose(job.model_copy(update={"table": name or None}), inputs)
     peer = peers.acquainted(file, job.peer)
     around = gate.Surroundings(runs_today=runs, waiting=0, at=at, address=address, post_quantum=post_quantum)
     return gate.request(made, 0, proposed_by, file, peer, around)

@@ -12,9 +12,9 @@ from parties.alone.regression.perturbation import Way, perturbed
 from parties.base import console, files
 from parties.base.randomness import private
 from parties.commands.options import FILE, Between, json_option
-from parties.jobs.kept import json_text
 from parties.jobs.regress import result
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
+from parties.jobs.result_files import json_text
 from parties.jobs.settings import MAX_ROWS
 from parties.sources.cells import cells
 from parties.tables import rows as tables

@@ -59,10 +59,10 @@ def check_command(
     with console.progress("starting") as status:
         for mechanism in chosen:
 
-            def told(done: int, asked: Mechanism = mechanism) -> None:
+            def on_progress(done: int, asked: Mechanism = mechanism) -> None:
                 status.doing(f"{asked.name}: {done:,} of {2 * (samples // asked.cost):,} samples")
 
-            results.append(check(mechanism, samples, told=told))
+            results.append(check(mechanism, samples, on_progress=on_progress))
     if as_json:
         console.print_json([_document(one, found) for one, found in zip(chosen, results, strict=True)])
     else:

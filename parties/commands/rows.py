@@ -11,7 +11,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.sources import PlaceSettings
-    from parties.sources.opened import Rows
+    from parties.sources.opened import RowQuery
 
 TABLE = click.option("--table", metavar="NAME", help="Which table, if the source is a database.")
 
@@ -21,7 +21,7 @@ def paths(source: str) -> list[Path]:
     return [] if "://" in source else [Path(source)]
 
 
-def opened(source: str, table: str | None) -> Rows:
+def opened(source: str, table: str | None) -> RowQuery:
     """The rows of a source, to be closed by `with`. `InputError` if there is no such table, or it cannot be read."""
     from parties.sources import open_rows
 

@@ -21,8 +21,8 @@ from pydantic import ValidationError
 
 from parties.base.canonical import canonical
 from parties.base.settings import Settings, merge, required
-from parties.jobs.kept import Document, File, json_text
-from parties.jobs.means import Means, Opened
+from parties.jobs.inputs import Inputs, Opened
+from parties.jobs.result_files import Document, File, json_text
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
 from parties.jobs.spending import EXACT, Spending
 from smc.errors import InputError
@@ -45,7 +45,7 @@ class Step:
     words: str
 
 
-Told = Callable[[Step], object]
+OnStep = Callable[[Step], object]
 Estimate: TypeAlias = Literal["exact", "at most", "typical"]
 
 
@@ -90,7 +90,7 @@ class Kind(ABC):
     # How a task comes about.
 
     @classmethod
-    def proposed(cls: type[Own], settings: KindSettings, means: Means) -> Own:
+    def proposed(cls: type[Own], settings: KindSettings, inputs: Inputs) -> Own:
         """The task that these settings mean for a party's table. `InputError` names what is wrong."""
         return cls(settings)
 
@@ -189,7 +189,7 @@ class Kind(ABC):
         """Whether its data come from a table; else the operator types them."""
         return False
 
-    def misfit(self, means: Means) -> str | None:
+    def misfit(self, inputs: Inputs) -> str | None:
         """Why this party cannot take part, if it cannot: a sentence that the peer may read."""
         return None
 
@@ -197,19 +197,19 @@ class Kind(ABC):
         """What the operator has to type."""
         return () if self.reads_table else private_parameters(self.Settings)
 
-    def missing(self, means: Means) -> list[str]:
+    def missing(self, inputs: Inputs) -> list[str]:
         """The names of what has not been typed yet."""
-        return [one.key for one in self.asked() if one.key not in means.typed]
+        return [one.key for one in self.asked() if one.key not in inputs.typed]
 
     # What it costs.
 
     @abstractmethod
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """The conversation for a counting engine: of this task, or of a typical one if it depends on the data."""
 
-    def counted(self, extra: Any, means: Means) -> Counted:
+    def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """What `smc estimate` counts, as `extra` says."""
-        return Counted(self.program(means), self.estimate, self.assumed)
+        return Counted(self.program(inputs), self.estimate, self.assumed)
 
     @property
     def estimate(self) -> Estimate:
@@ -233,13 +233,13 @@ class Kind(ABC):
         return dict(typed)
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """This party's data for one session, checked. `InputError` if they are not fit; `AwayError`."""
-        yield Opened(self.own(means.typed))
+        yield Opened(self.own(inputs.typed))
 
     @abstractmethod
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
-        """The protocol, from a state on to the end; `told` is told of every step before it begins."""
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """The protocol, from a state on to the end; `on_step` is told of every step before it begins."""
 
     # Its states: one step, unless a kind says otherwise.
 
@@ -313,13 +313,13 @@ __all__ = [
     "Document",
     "Extra",
     "File",
+    "Inputs",
     "Kind",
     "KindSettings",
-    "Means",
+    "OnStep",
     "Opened",
     "Spending",
     "State",
     "Step",
-    "Told",
     "typed_value",
 ]

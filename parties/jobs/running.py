@@ -36,13 +36,13 @@ class Connection:
 
     def run_task(self, task: Kind, data: Any, status: StatusLine) -> tuple[State, Report]:
         """Run a task from its beginning on this party's data; its last state and the cost report. See `run`."""
-        from parties.jobs.means import Means
+        from parties.jobs.inputs import Inputs
 
         return self.run(
             task.specification(),
             lambda engine: task.run(engine, data, task.beginning, lambda step: status.doing(step.words)),
             status,
-            lambda: task.program(Means(self.party)),
+            lambda: task.program(Inputs(self.party)),
             task.integers,
             task.digest,
         )

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from pydantic.fields import FieldInfo
 
 from parties.base.settings import LocalPath, Settings
-from smc.recipes import BOOLEAN_ENGINES, ENGINES, Form, Garbling, Kind
+from smc.recipes import BOOLEAN_ENGINES, ENGINES, Form, Garbling, OTKind
 
 Role: TypeAlias = Literal["public", "private", "file", "output"]
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class EngineSettings(Settings):
     """How circuits and integers are computed; `auto` measures the link and chooses all of it."""
 
     engine: AnyEngine = _engine("mixed")
-    ot: Kind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
+    ot: OTKind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
     garbling: Garbling = public("half", "Garbling", "Garbled AND gates")
     form: Form | None = public(
         None, "Circuits", "Circuits with few gates (size) or few levels (depth)", none="the engine's own"
@@ -116,7 +116,7 @@ class ManyGatesSettings(BooleanSettings):
     """Those of a kind with many gates in few levels, of which traffic is what counts."""
 
     engine: BooleanEngine = _engine("gmw")
-    ot: Kind = public(
+    ot: OTKind = public(
         "ferret", "Oblivious transfer", "Kind of oblivious transfer; ferret has the least traffic for many gates"
     )
 

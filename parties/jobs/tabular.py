@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from parties.base.text import listed
-from parties.jobs.kind import Document, Kind, KindSettings, Means, Opened
+from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened
 from parties.jobs.settings import ENGINE, public_parameters
 from parties.jobs.tabular_settings import file_of
 from parties.tables import schema as schemas
@@ -31,9 +31,9 @@ class Tabular(Kind):
         """See `Kind.reads_table`."""
         return True
 
-    def misfit(self, means: Means) -> str | None:
+    def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: a table that lacks an attribute, or knows it with other values."""
-        table, schema = means.required()
+        table, schema = inputs.required()
         if self.settings.max_rows < table.max_rows:  # or a run that fails for too many rows would tell about them
             return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
         return schema.misfit(self.schema)
@@ -88,15 +88,15 @@ class BySchema(Tabular):
         return task, task.own_rows(rows), [f"{cls.unread}: {listed(ignored)}"] if ignored else []
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`."""
-        with means.counts(self.target, self.columns) as source:
+        with inputs.counts(self.target, self.columns) as source:
             yield Opened(self.own_rows(source), source.fingerprint)
 
     @classmethod
-    def proposed(cls: type[Own], settings: KindSettings, means: Means) -> Own:
+    def proposed(cls: type[Own], settings: KindSettings, inputs: Inputs) -> Own:
         """See `Kind.proposed`: the bound of the table, unless the job has another."""
-        table, schema = means.required()
+        table, schema = inputs.required()
         if "max_rows" not in settings.model_fields_set:
             settings = settings.model_copy(update={"max_rows": table.max_rows})
         return cls.canonical(settings, schema)

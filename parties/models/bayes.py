@@ -17,7 +17,7 @@ from smc.errors import InputError
 
 
 @dataclass(frozen=True)
-class Model:
+class NaiveBayesModel:
     """Rows of each class, and for each column and value of it the rows in each class, in the order of the classes."""
 
     target: str
@@ -25,7 +25,7 @@ class Model:
     columns: Mapping[str, Mapping[str, Sequence[int]]]
 
     @classmethod
-    def parse(cls, fields: object) -> Model:
+    def parse(cls, fields: object) -> NaiveBayesModel:
         """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
         known = fields if isinstance(fields, dict) else {}
         target, classes, columns = (known.get(name) for name in ("target", "classes", "columns"))

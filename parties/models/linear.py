@@ -34,7 +34,7 @@ Column: TypeAlias = Slope | Mapping[str, float]  # of categories: what each adds
 
 
 @dataclass(frozen=True)
-class Model:
+class LinearModel:
     """The two classes, the second of which a score above 0 stands for; and what a row's score is made of."""
 
     target: str
@@ -43,7 +43,7 @@ class Model:
     columns: Mapping[str, Column]
 
     @classmethod
-    def parse(cls, fields: Mapping[str, Any]) -> Model:
+    def parse(cls, fields: Mapping[str, Any]) -> LinearModel:
         """Check the result of a job, or the content of a file of it. ValueError names what is wrong."""
         target, classes, intercept, columns = (fields.get(n) for n in ("target", "classes", "intercept", "columns"))
         if not isinstance(target, str) or not isinstance(columns, dict):

@@ -9,15 +9,15 @@ from parties.base import files
 from parties.models import bayes, linear
 from smc.errors import InputError
 
-Model: TypeAlias = bayes.Model | linear.Model
+Classifier: TypeAlias = bayes.NaiveBayesModel | linear.LinearModel
 
 
-def load_model(path: Path) -> Model:
+def load_model(path: Path) -> Classifier:
     """Read and check a model's file. `InputError` names the file and what is wrong with it."""
     fields = files.read_json(path)
     is_linear = isinstance(fields, dict) and "intercept" in fields
     try:
-        return linear.Model.parse(fields) if is_linear else bayes.Model.parse(fields)
+        return linear.LinearModel.parse(fields) if is_linear else bayes.NaiveBayesModel.parse(fields)
     except (ValueError, OverflowError) as error:
         what = "linear" if is_linear else "naive Bayes"
         raise InputError(f"{path}: this is no {what} model: {error}") from None

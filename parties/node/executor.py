@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from parties.jobs import profiles
-from parties.jobs.kind import Kind, Means, Opened, Step
-from parties.jobs.means import AwayError
+from parties.jobs.inputs import AwayError
+from parties.jobs.kind import Inputs, Kind, Opened, Step
 from parties.jobs.running import profile_for
 from parties.link.identity import Identity
 from parties.link.opening import Link
 from parties.node import checkpoint, commitment, readiness
 from parties.node.accounts import Terms
-from parties.node.admission import admit
 from parties.node.commitment import Commitments, exchange
 from parties.node.openings import Leaving, Stored, Written, WrittenFirst
+from parties.node.precheck import precheck
 from parties.node.proposal import Proposal
 from parties.node.readiness import PeerAwayError
 from parties.tables.unfit import without_cells
@@ -42,7 +42,7 @@ class Order:
     """
 
     job: Proposal
-    means: Means
+    inputs: Inputs
     state: Any
     profile: str
     fingerprint: str
@@ -166,7 +166,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
         profile = str(chosen)
         with _both_open(link, order, tell) as (ours, fingerprint):
             both = exchange(session, order.identity, order.job, fingerprint) if fingerprint else None
-            earlier = admit(session, order.terms) if task.spends else None
+            earlier = precheck(session, order.terms) if task.spends else None
             if earlier is not None:
                 tell(Met(first, "", both, earlier.job.id))
                 state, profile = task.decode(earlier.state), f"nothing to compute: the result of job {earlier.job.id}"
@@ -184,11 +184,11 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
 def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell) -> Callable[[Step], None]:
     """Before each step: the event, and then what the step contributes to joint randomness."""
 
-    def told(step: Step) -> None:
+    def on_step(step: Step) -> None:
         tell(Reached(step.number, step.size, step.words, task.encode(step.state), session.meter.total))
         openings.begin(step.number)
 
-    return told
+    return on_step
 
 
 @contextmanager
@@ -228,11 +228,11 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
     those of sessions before any more, or if the job does not fit our public bounds any more.
     """
     task, secret = order.job.task, commitment.key(order.identity, order.job, "choices")
-    if misfit := task.misfit(order.means):
+    if misfit := task.misfit(order.inputs):
         raise InputError(misfit)
     with ExitStack() as stack:
         try:
-            ours = stack.enter_context(task.open(replace(order.means, secret=secret)))
+            ours = stack.enter_context(task.open(replace(order.inputs, secret=secret)))
             found = _fingerprint(order, ours)
         except AwayError:
             raise
@@ -266,7 +266,7 @@ def _profile(link: Link, order: Order) -> Profile:
             raise ProtocolError("the two parties know different profiles of the job: it cannot go on")
         if before:
             return contenders[before.pop()]
-    return profile_for(link, specification, lambda: task.program(order.means), task.integers)
+    return profile_for(link, specification, lambda: task.program(order.inputs), task.integers)
 
 
 __all__ = [

@@ -15,12 +15,12 @@ from typing import Any
 from parties.jobs.kind import State
 from parties.jobs.spending import Spending
 from parties.link.identity import fingerprint
-from parties.node import outcome, records, whole
+from parties.node import consistency, outcome, records
 from parties.node.budget.moments import stamp
 from parties.node.commitment import Commitments
 from parties.node.peers import Peers, Who
 from parties.node.records import Evidence, Head, Signed
-from parties.node.records.kinds import PEER_FAILED, Kind, Side
+from parties.node.records.kinds import PEER_FAILED, EntryKind, Side
 from parties.node.records.marker import check, remember
 from parties.node.statement import Statement
 from parties.node.store import Charged, Record
@@ -53,7 +53,7 @@ class Journal:
 
     def disagreement(self, jobs: Iterable[Record]) -> str | None:
         """Where jobs are not what the log says of them; None if they are."""
-        return whole.disagreement(jobs, self._log, self._public)
+        return consistency.disagreement(jobs, self._log, self._public)
 
     def check(self, marker: Path) -> None:
         """`InputError` if this is not the log that wrote this marker before."""
@@ -86,7 +86,7 @@ class Journal:
             found[str(print_)] = str(entry.fields["peer"])
         return found
 
-    def note(self, kind: Kind, fields: Mapping[str, Any]) -> None:
+    def note(self, kind: EntryKind, fields: Mapping[str, Any]) -> None:
         """What concerns no job."""
         self._log.append(kind, None, fields)
 

@@ -57,7 +57,7 @@ class Ledger(Runs):
         """A job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
         job = proposal.read_job(fields)
         who = self._peers.named(job.peer)
-        made = proposal.propose(job, self._offers.means(who.party, job.table or ""))
+        made = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
         return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=made))
 
     def decide(
@@ -222,14 +222,14 @@ class Ledger(Runs):
 
     def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
         """`InputError` unless what was typed is all that the job asks for, and fits."""
-        job, means = record.ours.proposal, self._offers.means(record.party, record.table, typed)
+        job, inputs = record.ours.proposal, self._offers.inputs(record.party, record.table, typed)
         names = [one.key for one in job.task.asked()]
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")
-        if missing := job.task.missing(means):
+        if missing := job.task.missing(inputs):
             raise InputError(f"{missing[0]}: the job asks for it, and nothing is typed: --input {missing[0]}=VALUE")
         if names:
-            with job.task.open(means):
+            with job.task.open(inputs):
                 pass
 
     def _described(self, record: Record) -> str:

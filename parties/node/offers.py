@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from parties.base.text import instead, quoted
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.node.settings import NodeFile
 from parties.sources.mapping import rules
 from parties.sources.settings import MOST_TRIES, TableSettings
@@ -37,17 +37,17 @@ class Offers:
         """Those of a node's file. `InputError` if a schema cannot be read, or a mapping does not fit it."""
         return cls({name: _offer(name, table) for name, table in file.tables.items()}, file.circuits)
 
-    def means(self, party: int, table: str, typed: Mapping[str, Any] | None = None) -> Means:
+    def inputs(self, party: int, table: str, typed: Mapping[str, Any] | None = None) -> Inputs:
         """What this party, of this number, brings to a job on a table; an empty name stands for none.
 
         `InputError`: no such table.
         """
         if not table:
-            return Means(party, circuits=self.circuits, typed=typed or {})
+            return Inputs(party, circuits=self.circuits, typed=typed or {})
         offer = self.tables.get(table)
         if offer is None:
             raise InputError(f"there is no table {quoted(table)}{instead(table, self.tables)}")
-        return Means(party, offer.settings, offer.schema, self.circuits, typed or {})
+        return Inputs(party, offer.settings, offer.schema, self.circuits, typed or {})
 
     def version(self, table: str) -> str:
         """What this party's file says which rows the table has; empty if it says nothing."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from parties.base.canonical import canonical
 from parties.jobs import profiles
-from parties.jobs.kind import Estimate, Kind, Means
+from parties.jobs.kind import Estimate, Inputs, Kind
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape
@@ -32,7 +32,7 @@ _counting = threading.Lock()  # the same job is not counted by two threads at on
 _known: dict[tuple[str, Profile, str], Prediction] = {}
 
 
-def predicted(task: Kind, means: Means, link: str) -> Prediction | None:
+def predicted(task: Kind, inputs: Inputs, link: str) -> Prediction | None:
     """What a task will cost on such a link; None if it is too large to be counted ahead.
 
     With its own profile, or for the engine "auto" with the first that could be chosen.
@@ -46,12 +46,12 @@ def predicted(task: Kind, means: Means, link: str) -> Prediction | None:
         if key not in _known:
             while len(_known) >= MOST_KEPT:
                 _known.pop(next(iter(_known)))
-            _known[key] = _counted(task, means, profile, link)
+            _known[key] = _counted(task, inputs, profile, link)
         return _known[key]
 
 
-def _counted(task: Kind, means: Means, profile: Profile, link: str) -> Prediction:
-    program = task.program(means)
+def _counted(task: Kind, inputs: Inputs, profile: Profile, link: str) -> Prediction:
+    program = task.program(inputs)
 
     def announced(engine: CountingEngine) -> object:
         engine.session.openings = AnnouncedOpenings()

@@ -18,7 +18,7 @@ from parties.base.canonical import canonical, job_digest
 from parties.base.settings import Settings, explained, validated
 from parties.base.text import quoted
 from parties.jobs import kinds
-from parties.jobs.kind import Kind, KindSettings, Means
+from parties.jobs.kind import Inputs, Kind, KindSettings
 from parties.jobs.settings import parameters, private_parameters, public_parameters
 from parties.link.handshake import MAX_JOB_BYTES
 from parties.operator.interface import MAX_PURPOSE
@@ -157,20 +157,20 @@ def _check_whole(own: JobFile) -> None:
         raise InputError("; ".join(f"{key}: is missing" for key in missing))
 
 
-def propose(own: JobFile, means: Means) -> Proposal:
+def propose(own: JobFile, inputs: Inputs) -> Proposal:
     """The proposal of this party, by its means. `InputError` names what is wrong."""
     _check_whole(own)
-    task = own.kind.proposed(own.settings, means)
+    task = own.kind.proposed(own.settings, inputs)
     if task.reads_table and own.table is None:
         raise InputError("table: is missing")
     names = (own.table or "", own.peer_table or own.table or "")
     try:
         return Proposal(
             id=secrets.token_hex(16),
-            proposer=means.party,
+            proposer=inputs.party,
             proposed_at=datetime.now(UTC).replace(microsecond=0),
             purpose=own.purpose,
-            tables=names if means.party == 0 else names[::-1],
+            tables=names if inputs.party == 0 else names[::-1],
             specification=task.specification(),
         )
     except ValidationError as error:

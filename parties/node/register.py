@@ -19,7 +19,7 @@ from parties.node.journal import Journal
 from parties.node.limits import Refusals, Tally
 from parties.node.openings import Stored
 from parties.node.peers import MisnamedError, Peers, Who, misnamed
-from parties.node.records.kinds import Kind, Repeated
+from parties.node.records.kinds import EntryKind, Repeated
 from parties.node.statement import End, Statement, state
 from parties.node.store import Record, Store
 from parties.operator.interface import ENDED, AuditEntry, AuditState, State
@@ -173,7 +173,7 @@ class Register:
         with self._writing():
             self._heads.keep(self._peers.named(peer), theirs.own, newer=False)
 
-    def note(self, kind: Kind, **fields: Any) -> None:
+    def note(self, kind: EntryKind, **fields: Any) -> None:
         """Record what concerns no job."""
         with self._writing():
             self._journal.note(kind, fields)

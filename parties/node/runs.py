@@ -7,19 +7,19 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal
 
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.node import commitment, outcome
 from parties.node.accounts import Accounts
 from parties.node.budget.account import BudgetError
 from parties.node.commitment import Commitments
 from parties.node.gate import BUDGET, Gate, Surroundings
-from parties.node.inputs import Inputs
 from parties.node.offers import Offers
 from parties.node.openings import Leaving, Written
 from parties.node.peers import Peers
 from parties.node.register import Register, now
 from parties.node.store import Record
+from parties.node.typed_inputs import TypedInputs
 from parties.operator.interface import ENDED
 from parties.tables.unfit import without_cells
 from smc.errors import InputError, LinkError, ProtocolError
@@ -37,7 +37,7 @@ class Runs(Register):
         peers: Peers,
         gate: Gate,
         offers: Offers,
-        inputs: Inputs,
+        inputs: TypedInputs,
         said: Callable[[str, str], None],
         changed: Callable[[str], None],
     ) -> None:
@@ -90,9 +90,9 @@ class Runs(Register):
         self._changed(identifier)
         return record
 
-    def means(self, record: Record) -> Means:
+    def inputs(self, record: Record) -> Inputs:
         """What this party brings to a job. `InputError` if its table is not there any more."""
-        return self._offers.means(record.party, record.table, self._inputs.of(record.id))
+        return self._offers.inputs(record.party, record.table, self._inputs.of(record.id))
 
     def met(
         self, identifier: str, depth: int, profile: str, both: Commitments | None = None, repeats: str = ""
@@ -263,7 +263,7 @@ class Runs(Register):
     def _missing(self, record: Record) -> list[str]:
         """What the operator has still to type."""
         try:
-            return record.ours.proposal.task.missing(self.means(record))
+            return record.ours.proposal.task.missing(self.inputs(record))
         except InputError:  # the table or circuit has gone: the session will say so
             return []
 

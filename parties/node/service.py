@@ -21,20 +21,20 @@ from parties.link.settings import MIB
 from parties.node import heads, records, sessions
 from parties.node.beginning import refuse_changed_records, try_tables
 from parties.node.control import LABEL, Control, control_options
-from parties.node.desk import Contact, Desk, recorded
 from parties.node.events import Events, LogLevel
 from parties.node.gate import Gate
 from parties.node.heads import Accepted, Found, Shown
 from parties.node.health import Health
-from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
 from parties.node.limits import Rate
 from parties.node.offers import Offers
+from parties.node.operator_service import Contact, OperatorService, recorded
 from parties.node.peers import Peers, Who, reached
 from parties.node.records import marker
 from parties.node.records.database import FILE_NAME
 from parties.node.register import ClosedError
 from parties.node.settings import NodeFile
+from parties.node.typed_inputs import TypedInputs
 from parties.node.validity import Watch, warning
 from parties.operator.interface import ENDED, Operator
 from smc import __version__
@@ -48,7 +48,7 @@ LINKS_AT_ONCE, SECONDS_A_LINK = 30, 3.0  # standing links that a peer may open; 
 SESSIONS_AT_ONCE, SECONDS_A_SESSION = 200, 10.0  # the same of sessions that are let begin, each some entries of the log
 
 
-class Front(Protocol):
+class WebFrontend(Protocol):
     """What an operator reaches the node by: page, API, figures. Whoever starts the node puts it together with it."""
 
     def start(self, operator: Operator, events: Events) -> dict[str, str]:
@@ -61,8 +61,8 @@ class Front(Protocol):
 class Node:
     """A running node. `stop` must be called at its end."""
 
-    def __init__(self, file: NodeFile, front: Front, log_level: LogLevel = "info") -> None:
-        self._file, self._front = file, front
+    def __init__(self, file: NodeFile, frontend: WebFrontend, log_level: LogLevel = "info") -> None:
+        self._file, self._frontend = file, frontend
         for key, wrong in file.shared_ports().items():
             raise InputError(f"{key}: {wrong}")
         ways = reached(file)
@@ -71,7 +71,7 @@ class Node:
         listening = next((options.listen for _, options in ways if options.listen is not None), None)
         self._listens = None if listening is None else parse_address(listening, lowest_port=0)
         offers = self._offers = Offers.of(file)
-        self._inputs = Inputs()
+        self._inputs = TypedInputs()
         self._events = Events(level=log_level)
         self._events.watch_process()
         with at_key("node.state"):
@@ -85,7 +85,7 @@ class Node:
         emulated = file.link.emulate
         self._predict = str(emulated) if emulated is not None else file.node.link
         self._contacts = {who.peer_name: self._contact(who, options) for who, options in ways}
-        self._desk = Desk(
+        self._desk = OperatorService(
             self._identity,
             self._ledger,
             self._contacts,
@@ -139,7 +139,7 @@ class Node:
     def start(self) -> dict[str, str]:
         """Open the ports and begin to work; where everything is, for the operator."""
         # Before anybody can connect: a session would wait for the compiler, and its meter count that.
-        warm(told=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
+        warm(on_compiled=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:
             listening = [one for one in self._contacts.values() if one.connect is None]
             with at_key("node.listen" if self._file.node.listen is not None else "link.listen"):
@@ -154,7 +154,7 @@ class Node:
                 )
             self._listens = self._port.address
         node = self._file.node
-        served = self._front.start(self._desk, self._events)
+        served = self._frontend.start(self._desk, self._events)
         with at_key("node.health"):
             health = self._health.serve(parse_address(node.health, lowest_port=0))
         prints = [fingerprint(who.peer) for who in self._peers]
@@ -208,7 +208,7 @@ class Node:
                 self._events.log("records cannot be written", why=str(error))
         for watch in self._watches:
             watch.stop()
-        self._front.stop()
+        self._frontend.stop()
         self._health.stop()
         if self._port is not None:
             self._port.close()

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 
-from parties.jobs.means import AwayError
+from parties.jobs.inputs import AwayError
 from parties.link.handshake import make_hello
 from parties.link.listening import RefusedError, Take
 from parties.link.opening import Link, link_over, open_link, outbox_for
@@ -218,7 +218,7 @@ class Sessions:
 
         try:
             order = self._order(record)
-            typical = predicted(job.task, order.means, self._link)
+            typical = predicted(job.task, order.inputs, self._link)
             session.costs_of_steps = typical.steps if typical is not None else ()
         except Exception as error:
             tell(Stopped(error))
@@ -231,7 +231,7 @@ class Sessions:
         """What a worker needs for the job."""
         stored, terms = self._ledger.openings(record.id), self._ledger.accounts.terms(record)
         known = record.tree, record.profile, record.fingerprint
-        return Order(record.ours.proposal, self._ledger.means(record), *known, self._who.identity, stored, terms)
+        return Order(record.ours.proposal, self._ledger.inputs(record), *known, self._who.identity, stored, terms)
 
     def _end(self, identifier: str) -> None:
         """No session of this job is under way any more."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from parties.jobs.kind import Kind, Means
-from parties.node import admission, checkpoint, commitment, readiness, statement
+from parties.jobs.kind import Inputs, Kind
+from parties.node import checkpoint, commitment, precheck, readiness, statement
 from parties.node.prediction import predicted
 from parties.node.statement import Statement
 from parties.node.store import Record
@@ -17,7 +17,7 @@ from smc.errors import InputError
 def job_view(
     record: Record,
     state: State,
-    means: Means,
+    inputs: Inputs,
     progress: Progress | None,
     link: str,
     price: Price | None = None,
@@ -45,12 +45,12 @@ def job_view(
         target=task.subject,
         columns=list(task.columns),
         parameters=task.parameters(),
-        asked=[] if ended_badly or state == "done" else _asked(task, means),
+        asked=[] if ended_badly or state == "done" else _asked(task, inputs),
         reveals=[
             *task.reveals(record.peer),
             *([f"It is exact, without noise: {task.told_exactly}."] if task.exact else []),
         ],
-        cost=None if ended_badly else _cost(task, means, party, link),
+        cost=None if ended_badly else _cost(task, inputs, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason),
         theirs=_verdict(record.theirs, ""),
@@ -85,9 +85,9 @@ def job_result(record: Record, state: State) -> JobResult:
     )
 
 
-def _asked(task: Kind, means: Means) -> list[Asked]:
+def _asked(task: Kind, inputs: Inputs) -> list[Asked]:
     try:
-        missing = task.missing(means)
+        missing = task.missing(inputs)
     except InputError:  # the circuit is not here: the job cannot run anyway
         return []
     return [Asked(name=one.key, title=one.title, help=one.help) for one in task.asked() if one.key in missing]
@@ -108,12 +108,12 @@ def _verdict(side: Statement | None, reason: str) -> Verdict:
     )
 
 
-def _cost(task: Kind, means: Means, party: int, link: str) -> PredictedCost | None:
+def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | None:
     """What the job will cost, the sessions' own messages included."""
-    found = predicted(task, means, link)
+    found = predicted(task, inputs, link)
     if found is None:
         return None
-    both = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([admission] if task.spends else [])]
+    both = [checkpoint, *([readiness, commitment] if task.reads_table else []), *([precheck] if task.spends else [])]
     return PredictedCost(
         estimate=found.estimate,
         assumed=task.assumed,

@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from parties.alone.publish.cells import Cells, reduced
-from parties.alone.publish.hierarchy import Codes, Hierarchy
-from parties.alone.publish.models.model import Model
+from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
+from parties.alone.publish.models.model import PrivacyModel
 from parties.alone.publish.reading import in_order, with_public
 from parties.alone.publish.recoding.anonymising import Outcome, anonymised
 from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
@@ -48,7 +48,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        models: Sequence[Model] = (),
+        models: Sequence[PrivacyModel] = (),
         *,
         quasi: Sequence[str] | None = None,
         rules: Mapping[str, Rule] | None = None,
@@ -193,7 +193,7 @@ def _spelled(frame: categories.Frame, names: Sequence[str]) -> list[list[str]]:
     return [[categories.spell(cell) for cell in columns[name].cells] for name in names]
 
 
-def _coded(made: Sequence[Hierarchy], texts: Sequence[Sequence[str]]) -> Codes:
+def _coded(made: Sequence[Hierarchy], texts: Sequence[Sequence[str]]) -> ValueCodes:
     """Columns of text as the numbers of their values, int32[columns, rows]."""
     codes = [[h.index[text] for text in column] for h, column in zip(made, texts, strict=True)]
     return np.array(codes, dtype=np.int32).reshape(len(made), -1)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from parties.base import console
+from parties.jobs.inputs import Inputs
 from parties.jobs.kind import State
-from parties.jobs.means import Means
 from parties.jobs.running import Connection, Report
 from parties.jobs.tree.id3 import Id3
 from parties.link.settings import LinkSettings
@@ -65,7 +65,7 @@ def alone(task: Id3, own: Rows) -> State:
 
     def program(session: Any) -> State:
         engine = engine_of(session, profile)
-        rows = task.learner.own((own, nobody)[session.party], Means().secret)
+        rows = task.learner.own((own, nobody)[session.party], Inputs().secret)
         return task.run(engine, rows, task.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
@@ -76,7 +76,7 @@ def with_peer(link: LinkSettings, task: Id3, own: Rows) -> tuple[State, Report]:
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
     """
-    return Connection(link).run_task(task, task.learner.own(own, Means().secret), _Log())
+    return Connection(link).run_task(task, task.learner.own(own, Inputs().secret), _Log())
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

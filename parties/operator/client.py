@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 60.0  # a job is counted through before it is proposed, and that takes its time
 POLL_SECONDS = 0.5
 
-Kind = TypeVar("Kind")
+Parsed = TypeVar("Parsed")
 
 
 class _Access(BaseModel):
@@ -165,7 +165,7 @@ class NodeClient:
             identifier, seen = job.id, job  # whatever jobs come: the beginning may soon be that of two
             time.sleep(min(POLL_SECONDS, remaining))
 
-    def _ask(self, kind: type[Kind], method: str, path: str, content: dict[str, Any] | None = None) -> Kind:
+    def _ask(self, kind: type[Parsed], method: str, path: str, content: dict[str, Any] | None = None) -> Parsed:
         """One request, its answer checked."""
         import httpx
 
@@ -205,7 +205,7 @@ def _path(identifier: str, call: str = "") -> str:
     return f"jobs/{identifier.lower()}{call}"
 
 
-def _checked(kind: type[Kind], answer: httpx.Response, node: str, access: Path) -> Kind:
+def _checked(kind: type[Parsed], answer: httpx.Response, node: str, access: Path) -> Parsed:
     """What was asked for, or the error that the answer is."""
     try:
         content = json.loads(answer.content)

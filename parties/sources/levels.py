@@ -23,7 +23,7 @@ PLACE, ATTRIBUTE, VALUE, CLASS, ROWS = range(5)  # columns of an answer
 
 
 @dataclass(frozen=True)
-class Plan:
+class GrowingTree:
     """A growing tree by its depths: `splits` lists (place, attribute, place of the first child), depth by depth.
 
     `open_at` int64[places at the last depth] numbers the open nodes there, -1 for others. `asked` has the attributes
@@ -35,7 +35,7 @@ class Plan:
     asked: list[dict[int, int]]
 
     @classmethod
-    def of(cls, tree: Tree) -> Plan:
+    def of(cls, tree: Tree) -> GrowingTree:
         """The plan for a tree whose open nodes lie at one depth."""
         level: list[tuple[Tree, dict[int, int]]] = [(tree, {})]
         splits: list[list[tuple[int, int, int]]] = []
@@ -109,7 +109,7 @@ class Plan:
 
 
 def _counted(placed: exp.Select, attributes: Sequence[int]) -> exp.Select:
-    """The numbers of placed rows, see `Plan.query`."""
+    """The numbers of placed rows, see `GrowingTree.query`."""
     place, label = exp.column("p"), exp.column("y")
     which: exp.Expr = exp.convert(0)
     value: exp.Expr = exp.convert(0)

@@ -17,7 +17,7 @@ from parties.sources.databases import Scratch
 from parties.sources.delimited import read_csv
 from parties.sources.formats import format_of
 from parties.sources.named import find_table
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 
@@ -29,7 +29,7 @@ Reader: TypeAlias = "Callable[[Scratch], ir.Table]"
 ATTACHED = "source"  # what a DuckDB file is called while it is attached
 
 
-def open_files(settings: PlaceSettings) -> Rows:
+def open_files(settings: PlaceSettings) -> RowQuery:
     """The rows at a path, see `opening.open_rows`."""
     read = _reader(Path(settings.source), settings.table)
     engine = Scratch(settings.label, settings.memory, settings.threads)
@@ -37,7 +37,7 @@ def open_files(settings: PlaceSettings) -> Rows:
         with engine.reporting():
             table = read(engine)
             query = engine.backend.compiler.to_sqlglot(table)
-        return Rows(engine, query, table.schema())
+        return RowQuery(engine, query, table.schema())
     except BaseException:
         engine.close()
         raise

@@ -16,14 +16,14 @@ from smc.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowQuery:
     """`query` gives rows with columns of these types. Whoever has the rows closes the engine: as a context they do."""
 
     engine: Database
     query: exp.Query
     types: Mapping[str, dt.DataType]
 
-    def __enter__(self) -> Rows:
+    def __enter__(self) -> RowQuery:
         return self
 
     def __exit__(self, *_: object) -> None:

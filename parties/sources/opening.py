@@ -15,7 +15,7 @@ from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.sources.opened import Rows
+    from parties.sources.opened import RowQuery
     from parties.sources.source import Source
 
 
@@ -48,7 +48,7 @@ def counted_here(settings: PlaceSettings) -> bool:
     return format_of(Path(settings.source), settings.table) == "csv"
 
 
-def open_rows(settings: PlaceSettings) -> Rows:
+def open_rows(settings: PlaceSettings) -> RowQuery:
     """The rows of a table as they are. `InputError` if there is no such table, or if the source cannot be read."""
     scheme, mark, _ = settings.source.partition("://")
     if not mark:

@@ -12,12 +12,12 @@ from parties.sources.settings import PlaceSettings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.sources.opened import Rows
+    from parties.sources.opened import RowQuery
 
 CONNECT_SECONDS = 10
 
 
-def open_database(settings: PlaceSettings) -> Rows:
+def open_database(settings: PlaceSettings) -> RowQuery:
     """The rows of a table at a PostgreSQL URL, see `opening.open_rows`."""
     with needing(settings.label, "postgres"):
         import ibis
@@ -26,7 +26,7 @@ def open_database(settings: PlaceSettings) -> Rows:
 
         from parties.sources.databases import Postgres, one_line
         from parties.sources.named import find_table
-        from parties.sources.opened import Rows
+        from parties.sources.opened import RowQuery
     if settings.table is None:
         raise InputError(f"{settings.label}: say which `table` of the database it is")
     try:
@@ -55,7 +55,7 @@ def open_database(settings: PlaceSettings) -> Rows:
                 backend.list_tables,
             )
             query = backend.compiler.to_sqlglot(table)
-        return Rows(engine, query, table.schema())
+        return RowQuery(engine, query, table.schema())
     except BaseException:
         connection.close()
         raise

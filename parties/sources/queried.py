@@ -11,7 +11,7 @@ import sqlglot.expressions as exp
 from parties.base.text import listed
 from parties.sources.databases import Database
 from parties.sources.expressions import Cell
-from parties.sources.levels import Plan
+from parties.sources.levels import GrowingTree
 from parties.sources.mapping import ColumnRule
 from parties.sources.source import Source
 from protocols.counts import Indices, LevelCounts
@@ -64,7 +64,7 @@ class QueriedSource(Source):
         """See `Counts.level`. One query; the first call checks the table before, see `check`."""
         if not self._checked:
             self.check()
-        plan = Plan.of(tree)
+        plan = GrowingTree.of(tree)
         domains = self._domains if attributes else []
         left = plan.left(len(domains))
         answer: Indices = np.zeros((0, 5), dtype=np.int64)

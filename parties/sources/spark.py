@@ -20,7 +20,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from parties.sources.opened import Rows
+    from parties.sources.opened import RowQuery
 
 LOCAL = "spark://local"
 CONNECT_SECONDS = 10.0
@@ -37,7 +37,7 @@ ALONE: dict[str, bool | float | int | str | None] = {  # for Spark in this proce
 _starting = threading.Lock()
 
 
-def open_session(settings: PlaceSettings) -> Rows:
+def open_session(settings: PlaceSettings) -> RowQuery:
     """The rows of a table at a Spark URL, see `opening.open_rows`."""
     with needing(settings.label, "spark"):
         import ibis
@@ -47,7 +47,7 @@ def open_session(settings: PlaceSettings) -> Rows:
 
         from parties.sources.databases import Spark
         from parties.sources.named import find_table
-        from parties.sources.opened import Rows
+        from parties.sources.opened import RowQuery
     if settings.table is None:
         raise InputError(f"{settings.label}: say which `table` it is: one of the catalog, or the path of Parquet files")
     session = _application(settings).newSession()  # views and settings of its own
@@ -68,7 +68,7 @@ def open_session(settings: PlaceSettings) -> Rows:
             find_table(settings.table, settings.label, look, lambda: [t.name for t in session.catalog.listTables()])
         table = engine.backend.table(VIEW)
         query = engine.backend.compiler.to_sqlglot(table)
-    return Rows(engine, query, table.schema())
+    return RowQuery(engine, query, table.schema())
 
 
 def _application(settings: PlaceSettings) -> SparkSession:

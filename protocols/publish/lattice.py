@@ -12,7 +12,7 @@ left out by class, where the class does not keep the rules:
   `max_classes` possible classes are searched, since which classes occur is not public; they include the top, and all
   above a node that is among them.
 
-Before all that it is decided whether the rows may be published (`protocols.publish.admission`).
+Before all that it is decided whether the rows may be published (`protocols.publish.precheck`).
 
 Leakage: nothing else. Each answer of the binary search, whether some node of a height will do, follows from the height
 of the node that is found; which classes of the union have k rows follows from both published tables, where the others
@@ -33,8 +33,8 @@ import numpy as np
 
 from protocols.counts import Indices
 from protocols.inputs import both_inputs
-from protocols.publish.admission import OwnRows, admit
-from protocols.publish.heights import NOTHING, Found, Lattice, Node, asked, bounds, digits, read
+from protocols.publish.lattice_search import NOTHING, Found, Lattice, Node, asked, bounds, digits, read
+from protocols.publish.precheck import OwnRows, precheck
 from protocols.publish.problem import Problem
 from protocols.publish.suppression import (
     at_most_netlist,
@@ -115,7 +115,7 @@ def levels(
     own = OwnRows(problem, rows)
     tell = progress or (lambda step: None)
     if not found.steps:
-        admit(engine, problem, own, names)
+        precheck(engine, problem, own, names)
     places: dict[int, Bits] = {}
     while (height := asked(lattice, found)) is not None:
         tell(Asking(len(lattice.heights[height]), found))

@@ -11,7 +11,7 @@ Rules (`protocols.publish.problem`): k rows, l-diversity and t-closeness of a se
 against the `public` or the `peer`. A run can start from the cuts of some levels, which one that was cut short has left:
 it ends with the same cuts, and opens nothing of those levels.
 
-Before all that it is decided whether the rows may be published (`protocols.publish.admission`); if not, both parties
+Before all that it is decided whether the rows may be published (`protocols.publish.precheck`); if not, both parties
 get an `InputError` that says why.
 
 Leakage: the cuts, which are published, and nothing else. That a box is asked for its other attributes only after its
@@ -37,11 +37,11 @@ import numpy as np
 from protocols.counts import Indices
 from protocols.feasibility import kept_by_both
 from protocols.inputs import both_inputs
-from protocols.publish.admission import OwnRows, admit
 from protocols.publish.balance import nearest_netlist, sides_netlist, sum_netlist
 from protocols.publish.cuts import Cut, Cuts, Level, open_boxes
 from protocols.publish.loss import enough_netlist, least_netlist, total_netlist
 from protocols.publish.openings import Asked, first_question, second_question
+from protocols.publish.precheck import OwnRows, precheck
 from protocols.publish.problem import Problem
 from protocols.publish.tournament import first_netlist, longer, masked_netlist, stacked, tournament
 from smc.engines import Bits, Engine
@@ -74,7 +74,7 @@ def mondrian(
     """
     own = _Own(problem, rows)
     if not start:
-        admit(engine, problem, own, names)
+        precheck(engine, problem, own, names)
     cuts = start
     for level in cuts:
         own.descend(level)

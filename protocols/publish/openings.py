@@ -1,6 +1,6 @@
 """What a joint Mondrian opens, said once: the run reads it from opened bits, counting plays it, records count it.
 
-At first whether there is anything to publish (`protocols.publish.admission`). Then of every level first whether each
+At first whether there is anything to publish (`protocols.publish.precheck`). Then of every level first whether each
 open box is cut in its widest attribute and where; then, of those that are not, whether in another, in which and where.
 All of it follows from the cuts: of several attributes the widest is taken in which a box can be cut at all.
 """

@@ -32,7 +32,7 @@ from protocols.release import selection
 from protocols.release.choice import noisy_choice_of
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
-from protocols.release.selection import Estimates, Measured, Model, State, Told, Workload
+from protocols.release.selection import Estimates, MarginalModel, Measured, OnMeasurement, State, Workload
 from smc.counting import CountingEngine
 from smc.engines import Bits, Engine
 
@@ -41,7 +41,7 @@ ROUNDS_PER_COLUMN = 16  # the first sigma and epsilon are for so many rounds
 
 
 @dataclass(frozen=True)
-class Plan:
+class AimProblem:
     """What is public of a run: the workload, a weight for each of its marginals, and the greatest model in cells."""
 
     work: Workload
@@ -99,13 +99,20 @@ def weights(sets: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]) 
     return tuple(weight // divisor for weight in found)
 
 
-def aim(engine: Engine, plan: Plan, own: selection.Counts, model: Model, told: Told, start: State = ()) -> State:
+def aim(
+    engine: Engine,
+    plan: AimProblem,
+    own: selection.Counts,
+    model: MarginalModel,
+    on_step: OnMeasurement,
+    start: State = (),
+) -> State:
     """What both open; each party passes its own counts of all marginals, int64[cells], one after the other."""
     work = plan.work
     tables = JointTables(engine, own, work.sizes, work.max_rows)
     state = start
     if not state:
-        told(state)
+        on_step(state)
         state = selection.measure(engine, work, tables, work.singles, plan.first[0], Fraction(0), plan.most_counts)
     before: Estimates | None = None
     while len(work.sets) > len(work.domains) and plan.spent(state) < work.rho:
@@ -115,7 +122,7 @@ def aim(engine: Engine, plan: Plan, own: selection.Counts, model: Model, told: T
         step = plan.next(state, _moved(work, state[-1], before, estimates))
         if step is None:
             break
-        told(state)
+        on_step(state)
         chosen = _chosen(engine, plan, tables, model, state, estimates, *step)
         state += selection.measure(engine, work, tables, [chosen], *step, plan.most_counts)
         before = estimates
@@ -135,7 +142,7 @@ def expected_noise(sigma: Fraction, cells: int) -> float:
     return math.sqrt(2 / math.pi) * float(sigma) * cells
 
 
-def candidates(plan: Plan, model: Model, state: State) -> list[int]:
+def candidates(plan: AimProblem, model: MarginalModel, state: State) -> list[int]:
     """The marginals that a round may choose, by the size that the model would have."""
     work = plan.work
     measured = sorted({work.sets[one.table] for one in state})
@@ -146,9 +153,9 @@ def candidates(plan: Plan, model: Model, state: State) -> list[int]:
 
 def _chosen(
     engine: Engine,
-    plan: Plan,
+    plan: AimProblem,
     tables: JointTables,
-    model: Model,
+    model: MarginalModel,
     state: State,
     estimates: Estimates,
     sigma: Fraction,
@@ -160,7 +167,7 @@ def _chosen(
 
 def choice(
     engine: Engine,
-    plan: Plan,
+    plan: AimProblem,
     tables: JointTables,
     some: Sequence[int],
     estimates: Estimates,
@@ -174,7 +181,7 @@ def choice(
 
 def compared(
     engine: Engine,
-    plan: Plan,
+    plan: AimProblem,
     tables: JointTables,
     some: Sequence[int],
     estimates: Estimates,
@@ -191,7 +198,7 @@ def compared(
     return scores, selection.score_law(work, epsilon, max(scales) * work.change, plan.rounds * len(work.sets))
 
 
-def count_at_most(engine: CountingEngine, plan: Plan) -> None:
+def count_at_most(engine: CountingEngine, plan: AimProblem) -> None:
     """Count a run of all rounds that there can be, each with all candidates and the largest marginal measured.
 
     And one round more: noise of a smaller sigma can cost more gates. A round of half of sigma takes the rho of four, so

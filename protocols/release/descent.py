@@ -159,12 +159,16 @@ def own_numbers(gradients: Integers, rows: int) -> Integers:
 
 
 def descend(
-    engine: Engine, problem: Descent, own: Own, told: Callable[[int, tuple[Sums, ...]], object], start: Sequence[Sums]
+    engine: Engine,
+    problem: Descent,
+    own: Own,
+    on_step: Callable[[int, tuple[Sums, ...]], object],
+    start: Sequence[Sums],
 ) -> tuple[Sums, ...]:
-    """All that is opened, step by step; `start` is what was opened before, `told` hears of every step before it."""
+    """All that is opened, step by step; `start` is what was opened before, `on_step` hears of every step before it."""
     opened = tuple(start)
     while len(opened) < problem.steps:
-        told(len(opened), opened)
+        on_step(len(opened), opened)
         numbers = own_numbers(*own(problem.path(opened)[-1]))
         found = noisy_sums(engine, numbers, problem.width, problem.law, signed=True)
         opened = (*opened, tuple(found.tolist()))

@@ -19,7 +19,7 @@ from protocols.release import selection
 from protocols.release.choice import noisy_choice_of
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
-from protocols.release.selection import Model, State, Told, Workload
+from protocols.release.selection import MarginalModel, OnMeasurement, State, Workload
 from smc.counting import CountingEngine
 from smc.engines import Bits, Engine
 
@@ -29,17 +29,24 @@ def steps(work: Workload) -> int:
     return 1 + (len(work.domains) > 1)
 
 
-def mst(engine: Engine, work: Workload, own: selection.Counts, model: Model, told: Told, start: State = ()) -> State:
+def mst(
+    engine: Engine,
+    work: Workload,
+    own: selection.Counts,
+    model: MarginalModel,
+    on_step: OnMeasurement,
+    start: State = (),
+) -> State:
     """What both open; each party passes its own counts of all marginals, int64[cells], one after the other."""
     columns = len(work.domains)
     third = work.rho / 3
     tables = JointTables(engine, own, work.sizes, work.max_rows)
     state = start
     if not state:
-        told(state)
+        on_step(state)
         state = selection.measure(engine, work, tables, work.singles, work.sigma(third / columns), Fraction(0))
     if columns > 1 and len(state) == columns:
-        told(state)
+        on_step(state)
         epsilon = work.choice_epsilon(third / (columns - 1))
         chosen = _tree(engine, work, tables, selection.agreed_estimates(engine, work, model, state), epsilon)
         state += selection.measure(engine, work, tables, chosen, work.sigma(third / (columns - 1)), epsilon)

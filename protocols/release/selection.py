@@ -102,10 +102,10 @@ class Measured:
 
 
 State = tuple[Measured, ...]
-Told = Callable[[State], object]  # before each step, with what was measured before
+OnMeasurement = Callable[[State], object]  # before each step, with what was measured before
 
 
-class Model(Protocol):
+class MarginalModel(Protocol):
     """What follows from measurements. Both methods depend on their arguments only, and not on what was asked before."""
 
     def estimate(self, measured: State) -> list[NDArray[np.float64]]:
@@ -133,7 +133,7 @@ def measure(
     return tuple(Measured(table, sigma, epsilon, part) for table, part in zip(chosen, parts, strict=True))
 
 
-def agreed_estimates(engine: Engine, work: Workload, model: Model, measured: State) -> Estimates:
+def agreed_estimates(engine: Engine, work: Workload, model: MarginalModel, measured: State) -> Estimates:
     """Party 0's estimates of all marginals."""
     own = None
     if engine.party == 0:

@@ -17,7 +17,8 @@ adversaries of polynomial time). Neighbours differ by one row, added or removed:
     (`protocols.release.quality`), so the noise is geometric of scale D / eps_level; the bonus is public.
   - Levels follow one another: the sum of `levels` times eps_level. The row is in one leaf in the end, at whichever
     level; the classes of all leaves together cost leaf_epsilon. A class raises one count by one: monotone, D = 1.
-  - A row is in one tree of a forest, and which one depends on itself only (`protocols.release.dealing`): each tree has
+  - A row is in one tree of a forest, and which one depends on itself only (`protocols.release.partition_rows`): each
+  tree has
     the whole epsilon.
 A row that is replaced is one removed and one added; so adjacency "replace" halves all these epsilons. Samples are
 not quite of their ideal law: all those of a choice add 2^-38 to delta at most (`choice_law`).

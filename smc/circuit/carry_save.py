@@ -18,7 +18,7 @@ from smc.circuit.graph import ZERO, Graph
 from smc.circuit.ripple import majority
 from smc.circuit.wire import Wire
 
-Rows = tuple[list[Wire], list[Wire]]
+CarrySavePair = tuple[list[Wire], list[Wire]]
 
 
 class Number(Protocol):
@@ -33,7 +33,7 @@ class Number(Protocol):
         """Whether they are in two's complement."""
 
 
-def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], width: int) -> Rows:
+def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], width: int) -> CarrySavePair:
     """Two rows of `width` wires whose sum is that of `plus` less that of `minus`, modulo 2^width.
 
     About an AND for every wire of the summands but two of each column; m summands of one width are ceil(log2 m) deep.
@@ -46,7 +46,7 @@ def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], widt
     return columns.rows()
 
 
-def product_rows(graph: Graph, a: Number, b: Number, width: int) -> Rows:
+def product_rows(graph: Graph, a: Number, b: Number, width: int) -> CarrySavePair:
     """Two rows of `width` wires whose sum is a * b modulo 2^width: all products of two bits, summed as in `sum_rows`.
 
     Products of a sign and another bit count negative (Baugh, Wooley, IEEE Trans. Computers C-22, 1973).
@@ -91,9 +91,9 @@ class _Columns:
         else:
             self._columns[place].append(wire)
 
-    def rows(self) -> Rows:
+    def rows(self) -> CarrySavePair:
         """At most two wires a column, filled up with zeros."""
-        rows: Rows = ([], [])
+        rows: CarrySavePair = ([], [])
         carries: list[Wire] = []
         for place, wires in enumerate(self._columns):
             constant = Wire(self._graph, self._constant >> place & 1)

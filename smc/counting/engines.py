@@ -22,7 +22,7 @@ from smc.engines.gmw import GmwEngine
 from smc.engines.interface import XorSharedEngine
 from smc.engines.making import furnish
 from smc.gmw.gates import AndGates, TableGates, TripleGates
-from smc.gmw.rows import Rows, State
+from smc.gmw.rows import BatchLayout, State
 from smc.hashing import Blocks
 from smc.primitives.bits import BitMatrix
 from smc.recipes import Garbling
@@ -123,7 +123,7 @@ class CountingGmw(CountingEngine, GmwEngine):
     """Counts XOR shares."""
 
     def _chunk(self, netlist: Netlist, inputs: Sequence[BitMatrix], batch: int) -> BitMatrix:
-        rows = Rows(batch)
+        rows = BatchLayout(batch)
         self._gates.prepare(netlist, rows)
         state = rows.state(netlist.slots if isinstance(self._gates, TableGates) else 0)
         self._gates.run(netlist, state, rows)

@@ -19,7 +19,7 @@ from smc.ot import (
     EllipticSender,
     IknpReceiver,
     IknpSender,
-    Kind,
+    OTKind,
     SoftSpokenReceiver,
     SoftSpokenSender,
     Transfers,
@@ -34,7 +34,7 @@ from smc.ot.lpn import Parameters
 Octets = NDArray[np.uint8]
 
 
-def counting_transfers(session: CountingSession, kind: Kind) -> Transfers:
+def counting_transfers(session: CountingSession, kind: OTKind) -> Transfers:
     """The counting twin of `Transfers(session, kind)`."""
     return Transfers(session, kind, twin=TWINS.__getitem__)
 

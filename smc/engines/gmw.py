@@ -17,7 +17,7 @@ from smc.circuit.netlist import FIRST_INPUT
 from smc.engines.bits import Bits
 from smc.engines.interface import XorSharedEngine
 from smc.gmw.gates import AndGates
-from smc.gmw.rows import PACKED, Rows
+from smc.gmw.rows import PACKED, BatchLayout
 from smc.primitives.bits import BitMatrix
 from smc.session import Session
 
@@ -50,7 +50,7 @@ class GmwEngine(XorSharedEngine):
     def prepare(self, netlist: Netlist, batch: int) -> None:
         """See `Engine.prepare`."""
         for part in _chunks(netlist, batch):
-            self._gates.stock(netlist, Rows(part.stop - part.start))
+            self._gates.stock(netlist, BatchLayout(part.stop - part.start))
 
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         outputs = np.empty((len(netlist.outputs), batch), dtype=np.uint8)
@@ -59,7 +59,7 @@ class GmwEngine(XorSharedEngine):
         return outputs
 
     def _chunk(self, netlist: Netlist, inputs: Sequence[BitMatrix], batch: int) -> BitMatrix:
-        rows = Rows(batch)
+        rows = BatchLayout(batch)
         self._gates.prepare(netlist, rows)
         state = rows.state(netlist.slots)
         if self.party == 0:

@@ -11,14 +11,14 @@ from smc.engines.profile import Profile
 from smc.engines.yao import YaoEngine
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.ot import Transfers
-from smc.recipes import EngineName, Form, Garbling, Kind
+from smc.recipes import EngineName, Form, Garbling, OTKind
 from smc.session import Session
 
 
 def make_engine(
     session: Session,
     name: EngineName,
-    ot: Kind = "extension",
+    ot: OTKind = "extension",
     table_gates: bool | None = None,
     garbling: Garbling = "half",
     form: Form | None = None,

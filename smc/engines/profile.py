@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from smc.recipes import RECIPES, EngineName, Form, Garbling, Kind, Prices, Recipe
+from smc.recipes import RECIPES, EngineName, Form, Garbling, OTKind, Prices, Recipe
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Profile:
     """
 
     engine: EngineName
-    ot: Kind = "extension"
+    ot: OTKind = "extension"
     garbling: Garbling = "half"
     form: Form | None = None  # None: the engine's own
     table_gates: bool | None = None  # None: if the OT is "trapdoor"
@@ -24,7 +24,7 @@ class Profile:
     def __post_init__(self) -> None:
         for value, known in (
             (self.engine, tuple(RECIPES)),
-            (self.ot, get_args(Kind)),
+            (self.ot, get_args(OTKind)),
             (self.garbling, get_args(Garbling)),
             (self.form, (None, *get_args(Form))),
         ):

@@ -17,7 +17,7 @@ import numpy as np
 
 from smc import kernels
 from smc.circuit import Layer, Netlist
-from smc.gmw.rows import Rows, State
+from smc.gmw.rows import BatchLayout, State
 from smc.gmw.triples import TripleSource
 from smc.ot import Transfers
 from smc.primitives.bits import BitMatrix
@@ -29,13 +29,13 @@ _END = Layer(*np.empty((2, 0, 3), dtype=np.int32))  # a layer without gates, to 
 class AndGates(Protocol):
     """How AND gates are done, and with them a circuit."""
 
-    def stock(self, netlist: Netlist, rows: Rows) -> None:
+    def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
         """Do for a later run what can be done ahead, besides what has been done for others."""
 
-    def prepare(self, netlist: Netlist, rows: Rows) -> None:
+    def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
         """Do for the next run what can be done ahead and has not been done yet."""
 
-    def run(self, netlist: Netlist, state: State, rows: Rows) -> None:
+    def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
         """All gates of the netlist on the state, which holds this party's shares of constants and inputs."""
 
 
@@ -50,15 +50,15 @@ class TripleGates:
         self._session = session
         self._source = TripleSource(session, transfers)
 
-    def stock(self, netlist: Netlist, rows: Rows) -> None:
+    def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
         """See `AndGates.stock`."""
         self._source.stock(_triple_bytes(netlist, rows))
 
-    def prepare(self, netlist: Netlist, rows: Rows) -> None:
+    def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
         """See `AndGates.prepare`."""
         self._source.reserve(_triple_bytes(netlist, rows))
 
-    def run(self, netlist: Netlist, state: State, rows: Rows) -> None:
+    def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
         """See `AndGates.run`."""
         session = self._session
         triples, first = self._source.take(_triple_bytes(netlist, rows))
@@ -81,7 +81,7 @@ class TripleGates:
         kernels.gmw_step(*arguments)
 
 
-def _triple_bytes(netlist: Netlist, rows: Rows) -> int:
+def _triple_bytes(netlist: Netlist, rows: BatchLayout) -> int:
     return sum(rows.triple_bytes(len(layer.ands)) for layer in netlist.layers)
 
 
@@ -95,13 +95,13 @@ class TableGates:
         self._session = session
         self._transfers = transfers
 
-    def stock(self, netlist: Netlist, rows: Rows) -> None:
+    def stock(self, netlist: Netlist, rows: BatchLayout) -> None:
         """Nothing can be done ahead."""
 
-    def prepare(self, netlist: Netlist, rows: Rows) -> None:
+    def prepare(self, netlist: Netlist, rows: BatchLayout) -> None:
         """Nothing can be done ahead."""
 
-    def run(self, netlist: Netlist, state: State, rows: Rows) -> None:
+    def run(self, netlist: Netlist, state: State, rows: BatchLayout) -> None:
         """See `AndGates.run`."""
         for layer in netlist.layers:
             kernels.gmw_xor(state, layer.xors)

@@ -22,7 +22,7 @@ Slots = NDArray[np.int32] | slice
 
 
 @dataclass(frozen=True)
-class Rows:
+class BatchLayout:
     """The layout of a batch: a state is uint8[slots, row], a row whole vectors; what pads it means nothing."""
 
     batch: int

@@ -17,7 +17,7 @@ NOTICE = "compiling inner loops that were never used on this machine before; thi
 _seen: set[str] = set()  # what is there need not be looked for again
 _lock = threading.Lock()  # two threads that want the same wait for one
 
-Told = Callable[[int, int], None]  # how many modules of kernels are compiled, and how many have to be
+OnCompiled = Callable[[int, int], None]  # how many modules of kernels are compiled, and how many have to be
 
 
 def on_standard_error(done: int, total: int) -> None:
@@ -30,21 +30,21 @@ def on_standard_error(done: int, total: int) -> None:
         print(f"smc: {NOTICE}", file=sys.stderr, flush=True)
 
 
-def warm(modules: Iterable[str] | None = None, told: Told = on_standard_error) -> None:
+def warm(modules: Iterable[str] | None = None, on_compiled: OnCompiled = on_standard_error) -> None:
     """Compile the kernels of these modules (None: of all) that no file is there for.
 
-    `told` is called only if there are some, before and after each. Those that are there are loaded by their first call,
-    which takes milliseconds.
+    `on_compiled` is called only if there are some, before and after each. Those that are there are loaded by their
+    first call, which takes milliseconds.
     """
     wanted = list(Kernel.registry if modules is None else modules)
     with _lock:
         absent = _absent(wanted)
         for done, module in enumerate(absent):
-            told(done, len(absent))
+            on_compiled(done, len(absent))
             prepare(module)
         _seen.update(wanted)
         if absent:
-            told(len(absent), len(absent))
+            on_compiled(len(absent), len(absent))
 
 
 def _absent(modules: Iterable[str]) -> list[str]:

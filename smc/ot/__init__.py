@@ -8,7 +8,7 @@ from smc.ot.kinds import make_roles
 from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
 from smc.ot.transfers import Transfers
 from smc.ot.trapdoor import TrapdoorReceiver, TrapdoorSender
-from smc.recipes import Kind
+from smc.recipes import OTKind
 
 __all__ = [
     "EllipticReceiver",
@@ -17,7 +17,7 @@ __all__ = [
     "ExtensionSender",
     "IknpReceiver",
     "IknpSender",
-    "Kind",
+    "OTKind",
     "Receiver",
     "Sender",
     "SoftSpokenReceiver",

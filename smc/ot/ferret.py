@@ -54,7 +54,7 @@ def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
     return -(-parameters(number + 1, sets).base // parameters(number, sets).leaves)
 
 
-class Plan:
+class IterationSchedule:
     """Which iterations are run when: that depends only on how many OTs were asked for."""
 
     def __init__(self, sets: Sequence[Parameters] = SETS) -> None:
@@ -77,7 +77,7 @@ class Plan:
 
 def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
     """How many iterations a sender and receiver have run when they have been asked for `count` OTs in all."""
-    return sum(1 for _ in Plan(sets).due(count))
+    return sum(1 for _ in IterationSchedule(sets).due(count))
 
 
 class _Iteration:
@@ -169,7 +169,7 @@ class FerretSender(CorrelatedSender):
         super().__init__(session, name)
         self._base = self.extension(session, f"{name}.first")
         self.delta = self._base.delta
-        self._plan = Plan(sets)
+        self._plan = IterationSchedule(sets)
         self._supply = _Supply()
 
     def steps(self) -> Iterator[None]:
@@ -228,7 +228,7 @@ class FerretReceiver(CorrelatedReceiver):
     def __init__(self, session: Session, name: str, sets: Sequence[Parameters] = SETS) -> None:
         super().__init__(session, name)
         self._base = self.extension(session, f"{name}.first")
-        self._plan = Plan(sets)
+        self._plan = IterationSchedule(sets)
         self._supply = _Supply()
 
     def steps(self) -> Iterator[None]:

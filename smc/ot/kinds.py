@@ -10,7 +10,7 @@ from smc.ot.iknp import IknpReceiver, IknpSender
 from smc.ot.interface import Receiver, Sender
 from smc.ot.softspoken import SoftSpokenReceiver, SoftSpokenSender
 from smc.ot.trapdoor import TrapdoorReceiver, TrapdoorSender
-from smc.recipes import Kind
+from smc.recipes import OTKind
 from smc.session import Session
 
 Twin = Callable[[type[Any]], type[Any]]
@@ -21,7 +21,7 @@ def _itself(role: type[Any]) -> type[Any]:
 
 
 def make_roles(
-    kind: Kind, session: Session, sender: str, receiver: str, twin: Twin = _itself
+    kind: OTKind, session: Session, sender: str, receiver: str, twin: Twin = _itself
 ) -> tuple[Sender, Receiver]:
     """A sender and a receiver of a kind, by their names in the session; or `twin` of their classes."""
     roles: tuple[type[Sender], type[Receiver]]

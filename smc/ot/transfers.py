@@ -11,14 +11,14 @@ import numpy as np
 from smc.hashing import Blocks
 from smc.ot.interface import Choices, Packed, Role, additive_correction, masks, take_turns
 from smc.ot.kinds import Twin, make_roles
-from smc.recipes import Kind
+from smc.recipes import OTKind
 from smc.session import Session
 
 
 class Transfers:
     """A sender and a receiver of one kind, or their twins; party p sends in direction p."""
 
-    def __init__(self, session: Session, kind: Kind = "extension", **twin: Twin) -> None:
+    def __init__(self, session: Session, kind: OTKind = "extension", **twin: Twin) -> None:
         self.kind = kind
         self.session = session
         self.sender, self.receiver = make_roles(kind, session, f"ot{session.party}", f"ot{1 - session.party}", **twin)

@@ -15,7 +15,7 @@ from smc.arithmetic import bits_to_shares, product
 from smc.circuit.library import aes128
 from smc.counting import forecast
 from smc.engines import Profile
-from smc.ot import Kind
+from smc.ot import OTKind
 
 COUNTS = [1, 7, 128, 1000, 65_536, 200_001]
 
@@ -37,7 +37,7 @@ def test_base(count: int) -> None:
 
 @pytest.mark.parametrize(("kind", "k"), [("iknp", 1), ("softspoken2", 2), ("softspoken4", 4), ("softspoken8", 8)])
 @pytest.mark.parametrize("count", COUNTS)
-def test_extensions(kind: Kind, k: int, count: int) -> None:
+def test_extensions(kind: OTKind, k: int, count: int) -> None:
     sender, receiver = costs.counted(kind, costs.correlated(count))
     messages = -(-count // 2**16)
     full, rest = divmod(count, 2**16)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples.overlap import Overlap, OverlapSettings, overlap
-from parties.jobs.kind import Means
+from parties.jobs.kind import Inputs
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
@@ -61,7 +61,7 @@ def test_the_number_is_that_of_the_intersection(case: tuple[int, set[int], set[i
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw"), Profile("gmw", "ferret")], ids=str)
 def test_the_estimate_is_what_is_measured(size: int, profile: Profile) -> None:
-    counted = forecast(Overlap(OverlapSettings(size=size)).program(Means()), profile)
+    counted = forecast(Overlap(OverlapSettings(size=size)).program(Inputs()), profile)
     meters: dict[int, Any] = {}
 
     def program(session: Any) -> int:

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols.cost_model import at_most, with_tree
 from protocols.counts import RowCounts
-from protocols.foresight import at_most, with_tree
 from protocols.id3 import Leaf, Open, Problem, Split, Tree, id3
 from protocols.rules import Rules
 from protocols.tree import cut

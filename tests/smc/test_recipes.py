@@ -15,7 +15,7 @@ from smc.counting import CountingSession, make_counting_engine
 from smc.counting.rates import COT_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
 from smc.engines import ArithmeticWords, ClearEngine, GmwEngine, Profile, YaoEngine, engine_of
 from smc.ot import make_roles
-from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, EngineName, Form, Garbling, Kind
+from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, EngineName, Form, Garbling, OTKind
 from smc.session import Session
 from smc.yao.schemes import SCHEMES
 
@@ -30,7 +30,7 @@ def session() -> Session:
 def test_every_name_has_its_entry() -> None:
     assert set(RECIPES) == set(get_args(EngineName))
     assert set(SCHEMES) == set(GARBLE_SECONDS) == set(EVALUATE_SECONDS) == set(get_args(Garbling))
-    assert set(COT_SECONDS) | {"extension", "trapdoor"} == set(get_args(Kind))
+    assert set(COT_SECONDS) | {"extension", "trapdoor"} == set(get_args(OTKind))
     assert ENGINES == ("yao", "gmw", "mixed", "lean")
     assert BOOLEAN_ENGINES == ("yao", "gmw")
     assert RECIPES["clear"].security is None
@@ -53,8 +53,8 @@ def test_an_engine_is_what_its_recipe_says(name: EngineName) -> None:
         assert counted.comfortable == engine.comfortable
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
-def test_every_kind_of_ot_has_roles_real_and_counted(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", get_args(OTKind))
+def test_every_kind_of_ot_has_roles_real_and_counted(kind: OTKind) -> None:
     assert make_roles(kind, session(), "a", "b")
     assert make_counting_engine(CountingSession(0), Profile("gmw", kind))
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from parties.cli import EXIT_CODES
 from parties.jobs import kinds, profiles
+from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Kind
-from parties.jobs.means import Means
 from parties.link.handshake import make_hello
 from parties.link.identity import Identity
 from parties.link.opening import Link, link_over, outbox_for
@@ -95,12 +95,12 @@ class Case:
     typed: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
     circuits: Mapping[str, str] = field(default_factory=dict)
 
-    def task(self, directory: Path) -> tuple[Kind, tuple[Means, Means]]:
+    def task(self, directory: Path) -> tuple[Kind, tuple[Inputs, Inputs]]:
         """The task as both read it, and what each brings."""
-        means = tuple(self._means(directory, party) for party in (0, 1))
-        return propose(read_job(self.fields), means[0]).task, (means[0], means[1])
+        inputs = tuple(self._means(directory, party) for party in (0, 1))
+        return propose(read_job(self.fields), inputs[0]).task, (inputs[0], inputs[1])
 
-    def _means(self, directory: Path, party: int) -> Means:
+    def _means(self, directory: Path, party: int) -> Inputs:
         place = directory / str(party)
         place.mkdir(exist_ok=True)
         self.schema.save(place / "schema.toml")
@@ -110,7 +110,7 @@ class Case:
         settings = {"source": str(place / "rows.csv"), "schema": str(place / "schema.toml"), "max_rows": 1000}
         table = TableSettings.model_validate(settings) if "table" in self.fields else None
         circuits = {name: place / name for name in self.circuits}
-        return Means(party, table, self.schema if table else None, circuits, self.typed[party])
+        return Inputs(party, table, self.schema if table else None, circuits, self.typed[party])
 
 
 def joined(options: Sequence[LinkOptions], hellos: Sequence[Any]) -> list[Stream]:
@@ -149,7 +149,7 @@ def endings(
     timeout: float = 10.0,
 ) -> tuple[Ending, Ending]:
     """How parties 0 and 1 end of whom one lies. No party waits longer than `timeout` seconds for a message."""
-    task, means = case.task(directory)
+    task, inputs = case.task(directory)
     alice, bob = identities["alice"], identities["bob"]
     ways: tuple[dict[str, str], dict[str, str]] = ({"listen": "a:1"}, {"connect": "a:1"})
     waits: dict[str, Any] = {"timeout": timeout, "goodbye": timeout}
@@ -163,7 +163,7 @@ def endings(
 
     def run(party: int) -> None:
         try:
-            with task.open(means[party]) as ours, link_over(streams[party], options[party], hellos[party]) as link:
+            with task.open(inputs[party]) as ours, link_over(streams[party], options[party], hellos[party]) as link:
                 state = computed(link, ours.data, ends[party], lie if party == liar else None)
                 link.finish(task.digest(state))
             ends[party].shown = shown(state, party)

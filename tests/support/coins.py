@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from parties.jobs.kind import Document, Kind, KindSettings, Means, State, Step, Told
+from parties.jobs.kind import Document, Inputs, Kind, KindSettings, OnStep, State, Step
 from parties.jobs.settings import BooleanEngine, public
 from smc.counting import Program
 from smc.engines import Engine
@@ -42,15 +42,15 @@ class Coins(Kind):
         """See `Kind.opened`."""
         return {"coins": BATCH * (1 if step is not None else self.steps(state))}
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`."""
         return lambda engine: self.run(engine, None, None, lambda step: None)
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`."""
         state = list(start or [])
         for number in range(self.steps(state), STEPS):
-            told(Step(number, BATCH, state or None, f"toss {number}"))
+            on_step(Step(number, BATCH, state or None, f"toss {number}"))
             state = [*state, *(self.toss(engine) for _ in range(self.each))]
             if data is not None:  # it is not only counted
                 note(engine.party, number, state[-1])

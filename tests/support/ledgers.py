@@ -13,7 +13,6 @@ from parties.jobs.tree.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.identity import Identity
 from parties.node.gate import Gate
-from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
@@ -22,6 +21,7 @@ from parties.node.policy.rules import Rule
 from parties.node.records import connect
 from parties.node.settings import NodeFile
 from parties.node.store import Record
+from parties.node.typed_inputs import TypedInputs
 from parties.sources.settings import BudgetSettings
 from parties.tables.schema import Schema
 from protocols.tree import Leaf, Open, Split, Tree
@@ -45,7 +45,7 @@ class Party:
         self.budget: BudgetSettings | None = None  # of its table, from the next opening on
         self.version = ""  # of its rows, likewise
         self.said: list[bytes] = []
-        self.inputs = Inputs()
+        self.inputs = TypedInputs()
         self.changed: Callable[[str], None] = lambda _: None
         self.connection: sqlite3.Connection
         self.open()

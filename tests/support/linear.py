@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from parties.alone.regression.features import ONE, Column, Features
 from parties.alone.regression.losses import Loss
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from parties.tables.schema import Schema
 
 SCHEMA = Schema({"town": ("north", "mid", "south"), "age": ("0", "10", "40", "?"), "end": ("good", "bad")}, "end")
@@ -25,13 +25,13 @@ FEATURES = Features(
 Lines = Sequence[tuple[int, int, int, int]]  # town, age, whether the class is the second, how many
 
 
-def rows(lines: Lines, features: Features = FEATURES) -> Rows:
+def rows(lines: Lines, features: Features = FEATURES) -> TrainingRows:
     """Rows of these lines."""
     table = np.array(lines, dtype=np.int64).reshape(len(lines), 4)
-    return Rows(features, table[:, :2], 2.0 * table[:, 2] - 1, table[:, 3])
+    return TrainingRows(features, table[:, :2], 2.0 * table[:, 2] - 1, table[:, 3])
 
 
-def random_rows(seed: int, lines: int = 40, most: int = 5) -> Rows:
+def random_rows(seed: int, lines: int = 40, most: int = 5) -> TrainingRows:
     """Some rows, of which the class depends on both columns."""
     rng = np.random.default_rng(seed)
     towns, ages = rng.integers(3, size=lines), rng.integers(4, size=lines)
@@ -40,7 +40,7 @@ def random_rows(seed: int, lines: int = 40, most: int = 5) -> Rows:
     return rows(list(zip(towns, ages, labels.astype(int), counts, strict=True)))
 
 
-def matrix(of: Rows) -> NDArray[np.float64]:
+def matrix(of: TrainingRows) -> NDArray[np.float64]:
     """Every row as a vector, float64[rows, features], times its class."""
     scale = of.features.unit / ONE
     lines = []
@@ -50,7 +50,7 @@ def matrix(of: Rows) -> NDArray[np.float64]:
     return np.array(lines).reshape(-1, 5)
 
 
-def objective(of: Rows, loss: Loss, regularisation: float, weights: NDArray[np.float64]) -> float:
+def objective(of: TrainingRows, loss: Loss, regularisation: float, weights: NDArray[np.float64]) -> float:
     """J by its definition, row by row."""
     each = [float(loss.value(np.array([weights @ vector]))[0]) for vector in matrix(of)]
     return regularisation / 2 * math.fsum(weights**2) + math.fsum(each) / len(each)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from parties.jobs.kind import Means, Opened
+from parties.jobs.kind import Inputs, Opened
 from parties.jobs.settings import public
 from parties.jobs.spending import Spending
 from tests.support.coins import Coins, CoinSettings
@@ -58,7 +58,7 @@ class Noisy(Coins):
         return (Spending("noisy coins", told.epsilon, told.rho, times=told.times),)
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`."""
-        with means.counts(self.settings.column, [self.settings.column]) as source:
+        with inputs.counts(self.settings.column, [self.settings.column]) as source:
             yield Opened(True, source.fingerprint)

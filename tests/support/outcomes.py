@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.link.identity import Identity
 from parties.link.opening import Link
 from parties.node.executor import Event, Met, Order, run
@@ -58,7 +58,7 @@ class Outcome:
     told: str
 
 
-def means(directory: Path, rows: str | None, schema: Schema, party: int = 0, **public: Any) -> Means:
+def inputs(directory: Path, rows: str | None, schema: Schema, party: int = 0, **public: Any) -> Inputs:
     """A table of these rows, CSV text, in a file; None: the file is not there."""
     directory.mkdir(exist_ok=True)
     schema.save(directory / "schema.toml")
@@ -67,15 +67,15 @@ def means(directory: Path, rows: str | None, schema: Schema, party: int = 0, **p
     if rows is not None:
         source.write_text(rows)
     table = {"source": str(source), "schema": str(directory / "schema.toml"), **public}
-    return Means(party, TableSettings.model_validate(table), schema)
+    return Inputs(party, TableSettings.model_validate(table), schema)
 
 
-def proposed(fields: dict[str, Any], by: Means) -> Proposal:
+def proposed(fields: dict[str, Any], by: Inputs) -> Proposal:
     """A job of the table `rows` at both."""
     return propose(read_job({"table": "rows", **fields}), by)
 
 
-def outcome(job: Proposal, both: tuple[Means, Means], identities: tuple[Identity, Identity]) -> Outcome:
+def outcome(job: Proposal, both: tuple[Inputs, Inputs], identities: tuple[Identity, Identity]) -> Outcome:
     """What party 1 sees of party 0 in a session of the job."""
     lines: dict[int, Watched] = {}
 

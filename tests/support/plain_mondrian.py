@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from parties.alone.publish.cells import Cells
-from parties.alone.publish.models.model import Model, fitting
+from parties.alone.publish.models.model import PrivacyModel, fitting
 from parties.alone.publish.recoding.space import Part, Space, halves
 
 
-def plain_mondrian(cells: Cells, models: Sequence[Model], numeric: Sequence[bool], relaxed: bool) -> list[Part]:
+def plain_mondrian(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool], relaxed: bool) -> list[Part]:
     """The parts: cells by number, those of the public table after the others, and how many rows of each."""
     space = Space(cells, models, numeric)
     open_, closed = [space.whole], []

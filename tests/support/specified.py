@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from parties.jobs.kind import Means
+from parties.jobs.kind import Inputs
 from parties.node.proposal import Proposal, propose, read_job
 from parties.node.statement import Statement
 from parties.tables.schema import Schema
@@ -20,8 +20,8 @@ SCHEMA = Schema(
 )
 
 
-def made(means: Callable[[dict[str, Any]], Means], **job: Any) -> Proposal:
-    return propose(read_job(job), means(job))
+def made(inputs: Callable[[dict[str, Any]], Inputs], **job: Any) -> Proposal:
+    return propose(read_job(job), inputs(job))
 
 
 def changed(job: Proposal, changes: dict[str, Any], left_out: str = "") -> bytes:
@@ -33,7 +33,7 @@ def changed(job: Proposal, changes: dict[str, Any], left_out: str = "") -> bytes
 
 def peers(specification: dict[str, Any]) -> str:
     """Why a statement of the peer about a job of this specification is refused."""
-    base = propose(read_job({"protocol": "equality"}), Means())
+    base = propose(read_job({"protocol": "equality"}), Inputs())
     statement = json.loads(Statement(proposal=base).to_bytes())
     statement["proposal"]["specification"] = specification
     return refusal(json.dumps(statement).encode())

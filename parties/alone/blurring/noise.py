@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from smc.errors import InputError
 
 Floats: TypeAlias = NDArray[np.float64]
-Kind: TypeAlias = Literal["uniform", "gaussian", "cells"]
+NoiseKind: TypeAlias = Literal["uniform", "gaussian", "cells"]
 
 LARGEST = 1e100  # of values: their squares are numbers, too
 LEAST, MOST = (
@@ -156,7 +156,7 @@ class Cells:
         return 0.0
 
 
-def at_privacy(kind: Kind, privacy: float, low: float, high: float, confidence: float = 0.95) -> Noise:
+def at_privacy(kind: NoiseKind, privacy: float, low: float, high: float, confidence: float = 0.95) -> Noise:
     """The noise whose interval at this confidence is as wide as `privacy` times the range.
 
     Salary from 20K to 150K, 50% at 95%, uniform: 2 alpha = 68.4K. `InputError` if a number makes no sense.

@@ -11,14 +11,14 @@ from parties.alone.blurring.noise import Floats, Gaussian, Uniform
 from parties.alone.blurring.plan import BlurPlan
 from parties.alone.blurring.table import read
 from parties.base.text import instead, printable, quoted
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from smc.errors import InputError
 
 SHOWN = 20  # lines of a distribution as text
 BAR = 40  # characters of the longest bar
 
 
-def distributions(rows: Rows, plan: BlurPlan, by: str | None) -> list[dict[str, Any]]:
+def distributions(rows: RowQuery, plan: BlurPlan, by: str | None) -> list[dict[str, Any]]:
     """The distribution of each blurred column, for each group; `InputError` if there is nothing to reconstruct."""
     names = [name for name, column in plan.columns.items() if column.noise != "none"]
     if not names:
@@ -62,7 +62,7 @@ def distributions_text(found: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def attack(rows: Rows, plan: BlurPlan, truth: Rows | None) -> dict[str, Any]:
+def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, Any]:
     """Errors by column before and after filtering, in units of the column; entropy-based privacy beside the interval's.
 
     `InputError` if the plan has no column with such noise, or the true rows are not as many.

@@ -18,7 +18,7 @@ from parties.alone.blurring.domain import Domain, Observation
 from parties.alone.blurring.estimation import Estimate, reconstruct
 from parties.alone.blurring.noise import Floats
 from parties.alone.blurring.response import Response, reassign
-from parties.alone.blurring.tree import Axis, Codes, Fixed, Growth, Node, Places, grow
+from parties.alone.blurring.tree import Axis, Fixed, Growth, IntervalCodes, Node, Places, grow
 
 Strategy: TypeAlias = Literal["global", "byclass", "local", "none"]
 STRATEGIES: tuple[Strategy, ...] = ("global", "byclass", "local", "none")
@@ -36,10 +36,10 @@ class Column(Protocol):
     def blurred(self) -> bool:
         """Whether anything is to be reconstructed."""
 
-    def plain(self, values: Floats) -> Codes:
+    def plain(self, values: Floats) -> IntervalCodes:
         """Intervals or categories of values taken as they are, int32[rows]."""
 
-    def codes(self, published: Floats, rng: np.random.Generator) -> Codes:
+    def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
         """Those reconstructed from rows taken together, int32[rows]."""
 
 
@@ -60,7 +60,7 @@ class Number:
         """Whether there is noise."""
         return self.observed is not None
 
-    def plain(self, values: Floats) -> Codes:
+    def plain(self, values: Floats) -> IntervalCodes:
         """The intervals that values lie in."""
         return self.domain.codes(values)
 
@@ -71,7 +71,7 @@ class Number:
         counts, chances = self.observed.counts(published), self.observed.chances
         return reconstruct(counts, chances, self.observed.settled, smooth=smooth)
 
-    def codes(self, published: Floats, rng: np.random.Generator) -> Codes:
+    def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
         """By sorted assignment."""
         if self.observed is None:
             return self.domain.codes(published)
@@ -95,11 +95,11 @@ class Category:
         """Whether not all was true."""
         return self.response is not None
 
-    def plain(self, values: Floats) -> Codes:
+    def plain(self, values: Floats) -> IntervalCodes:
         """The categories said."""
         return values.astype(np.int32)
 
-    def codes(self, published: Floats, rng: np.random.Generator) -> Codes:
+    def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
         """By Bayes' rule; as many rows as need be change what they said."""
         said = published.astype(np.int32)
         if self.response is None:
@@ -139,11 +139,11 @@ class _Local:
     columns: Sequence[Column]
     published: Floats
     classes: Places
-    matrix: Codes
+    matrix: IntervalCodes
     asked: frozenset[int]
     rng: np.random.Generator
 
-    def codes(self) -> Codes:
+    def codes(self) -> IntervalCodes:
         return self.matrix
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> _Local:
@@ -156,7 +156,7 @@ class _Local:
         return _Local(self.columns, published, classes, matrix, asked, self.rng)
 
 
-def _by_group(column: Column, published: Floats, groups: Places, rng: np.random.Generator) -> Codes:
+def _by_group(column: Column, published: Floats, groups: Places, rng: np.random.Generator) -> IntervalCodes:
     """Intervals or categories, reconstructed among the rows of each group."""
     found = np.empty(len(groups), dtype=np.int32)
     for group in np.unique(groups).tolist():

@@ -15,13 +15,13 @@ from parties.alone.blurring.response import codes_of
 from parties.alone.publish.writing import writer_of
 from parties.base import files
 from parties.base.text import listed, quoted
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from smc.errors import InputError
 
 MOST_ROWS = 10_000_000  # that are read at once
 
 
-def blur(rows: Rows, path: Path, plan: BlurPlan, rng: np.random.Generator, tell: Callable[[int], None]) -> int:
+def blur(rows: RowQuery, path: Path, plan: BlurPlan, rng: np.random.Generator, tell: Callable[[int], None]) -> int:
     """Write the plan's columns of all rows, blurred; returns how many rows. `tell` hears how many there are so far.
 
     Nothing is written if a value is missing, is no number, or lies outside what the plan says (`InputError`).
@@ -40,7 +40,7 @@ def blur(rows: Rows, path: Path, plan: BlurPlan, rng: np.random.Generator, tell:
     return written
 
 
-def read(rows: Rows, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]:
+def read(rows: RowQuery, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]:
     """Columns as they stand: numbers float64[rows], categories int32[rows], others text of each row.
 
     `InputError` for more than `MOST_ROWS` rows: all are in memory at once.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from parties.alone.blurring.noise import Floats
 
-Codes: TypeAlias = NDArray[np.int32]
+IntervalCodes: TypeAlias = NDArray[np.int32]
 Places: TypeAlias = NDArray[np.int64]
 
 
@@ -48,7 +48,7 @@ class Axis:
 class View(Protocol):
     """The rows of a node as intervals."""
 
-    def codes(self) -> Codes:
+    def codes(self) -> IntervalCodes:
         """int32[columns, rows of the node]."""
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> View:
@@ -59,9 +59,9 @@ class View(Protocol):
 class Fixed:
     """Intervals that stay as they were assigned at the root."""
 
-    matrix: Codes
+    matrix: IntervalCodes
 
-    def codes(self) -> Codes:
+    def codes(self) -> IntervalCodes:
         """The intervals."""
         return self.matrix
 
@@ -85,7 +85,7 @@ def grow(view: View, classes: Places, number: int, axes: Sequence[Axis], how: Gr
     return _pruned(node, axes)[0] if how.prune else node
 
 
-def predict(node: Node, codes: Codes) -> Places:
+def predict(node: Node, codes: IntervalCodes) -> Places:
     """Rows by class of each row's leaf, int64[rows, classes], for intervals int32[columns, rows]."""
     found = np.empty((codes.shape[1], len(node.counts)), dtype=np.int64)
     waiting: list[tuple[Node, Places]] = [(node, np.arange(codes.shape[1]))]

@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parties.alone.comparing.fidelity import marginal_errors, nearest
 from parties.alone.comparing.learners import LEARNERS, Learner, majority
+from parties.base.arrays import Codes
 
-Codes = NDArray[np.int64]
-Rows = Mapping[str, Codes]  # category codes, int64[rows] for each column
-Told = Callable[[str], object]  # before each step: what is done
+CodedRows = Mapping[str, Codes]  # category codes, int64[rows] for each column
+OnProgress = Callable[[str], object]  # before each step: what is done
 
 FOLDS = 5
 ORDER = 3  # columns of a marginal
@@ -28,10 +27,10 @@ _SEED = 1  # how own rows are dealt into folds: the same report for the same row
 
 def compare(
     domain: Mapping[str, int],
-    own: Rows,
-    synthetic: Rows,
+    own: CodedRows,
+    synthetic: CodedRows,
     target: str | None,
-    told: Told = lambda what: None,
+    on_progress: OnProgress = lambda what: None,
 ) -> dict[str, Any]:
     """The comparison as plain JSON; without a target no models are learnt.
 
@@ -43,17 +42,17 @@ def compare(
             raise ValueError(f"a comparison takes at least {FOLDS} rows, the {name} table has {count}")
     rng = np.random.default_rng(_SEED)
     folds = {name: rng.permutation(np.arange(count) % FOLDS) for name, count in many.items()}
-    told("counting marginals")
+    on_progress("counting marginals")
     report: dict[str, Any] = {"rows": many, "columns": len(domain), "marginals": _marginals(domain, own, synthetic)}
     report["marginals"]["own_halves"] = _halves(domain, own, rng)
     if target is not None:
-        report["models"] = _models(domain, own, synthetic, target, folds["own"], told)
-    told("looking for the nearest rows")
+        report["models"] = _models(domain, own, synthetic, target, folds["own"], on_progress)
+    on_progress("looking for the nearest rows")
     report["distances"] = _distances(_matrix(domain, own), _matrix(domain, synthetic), folds)
     return report
 
 
-def _marginals(domain: Mapping[str, int], own: Rows, synthetic: Rows) -> dict[str, Any]:
+def _marginals(domain: Mapping[str, int], own: CodedRows, synthetic: CodedRows) -> dict[str, Any]:
     found = sorted(marginal_errors(domain, own, synthetic, ORDER), key=lambda pair: -pair[1])
     return {
         "ways": len(found[0][0]),
@@ -63,7 +62,7 @@ def _marginals(domain: Mapping[str, int], own: Rows, synthetic: Rows) -> dict[st
     }
 
 
-def _halves(domain: Mapping[str, int], own: Rows, rng: np.random.Generator) -> float:
+def _halves(domain: Mapping[str, int], own: CodedRows, rng: np.random.Generator) -> float:
     """What two halves of the own rows differ by: nothing that is learnt from one of them can be nearer to the other."""
     count = len(next(iter(own.values())))
     half = rng.permutation(np.arange(count) % 2 == 0)
@@ -72,7 +71,7 @@ def _halves(domain: Mapping[str, int], own: Rows, rng: np.random.Generator) -> f
 
 
 def _models(
-    domain: Mapping[str, int], own: Rows, synthetic: Rows, target: str, fold: Codes, told: Told
+    domain: Mapping[str, int], own: CodedRows, synthetic: CodedRows, target: str, fold: Codes, on_progress: OnProgress
 ) -> dict[str, Any]:
     """Shares of own rows whose class is found by models of either table."""
     features = [name for name in domain if name != target]
@@ -89,7 +88,7 @@ def _models(
 
     report: dict[str, Any] = {"target": target, "majority": accuracies(majority)["own"], "accuracy": []}
     for name, learner in LEARNERS.items():
-        told(f"learning: {name}")
+        on_progress(f"learning: {name}")
         report["accuracy"].append({"model": name} | accuracies(learner))
     return report
 
@@ -105,5 +104,5 @@ def _distances(own: Codes, synthetic: Codes, folds: Mapping[str, Codes]) -> dict
     return report
 
 
-def _matrix(columns: Mapping[str, int] | list[str], rows: Rows) -> Codes:
+def _matrix(columns: Mapping[str, int] | list[str], rows: CodedRows) -> Codes:
     return np.column_stack([rows[name] for name in columns])

@@ -12,7 +12,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
+from parties.base.arrays import Codes
+
 _NEAR, _FAR = 64, 1 << 14  # rows that are compared at once: what a second-level cache holds
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.comparing import logistic
+from parties.base.arrays import Codes
 from protocols.counts import RowCounts
 from protocols.id3 import Leaf, Problem, Tree, id3
 from protocols.tree import Split
@@ -20,7 +21,6 @@ from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
 
-Codes = NDArray[np.int64]
 Predict = Callable[[Codes], Codes]  # the class of each row
 Learner = Callable[[Sequence[int], int, Codes, Codes], Predict]
 DEPTH, MIN_ROWS = 5, 10  # of the tree

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
+from parties.base.arrays import Codes
+
 Floats = NDArray[np.float64]
 _STEPS, _CLOSE = 500, 1e-6  # most steps; the greatest slope, of a mean over the rows, that counts as none
 

@@ -15,7 +15,7 @@ from smc.errors import InputError
 
 MOST_ROWS = 10_000_000
 
-Rows = dict[str, NDArray[np.int64]]
+CodedRows = dict[str, NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +23,8 @@ class Pair:
     """Both tables in the columns that both have, the number of values of each, and the target, if it is one of them."""
 
     domain: dict[str, int]
-    own: Rows
-    synthetic: Rows
+    own: CodedRows
+    synthetic: CodedRows
     target: str | None
 
 
@@ -48,7 +48,7 @@ def read(own: Path, synthetic: Path, schema_file: Path, target: str | None) -> P
     return Pair(domain, _coded(own, known), _coded(synthetic, known), target)
 
 
-def _coded(path: Path, known: Schema) -> Rows:
+def _coded(path: Path, known: Schema) -> CodedRows:
     last = [*known.attributes][-1]
     table = rows.load(path, known, last, MOST_ROWS, cells)
     coded = dict(zip(known.features(last), table.rows.T, strict=True)) | {last: table.classes}

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 
 Counts: TypeAlias = NDArray[np.int64]
 
@@ -28,10 +28,10 @@ class Cells:
 
     hierarchies: tuple[Hierarchy, ...]
     sensitive_hierarchies: tuple[Hierarchy, ...]
-    quasi: Codes
-    sensitive: Codes
+    quasi: ValueCodes
+    sensitive: ValueCodes
     counts: Counts
-    public: tuple[Codes, Counts] | None = None
+    public: tuple[ValueCodes, Counts] | None = None
 
     @property
     def rows(self) -> int:
@@ -39,7 +39,7 @@ class Cells:
         return int(self.counts.sum())
 
 
-def reduced(columns: Codes, counts: Counts | None = None) -> tuple[Codes, Counts]:
+def reduced(columns: ValueCodes, counts: Counts | None = None) -> tuple[ValueCodes, Counts]:
     """The distinct columns of int[columns, rows] and how often each occurs, in lexical order."""
     if counts is None:
         counts = np.ones(columns.shape[1], dtype=np.int64)
@@ -49,7 +49,9 @@ def reduced(columns: Codes, counts: Counts | None = None) -> tuple[Codes, Counts
     return columns[:, order[starts]], np.add.reduceat(counts[order], starts)
 
 
-def grouped(columns: Codes | Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def grouped(
+    columns: ValueCodes | Sequence[ValueCodes], sizes: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The order that brings equal columns of int[columns, cells] together, and where each group starts in it.
 
     `sizes` bound the numbers of each row. Groups come in lexical order.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from parties.base.text import did_you_mean, quoted
 from smc.errors import InputError
 
-Codes: TypeAlias = NDArray[np.signedinteger[Any]]  # int32, or int16 where that suffices
+ValueCodes: TypeAlias = NDArray[np.signedinteger[Any]]  # int32, or int16 where that suffices
 TOP = "*"
 
 
@@ -30,7 +30,7 @@ class Hierarchy:
     """
 
     column: str
-    groups: tuple[Codes, ...]
+    groups: tuple[ValueCodes, ...]
     labels: tuple[tuple[str, ...], ...]
 
     @property
@@ -60,13 +60,13 @@ class Hierarchy:
             found.append(np.where(sizes > 1, sizes / len(self.values), 0.0))
         return tuple(found)
 
-    def parents(self, lower: int, upper: int) -> Codes:
+    def parents(self, lower: int, upper: int) -> ValueCodes:
         """Of each group at the lower level, its group at the upper one: int32[groups]."""
-        found: Codes = np.zeros(len(self.labels[lower]), dtype=np.int32)
+        found: ValueCodes = np.zeros(len(self.labels[lower]), dtype=np.int32)
         found[self.groups[lower]] = self.groups[upper]
         return found
 
-    def common(self, values: Codes) -> tuple[int, int]:
+    def common(self, values: ValueCodes) -> tuple[int, int]:
         """The lowest level at which these values, by number, are one group, and the group there."""
         for level, group in enumerate(self.groups):
             first = int(group[values[0]])

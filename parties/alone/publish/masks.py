@@ -24,7 +24,7 @@ from parties.base.settings import Count, Settings
 from parties.base.text import quoted
 from parties.sources.expressions import Cell
 from parties.sources.mapping import ColumnRule
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from smc.errors import InputError
 
 TEXT = "xxxx"
@@ -68,12 +68,12 @@ def _kind(value: object) -> object:
 Mask: TypeAlias = Annotated[MaskPlan, BeforeValidator(_kind)]
 
 
-def cell(rows: Rows, name: str, mask: MaskPlan | None) -> exp.Expr:
+def cell(rows: RowQuery, name: str, mask: MaskPlan | None) -> exp.Expr:
     """A column as it is shown: through its mask, if it has one."""
     return exp.column(name, quoted=True) if mask is None else masked(rows, name, mask)
 
 
-def masked(rows: Rows, name: str, mask: MaskPlan) -> exp.Expr:
+def masked(rows: RowQuery, name: str, mask: MaskPlan) -> exp.Expr:
     """A column through its mask, NULL of NULL. `InputError` if there is no such column, or none that holds values."""
     require(rows, [name])
     try:

@@ -15,7 +15,7 @@ import tomli_w
 from parties.alone.publish.reading import in_order, text_of
 from parties.alone.publish.rules import number
 from parties.base.text import printable
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
 
 UNIQUE = 0.9  # the share of distinct values from which a column is taken for an identifier
@@ -40,7 +40,7 @@ class Proposal:
     notes: list[str]
 
 
-def propose(rows: Rows, source: str, table: str | None) -> Proposal:
+def propose(rows: RowQuery, source: str, table: str | None) -> Proposal:
     """Propose a plan: columns of (nearly) distinct text are identifiers, all others quasi-identifiers, k is 5.
 
     What is sensitive, only who knows the table can say; columns are named whose names sound like it. Of each set of up
@@ -83,7 +83,7 @@ def _number() -> exp.Expr:
     return exp.alias_(exp.cast(_total(), "BIGINT"), "n")
 
 
-def _values(rows: Rows, kept: exp.Select, i: int) -> list[str]:
+def _values(rows: RowQuery, kept: exp.Select, i: int) -> list[str]:
     """Some of a column's values."""
     query = exp.Select().select(exp.column(f"c{i}")).distinct().from_(kept.subquery("t")).limit(LOOKED_AT)
     found = [value for batch in rows.engine.batches(query) for value in batch.column(0).to_pylist()]
@@ -108,7 +108,7 @@ def _rule(values: Sequence[str]) -> dict[str, Any]:
     return {}
 
 
-def _singling(rows: Rows, kept: exp.Select, names: Sequence[str], columns: Sequence[int], total: int) -> list[str]:
+def _singling(rows: RowQuery, kept: exp.Select, names: Sequence[str], columns: Sequence[int], total: int) -> list[str]:
     """Which sets of columns make most rows unique, the worst of each size."""
     notes = []
     for size in range(1, min(LARGEST, len(columns)) + 1):

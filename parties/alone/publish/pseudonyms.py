@@ -21,7 +21,7 @@ from parties.alone.publish.writing import writer_of
 from parties.base import files
 from parties.base.randomness import private
 from parties.base.text import quoted
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
@@ -87,7 +87,7 @@ class Pseudonyms:
             for (name, key), column in zip(self._keys.items(), columns, strict=False)
         }
 
-    def guessable(self, rows: Rows) -> list[str]:
+    def guessable(self, rows: RowQuery) -> list[str]:
         """A warning for each deterministic column of few values: how frequent each is tells which it is.
 
         Under subjects' keys that is so of the subjects' own column only: a value differs from subject to subject.
@@ -114,7 +114,7 @@ def _sealed(key: ColumnKey, text: str | None, subject: Subject | None) -> str | 
     return None if text is None or text == MISSING else pseudonym(key, text, subject)
 
 
-def _guessable(rows: Rows, name: str) -> Iterator[str]:
+def _guessable(rows: RowQuery, name: str) -> Iterator[str]:
     text = text_of(rows, name)
     counts = exp.Select().select(exp.Count(this=exp.Star()).as_("n")).from_(rows.query.subquery("t"))
     grouped = counts.where(text.neq(exp.Literal.string(MISSING))).group_by(text.copy()).subquery("g")
@@ -145,7 +145,7 @@ class Written:
     forgotten: int = 0
 
 
-def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path, escape_formulas: bool = False) -> Written:
+def write(rows: RowQuery, plan: PublishPlan, ring: Keyring | None, out: Path, escape_formulas: bool = False) -> Written:
     """Write the plan's columns: as pseudonyms, through masks, or as they are; other identifiers are dropped.
 
     Without keys what would become a pseudonym is dropped. Rows are mixed within each batch. New keys are kept before
@@ -179,7 +179,7 @@ def write(rows: Rows, plan: PublishPlan, ring: Keyring | None, out: Path, escape
     return Written(written)
 
 
-def restore(rows: Rows, columns: Mapping[str, str], ring: Keyring, out: Path, purpose: str, by: str) -> Written:
+def restore(rows: RowQuery, columns: Mapping[str, str], ring: Keyring, out: Path, purpose: str, by: str) -> Written:
     """Write rows with the values that pseudonyms stand for; `columns` maps a column to the name of its key.
 
     That it was done is on record before the file is in its place. Cells of forgotten subjects are empty. `InputError`,

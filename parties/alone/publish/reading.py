@@ -11,12 +11,12 @@ import pyarrow as pa
 import sqlglot.expressions as exp
 
 from parties.alone.publish.cells import Cells, Counts, grouped
-from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.rules import Rule, hierarchy, number
 from parties.base.text import instead, quoted
 from parties.sources.expressions import Cell
 from parties.sources.mapping import ColumnRule
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
@@ -26,11 +26,11 @@ class Texts:
     """Distinct rows of text: `codes[i]` int[rows] are places in `values[i]`; `counts` int64[rows]."""
 
     values: list[list[str]]
-    codes: list[Codes]
+    codes: list[ValueCodes]
     counts: Counts
 
 
-def texts(rows: Rows, names: Sequence[str]) -> Texts:
+def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
     """The distinct rows of some columns. `InputError` if one is not there or holds no categories, or without rows."""
     spelled = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
@@ -58,19 +58,19 @@ class _Coded:
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._pieces: list[Codes] = []
+        self._pieces: list[ValueCodes] = []
 
     def add(self, column: pa.ChunkedArray) -> None:
         found, codes = encode(column)
         places = [self._places.setdefault(spelled(value), len(self._places)) for value in found]
-        numbers: Codes = np.array(places, dtype=dtype_of(len(self._places)))
+        numbers: ValueCodes = np.array(places, dtype=dtype_of(len(self._places)))
         self._pieces.append(numbers[codes])
 
     @property
     def values(self) -> list[str]:
         return list(self._places)
 
-    def codes(self) -> Codes:
+    def codes(self) -> ValueCodes:
         """All places; the pieces are given back."""
         pieces, self._pieces = self._pieces, []
         return np.concatenate([np.zeros(0, dtype=np.int16), *pieces])
@@ -81,13 +81,13 @@ def dtype_of(number: int) -> Any:
     return np.int16 if number <= 1 << 15 else np.int32
 
 
-def encode(column: pa.ChunkedArray) -> tuple[list[Any], Codes]:
+def encode(column: pa.ChunkedArray) -> tuple[list[Any], ValueCodes]:
     """A column as its distinct values, None for none, and their places, int32[rows]."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
 
 
-def cell_of(rows: Rows, name: str) -> exp.Expr:
+def cell_of(rows: RowQuery, name: str) -> exp.Expr:
     """What `spelled` makes a column's text of: text and whole numbers are spelled once a batch, and not once a row."""
     require(rows, [name])
     dtype = rows.types[name]
@@ -99,7 +99,7 @@ def spelled(value: str | int | None) -> str:
     return ("" if value is None else str(value).strip()) or MISSING
 
 
-def text_of(rows: Rows, name: str) -> exp.Expr:
+def text_of(rows: RowQuery, name: str) -> exp.Expr:
     """A column's text, `?` if there is none."""
     require(rows, [name])
     try:
@@ -110,7 +110,7 @@ def text_of(rows: Rows, name: str) -> exp.Expr:
     return exp.Coalesce(this=empty, expressions=[exp.Literal.string(MISSING)])
 
 
-def require(rows: Rows, names: Sequence[str]) -> None:
+def require(rows: RowQuery, names: Sequence[str]) -> None:
     """`InputError` if one of the columns is not there."""
     for name in names:
         if name not in rows.types:
@@ -133,17 +133,21 @@ def in_order(values: Sequence[str]) -> list[str]:
     return sorted(set(values), key=key)
 
 
-def recode(found: Texts, made: Sequence[Hierarchy]) -> Codes:
+def recode(found: Texts, made: Sequence[Hierarchy]) -> ValueCodes:
     """The codes of the columns in their hierarchies, int[columns, rows]."""
     dtype = dtype_of(max((len(h.values) for h in made), default=0))
-    columns: Codes = np.zeros((len(made), len(found.counts)), dtype=dtype)
+    columns: ValueCodes = np.zeros((len(made), len(found.counts)), dtype=dtype)
     for i, (values, codes, h) in enumerate(zip(found.values, found.codes, made, strict=True)):
         columns[i] = np.array([h.code(value) for value in values], dtype=dtype)[codes]
     return columns
 
 
 def read(
-    rows: Rows, quasi: Sequence[str], sensitive: Sequence[str], rules: Mapping[str, Rule], public: Rows | None = None
+    rows: RowQuery,
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    rules: Mapping[str, Rule],
+    public: RowQuery | None = None,
 ) -> Cells:
     """The cells of a table. `public` has the same quasi-identifiers, in columns of the same names.
 
@@ -165,7 +169,7 @@ def read(
     return with_public(cells, recode(others, made[: len(quasi)]), others.counts, public.engine.place)
 
 
-def with_public(cells: Cells, codes: Codes, counts: Counts, place: str) -> Cells:
+def with_public(cells: Cells, codes: ValueCodes, counts: Counts, place: str) -> Cells:
     """The cells with those of the public table. `InputError` if somebody is not in it."""
     if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, codes.T.tolist())):
         raise InputError(f"{place}: {len(missing)} of the table's combinations are not in this public table")

@@ -55,7 +55,7 @@ from parties.alone.publish.masks import Mask
 from parties.alone.publish.models.closeness import TCloseness
 from parties.alone.publish.models.disclosure import NegativeDisclosure, PositiveDisclosure
 from parties.alone.publish.models.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
-from parties.alone.publish.models.model import KAnonymity, Model
+from parties.alone.publish.models.model import KAnonymity, PrivacyModel
 from parties.alone.publish.models.presence import Presence
 from parties.alone.publish.rules import Rule
 from parties.base import files
@@ -125,7 +125,7 @@ class ModelPlan(Settings):
     least: Finite | None = None
     most: Finite | None = None
 
-    def made(self) -> Model:
+    def made(self) -> PrivacyModel:
         """The model. `InputError` if there is none of this name, or if what is given does not fit it."""
         if self.model not in MODELS:
             raise InputError(f"models: there is no {quoted(self.model)}; there are {listed(MODELS)}")
@@ -141,7 +141,7 @@ class ModelPlan(Settings):
             if given["l"] != int(given["l"]):
                 raise InputError(f"models: {self.model}: l must be a whole number, not {given['l']:g}")
             given["l"] = int(given["l"])
-        made: Model = kind(**given)
+        made: PrivacyModel = kind(**given)
         return made
 
 
@@ -161,7 +161,7 @@ class PublishPlan(PlaceSettings):
         """The columns that have a role."""
         return [name for name, column in self.columns.items() if column.role == role]
 
-    def check(self) -> list[Model]:
+    def check(self) -> list[PrivacyModel]:
         """The models. `InputError` if they do not fit the columns, or if there is nothing to do."""
         models = [model.made() for model in self.models]
         if not models:

@@ -19,13 +19,13 @@ from parties.alone.publish.masks import MaskPlan, cell
 from parties.alone.publish.reading import require, text_of
 from parties.alone.publish.recoding.partition import Partition
 from parties.alone.publish.writing import changed, write
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 
 PIECES, LABELS = "smc_pieces", "smc_labels"
 
 
 def put(
-    rows: Rows,
+    rows: RowQuery,
     out: Path | str,
     order: Sequence[str],
     cells: Cells,
@@ -40,7 +40,7 @@ def put(
 
 
 def store(
-    rows: Rows,
+    rows: RowQuery,
     name: str,
     order: Sequence[str],
     cells: Cells,

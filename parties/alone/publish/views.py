@@ -14,11 +14,11 @@ from parties.alone.publish.reading import require
 from parties.alone.publish.settings import PublishPlan
 from parties.base.text import did_you_mean, listed, quoted
 from parties.sources.local import ATTACHED
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from smc.errors import InputError
 
 
-def view(rows: Rows, plan: PublishPlan, name: str, role: str | None) -> str:
+def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
     """The statements that make a view of the plan's table, and let the role read it where the database knows roles.
 
     Identifiers are left out unless they are masked, or in clear for the role. `InputError` if the table is a file, or
@@ -56,7 +56,7 @@ def view(rows: Rows, plan: PublishPlan, name: str, role: str | None) -> str:
     return "".join(f"{statement};\n" for statement in statements)
 
 
-def _table(rows: Rows) -> exp.Table:
+def _table(rows: RowQuery) -> exp.Table:
     """The table as its own database calls it."""
     tables = list(rows.query.find_all(exp.Table))
     if len(tables) != 1 or (rows.engine.backend.name == "duckdb" and tables[0].catalog != ATTACHED):

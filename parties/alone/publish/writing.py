@@ -17,13 +17,13 @@ import pyarrow.parquet
 import sqlglot.expressions as exp
 
 from parties.alone.publish.cells import Cells, Counts
-from parties.alone.publish.hierarchy import Codes
+from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.masks import MaskPlan, cell
 from parties.alone.publish.reading import cell_of, encode, require, spelled
 from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
 from parties.base import files
 from parties.base.randomness import private
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from smc.errors import InputError
 
 PARQUET = ".parquet"
@@ -32,7 +32,7 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"  # which may begin so, too
 
 
 def write(
-    rows: Rows,
+    rows: RowQuery,
     path: Path,
     order: Sequence[str],
     cells: Cells,
@@ -117,7 +117,7 @@ class _Assigned:
 class _Finder:
     """Finds columns of codes among distinct ones, which are sorted by a key of 62 bits at most."""
 
-    def __init__(self, known: Codes, sizes: Sequence[int]) -> None:
+    def __init__(self, known: ValueCodes, sizes: Sequence[int]) -> None:
         self._sizes = sizes
         self._ranks: dict[int, Counts] = {}  # by column: the keys so far, where they would grow too large
         keys, bound = np.zeros(known.shape[1], dtype=np.int64), 1
@@ -130,7 +130,7 @@ class _Finder:
         self._order = np.argsort(keys, kind="stable")
         self._keys = keys[self._order]
 
-    def find(self, codes: Codes) -> Counts:
+    def find(self, codes: ValueCodes) -> Counts:
         """The place of each column, int64[columns]; -1 if it is not known."""
         keys = np.zeros(codes.shape[1], dtype=np.int64)
         known = (codes >= 0).all(axis=0)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.regression.losses import Loss
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from smc.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ class Minimum:
     gradient: float
 
 
-def minimise(rows: Rows, loss: Loss, regularisation: float, tilt: Floats | None = None) -> Minimum:
+def minimise(rows: TrainingRows, loss: Loss, regularisation: float, tilt: Floats | None = None) -> Minimum:
     """The weights of least J(w) + tilt.w, to a gradient of norm `TOLERANCE`. `InputError` if it is not reached."""
     number = rows.features.number
     check_features(number)

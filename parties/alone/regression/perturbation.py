@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from parties.alone.regression.losses import Loss
 from parties.alone.regression.minimiser import TOLERANCE, minimise
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from smc.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ def left_epsilon(epsilon: float, loss: Loss, rows: int, regularisation: float) -
 
 
 def perturbed(
-    rows: Rows, loss: Loss, regularisation: float, epsilon: float, way: Way, rng: np.random.Generator
+    rows: TrainingRows, loss: Loss, regularisation: float, epsilon: float, way: Way, rng: np.random.Generator
 ) -> Perturbed:
     """Private weights of one's own rows. `InputError` without rows, or if lambda is too small."""
     total, number = rows.total, rows.features.number

@@ -22,7 +22,7 @@ SLOPE_BITS = FINE - BITS  # of a slope L' behind the point
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TrainingRows:
     """Distinct rows: `codes` int64[lines, columns], `signs` float64[lines] of 1 and -1, `counts` int64[lines]."""
 
     features: Features

@@ -41,7 +41,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class MarkovRandomField:
     """A fitted distribution of `total` rows: potentials, and the probabilities of each clique of the tree."""
 
     domains: tuple[int, ...]
@@ -120,7 +120,7 @@ def fit(
     start: Potentials | None = None,
     steps: int = STEPS,
     near: float = NEAR,
-) -> Model:
+) -> MarkovRandomField:
     """The model of these marginals, one target a set of columns, from some potentials on."""
     sets = [target.columns for target in targets]
     tree = junction_tree(domains, sets)
@@ -152,7 +152,7 @@ def fit(
         step *= GROWTH
         if stalled == PATIENCE:
             break
-    return Model(tuple(domains), total, potentials, tree, tuple(beliefs))
+    return MarkovRandomField(tuple(domains), total, potentials, tree, tuple(beliefs))
 
 
 def targets_of(columns: Sequence[str], measurements: Sequence[Measurement]) -> tuple[list[Target], float]:

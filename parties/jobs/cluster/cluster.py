@@ -16,7 +16,7 @@ from parties.jobs.cluster import result
 from parties.jobs.cluster.lloyd import Lloyd, ends, planned, split
 from parties.jobs.cluster.points import Axis, Grid, points, usual_parts
 from parties.jobs.cluster.settings import ClusterSettings
-from parties.jobs.kind import Document, Spending, State, Step, Told
+from parties.jobs.kind import Document, OnStep, Spending, State, Step
 from parties.jobs.release.kind import COUNTABLE, Numbers, Release
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
@@ -180,10 +180,10 @@ class Cluster(Release):
         """See `Kind.is_countable`."""
         return sum(part.numbers for part in self.rounds) <= COUNTABLE
 
-    def program(self, means: Any) -> Any:
+    def program(self, inputs: Any) -> Any:
         """See `Kind.program`: it does not depend on the rows."""
         if self.on_grid:
-            return super().program(means)
+            return super().program(inputs)
         own = np.zeros((0, len(self.axes) + 1), dtype=np.int64)
         return lambda engine: self.answer(engine, own)
 
@@ -203,17 +203,17 @@ class Cluster(Release):
         """See `Release.answer`."""
         return self.run(engine, own, None, lambda step: None)
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> list[int]:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> list[int]:
         """See `Kind.run`; `data` are this party's own numbers. A step is a round."""
         from protocols.release.clusters import noisy_lloyd
 
         if self.on_grid:
-            told(Step(0, self.own_count, start, f"adding noise to {self.own_count:,} cells"))
+            on_step(Step(0, self.own_count, start, f"adding noise to {self.own_count:,} cells"))
             return self.rounds[0].opened(engine, data)
 
         def tell(opened: Rounds) -> None:
             words = f"round {len(opened) + 1} of {len(self.rounds)}"
-            told(Step(len(opened), self.rounds[len(opened)].numbers, list(chain(*opened)) or None, words))
+            on_step(Step(len(opened), self.rounds[len(opened)].numbers, list(chain(*opened)) or None, words))
 
         laws = [None if part.noise is None else part.noise.law(part.numbers) for part in self.rounds]
         width, before = self.rounds[0].width, split(start or (), self.rounds)

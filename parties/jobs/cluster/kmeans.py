@@ -20,10 +20,10 @@ from protocols.release.centroids import UNIT, Points, cluster_sums, moved, neare
 
 STARTS = 10  # of which the best end is taken
 MOST_ROUNDS = 100
-Rows = NDArray[np.int64]  # int64[places], from 0 up
+PlaceCounts = NDArray[np.int64]  # int64[places], from 0 up
 
 
-def weighted(places: Points, rows: Rows, clusters: int) -> tuple[Points, Rows]:
+def weighted(places: Points, rows: PlaceCounts, clusters: int) -> tuple[Points, PlaceCounts]:
     """Lloyd's algorithm on places in fixed point with so many rows each: the centroids, and each one's rows.
 
     From several starts until nothing changes, or for 100 rounds; the least sum of squared distances wins. Each start is
@@ -44,7 +44,7 @@ def weighted(places: Points, rows: Rows, clusters: int) -> tuple[Points, Rows]:
 
 def followed(
     opened: Sequence[Sequence[int]], cells: int, clusters: int, dimensions: int, least: Sequence[int], most: int
-) -> tuple[Points, Rows]:
+) -> tuple[Points, PlaceCounts]:
     """Where the centroids are after these rounds of noisy sums, and the rows of each, from 0 to `most`.
 
     The first round's are of `cells` centroids that depend on nothing; `least` is a count as of `moved` for each of all
@@ -61,7 +61,7 @@ def followed(
 
 def _begun(
     sums: Sequence[int], cells: int, clusters: int, dimensions: int, least: int, most: int
-) -> tuple[Points, Rows]:
+) -> tuple[Points, PlaceCounts]:
     """k-means on the means of the cells that have one; if they are fewer than clusters, these and public places."""
     strong = np.array([count >= max(least, 1) for count in sums[:: dimensions + 1]])
     means = moved(np.zeros((cells, dimensions), dtype=np.int64), sums, least)[strong]
@@ -73,19 +73,19 @@ def _begun(
     return np.concatenate([means, aside]), np.concatenate([rows, np.zeros(lacking, dtype=np.int64)])
 
 
-def _rows(sums: Sequence[int], dimensions: int, most: int) -> Rows:
+def _rows(sums: Sequence[int], dimensions: int, most: int) -> PlaceCounts:
     """The rows of each cluster, rounded and within their bounds."""
     counts = sums[:: dimensions + 1]
     return np.array([min(max((count + UNIT // 2) // UNIT, 0), most) for count in counts], dtype=np.int64)
 
 
-def inertia(places: Points, rows: Rows, centroids: Points) -> int:
+def inertia(places: Points, rows: PlaceCounts, centroids: Points) -> int:
     """The sum of the squared distances to the nearest centroids, in squares of the fixed point."""
     apart = places - centroids[nearest(places, centroids)]
     return int(((apart**2).sum(axis=1) * rows).sum())
 
 
-def _drawn(places: Points, rows: Rows, clusters: int, draw: random.Random) -> Points:
+def _drawn(places: Points, rows: PlaceCounts, clusters: int, draw: random.Random) -> Points:
     """First centroids: each a place drawn in proportion to its rows and its squared distance from those before."""
     found: list[Points] = []
     apart, weights = np.full(len(places), np.iinfo(np.int64).max), rows
@@ -98,7 +98,7 @@ def _drawn(places: Points, rows: Rows, clusters: int, draw: random.Random) -> Po
     return np.array(found)
 
 
-def _lloyd(places: Points, rows: Rows, centroids: Points) -> Points:
+def _lloyd(places: Points, rows: PlaceCounts, centroids: Points) -> Points:
     for _ in range(MOST_ROUNDS):
         found = moved(centroids, cluster_sums(places, rows, centroids).reshape(-1).tolist())
         if (found == centroids).all():

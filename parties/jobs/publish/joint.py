@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from parties.base.text import listed
-from parties.jobs.kind import Document, Means, State, Step, Told
+from parties.jobs.kind import Document, Inputs, OnStep, State, Step
 from parties.jobs.publish.recoded import Recoded, RecodedSettings
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.settings import public
@@ -79,19 +79,19 @@ class PublishJoint(Recoded):
 
     # What it costs.
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: for a typical recoding."""
-        from protocols.publish import foresight
+        from protocols.publish import cost_model
 
-        return lambda engine: foresight.with_classes(engine, self.problem, TYPICAL_CLASSES)
+        return lambda engine: cost_model.with_classes(engine, self.problem, TYPICAL_CLASSES)
 
     def with_recoding(self, path: Path) -> Program:
         """See `Recoded.with_recoding`."""
         from parties.jobs.publish import recoding
-        from protocols.publish import foresight
+        from protocols.publish import cost_model
 
         cuts = recoding.cuts_in(path, self.schema, self.settings.recode or ())
-        return lambda engine: foresight.with_cuts(engine, self.problem, cuts)
+        return lambda engine: cost_model.with_cuts(engine, self.problem, cuts)
 
     @property
     def assumed(self) -> str:
@@ -108,13 +108,13 @@ class PublishJoint(Recoded):
 
     # How it is run.
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's distinct rows."""
         from protocols.publish.mondrian import Progress, mondrian
 
         def tell(now: Progress) -> None:
             classes = "class" if now.boxes == 1 else "classes"
-            told(Step(len(now.cuts), now.boxes, now.cuts, f"level {len(now.cuts)}: {now.boxes:,} {classes} to cut"))
+            on_step(Step(len(now.cuts), now.boxes, now.cuts, f"level {len(now.cuts)}: {now.boxes:,} {classes} to cut"))
 
         return mondrian(engine, self.problem, data, tell, start, self.columns)
 

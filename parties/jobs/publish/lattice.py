@@ -10,7 +10,7 @@ from pydantic import Field
 
 from parties.base.settings import Count, LocalPath
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Document, Means, State, Step, Told
+from parties.jobs.kind import Document, Inputs, OnStep, State, Step
 from parties.jobs.publish.recoded import Recoded, RecodedSettings, recoded
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.settings import own_file, public
@@ -20,8 +20,8 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.publish.hierarchy import Hierarchy
-    from protocols.publish.heights import Found, Node
     from protocols.publish.lattice import FullDomain
+    from protocols.publish.lattice_search import Found, Node
     from smc.counting import Program
     from smc.engines import Engine
 
@@ -108,8 +108,8 @@ class PublishLattice(Recoded):
     @cached_property
     def full_domain(self) -> FullDomain:
         """The protocol's view."""
-        from protocols.publish.heights import Lattice
         from protocols.publish.lattice import FullDomain
+        from protocols.publish.lattice_search import Lattice
 
         groups = tuple(tuple(tuple(map(int, level)) for level in h.groups) for h in self.hierarchies)
         most = self.settings.max_classes if self.settings.against == "public" else None
@@ -136,25 +136,25 @@ class PublishLattice(Recoded):
 
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`."""
-        from protocols.publish.heights import opened
+        from protocols.publish.lattice_search import opened
 
         return opened(len(self.columns), state, step)
 
     # What it costs.
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: for levels that take most to find."""
-        from protocols.publish import foresight
+        from protocols.publish import cost_model
 
-        node = foresight.costliest(self.full_domain.lattice)
-        return lambda engine: foresight.with_node(engine, self.full_domain, node)
+        node = cost_model.costliest(self.full_domain.lattice)
+        return lambda engine: cost_model.with_node(engine, self.full_domain, node)
 
     def with_recoding(self, path: Path) -> Program:
         """See `Recoded.with_recoding`."""
-        from protocols.publish import foresight
+        from protocols.publish import cost_model
 
         node = self._node_in(path)
-        return lambda engine: foresight.with_node(engine, self.full_domain, node)
+        return lambda engine: cost_model.with_node(engine, self.full_domain, node)
 
     @property
     def assumed(self) -> str:
@@ -184,15 +184,15 @@ class PublishLattice(Recoded):
 
     # How it is run.
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's distinct rows."""
-        from protocols.publish.heights import bounds
         from protocols.publish.lattice import Asking, levels
+        from protocols.publish.lattice_search import bounds
 
         def tell(now: Asking) -> None:
             low, high = bounds(self.full_domain.lattice, now.found)
             words = f"height {low} to {high}: {now.nodes:,} nodes" if now.found.node is None else "published classes"
-            told(Step(now.found.steps, now.nodes, now.found, words))
+            on_step(Step(now.found.steps, now.nodes, now.found, words))
 
         return levels(engine, self.full_domain, data, tell, start, self.columns)
 
@@ -201,7 +201,7 @@ class PublishLattice(Recoded):
     @property
     def beginning(self) -> State:
         """See `Kind.beginning`."""
-        from protocols.publish.heights import NOTHING
+        from protocols.publish.lattice_search import NOTHING
 
         return NOTHING
 
@@ -219,13 +219,13 @@ class PublishLattice(Recoded):
 
     def encode(self, state: Found) -> Any:
         """See `Kind.encode`."""
-        from protocols.publish.heights import encode
+        from protocols.publish.lattice_search import encode
 
         return encode(state) if state.steps else None
 
     def decode(self, value: Any) -> State:
         """See `Kind.decode`."""
-        from protocols.publish.heights import decode
+        from protocols.publish.lattice_search import decode
 
         return self.beginning if value is None else decode(value)
 

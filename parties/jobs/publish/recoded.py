@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from parties.base.settings import LocalPath, required
 from parties.base.text import listed, quoted
 from parties.jobs import privacy_models as models
-from parties.jobs.kind import Counted, Document, Estimate, Extra, Means
+from parties.jobs.kind import Counted, Document, Estimate, Extra, Inputs
 from parties.jobs.settings import AnyField, ManyGatesSettings, output, own_file, public
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
@@ -181,10 +181,10 @@ class Recoded(BySchema):
 
     # What it costs.
 
-    def counted(self, extra: Any, means: Means) -> Counted:
+    def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: with a recoding exactly."""
         if extra.recoding is None:
-            return super().counted(extra, means)
+            return super().counted(extra, inputs)
         return Counted(self.with_recoding(extra.recoding), "exact", "this recoding")
 
     @property

@@ -20,7 +20,7 @@ from parties.base.canonical import job_digest
 from parties.base.extras import install_line, installed
 from parties.base.settings import required
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Counted, Document, Estimate, KindSettings, Means, Opened, Spending, State, Step, Told
+from parties.jobs.kind import Counted, Document, Estimate, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
 from parties.jobs.publish import analyst
 from parties.jobs.publish.table_layout import NAME, Layout, Numbers
 from parties.jobs.publish.table_result import noisy_cells, sealed_head, text
@@ -197,34 +197,34 @@ class JointTable(BySchema):
             return ""
         return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
 
-    def misfit(self, means: Means) -> str | None:
+    def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: our table names who may read it."""
-        table, _ = means.required()
+        table, _ = inputs.required()
         if self.analyst and self.analyst not in table.analysts:
             return f"the table here is sealed to nobody with the fingerprint {self.analyst}: its owner must name it"
-        return super().misfit(means) or (self.lacking() if means.party == 0 else "") or None
+        return super().misfit(inputs) or (self.lacking() if inputs.party == 0 else "") or None
 
     # What it costs.
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: no cell is hidden."""
         if self.layout.noise is None:
             return self._program(0)
         own = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
         return lambda engine: self._noisy(engine, own)
 
-    def counted(self, extra: Any, means: Means) -> Counted:
+    def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: exactly, for a number of hidden cells; with noise it does not matter which they are."""
         if self.layout.noise is not None:
             if extra.hidden:
                 raise InputError("--hidden: with epsilon a hidden cell costs what others do: leave it out")
-            return super().counted(extra, means)
+            return super().counted(extra, inputs)
         if extra.hidden >= self.layout.problem.cells:
             raise InputError(
                 f"--hidden: the table has {self.layout.problem.cells} cells, totals too; some must be left"
             )
         if not extra.hidden:
-            return super().counted(extra, means)
+            return super().counted(extra, inputs)
         return Counted(self._program(extra.hidden), "exact", f"a table with {extra.hidden} hidden cells")
 
     def _program(self, hidden: int) -> Program:
@@ -255,21 +255,21 @@ class JointTable(BySchema):
     # How it is run.
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`."""
-        with means.counts(self.layout.target, self.columns) as source:
+        with inputs.counts(self.layout.target, self.columns) as source:
             own = self.layout.own_numbers(source)
             yield Opened(own, reading.fingerprint(source.fingerprint, own))
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's numbers."""
         if self.layout.noise is not None:
-            told(Step(0, self.layout.problem.cells, start, "adding noise"))
+            on_step(Step(0, self.layout.problem.cells, start, "adding noise"))
             return self._noisy(engine, data)
         from parties.alone.publish.hiding.patterns import hide_by_pattern
         from protocols.publish.small_cells import ENOUGH, cell_states, chosen
 
-        told(Step(0, self.layout.problem.cells, start, "finding small cells"))
+        on_step(Step(0, self.layout.problem.cells, start, "finding small cells"))
         states = cell_states(engine, self.layout.problem, data[0])
         if states[-1] != ENOUGH:
             raise JointRefusalError(f"there are fewer than {self.settings.threshold:,} rows: nothing can be published")

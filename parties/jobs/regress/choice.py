@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.regression.losses import radius
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from parties.jobs.kind import Document, Spending
-from parties.jobs.regress.method import Floats, Method, Opened, Told
+from parties.jobs.regress.method import Floats, Method, OnRound, Opened
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ class Choice(Method):
         if len(columns) != 1 or columns[0].numbers is None:
             raise InputError("columns: a choice among weights is for one column, of numbers: name it in numeric, too")
 
-    def own(self, rows: Rows | None) -> Any:
+    def own(self, rows: TrainingRows | None) -> Any:
         """See `Method.own`: the scores of all weights."""
         if rows is None:
             return np.zeros((POINTS, 1), dtype=np.int64)
         scores = [rows.counts @ self._scores(rows, weight) for weight in self.grid]
         return np.array(scores, dtype=np.int64)[:, None]
 
-    def _scores(self, rows: Rows, weight: float) -> NDArray[np.int64]:
+    def _scores(self, rows: TrainingRows, weight: float) -> NDArray[np.int64]:
         """Each line's score of a weight, from 0 to `BEST`."""
         loss, reach = self.settings.objective, float(self.grid[-1])
         worst = float(loss.value(np.array([-reach]))[0]) + self.regularisation / 2 * reach**2
@@ -81,11 +81,11 @@ class Choice(Method):
         found: NDArray[np.int64] = np.clip((1 - lost / worst) * self.BEST, 0, self.BEST).astype(np.int64)
         return found
 
-    def run(self, engine: Engine, own: Any, told: Told, start: Opened) -> Opened:
+    def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
         """See `Method.run`."""
         from protocols.release.choice import noisy_choice
 
-        told(0, start)
+        on_step(0, start)
         return ((int(noisy_choice(engine, own, self.width, self.law)[0]),),)
 
     def weights(self, opened: Opened) -> Floats:

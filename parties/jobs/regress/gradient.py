@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parties.alone.regression.features import BITS
-from parties.alone.regression.rows import SLOPE_BITS, Rows
+from parties.alone.regression.rows import SLOPE_BITS, TrainingRows
 from parties.jobs.kind import Document, Spending
-from parties.jobs.regress.method import Floats, Method, Opened, Told
+from parties.jobs.regress.method import Floats, Method, OnRound, Opened
 from parties.jobs.release.noise import Noise
 from parties.jobs.spending import exact
 
@@ -78,18 +78,18 @@ class Gradient(Method):
         """See `Method.check`."""
         self.problem.check()
 
-    def own(self, rows: Rows | None) -> Any:
+    def own(self, rows: TrainingRows | None) -> Any:
         """See `Method.own`: sums at any weights."""
         if rows is None:
             return lambda weights: (np.zeros(self.features.number, dtype=np.int64), 0)
         loss = self.settings.objective
         return lambda weights: (rows.slopes(loss, weights, self.clip), rows.total)
 
-    def run(self, engine: Engine, own: Any, told: Told, start: Opened) -> Opened:
+    def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
         """See `Method.run`."""
         from protocols.release.descent import descend
 
-        return descend(engine, self.problem, own, told, start)
+        return descend(engine, self.problem, own, on_step, start)
 
     def weights(self, opened: Opened) -> Floats:
         """See `Method.weights`."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parties.alone.regression.features import Features
-from parties.jobs.kind import Document, File, KindSettings, Means, Opened, Spending, State, Step, Told
+from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
 from parties.jobs.regress import result
 from parties.jobs.regress.method import Method
 from parties.jobs.regress.methods import METHODS
@@ -24,7 +24,7 @@ from parties.tables.schema import Schema
 from parties.tables.unfit import UnfitError
 
 if TYPE_CHECKING:
-    from parties.alone.regression.rows import Rows
+    from parties.alone.regression.rows import TrainingRows
     from protocols.counts import Rows as Source
     from smc.counting import Program
     from smc.engines import Engine
@@ -70,12 +70,12 @@ class RegressJoint(BySchema):
         return task
 
     @classmethod
-    def proposed(cls, settings: Any, means: Means) -> RegressJoint:
+    def proposed(cls, settings: Any, inputs: Inputs) -> RegressJoint:
         """See `Kind.proposed`: both bounds of the table, unless the job has others."""
-        table, _ = means.required()
+        table, _ = inputs.required()
         if "least_rows" not in settings.model_fields_set and settings.method == "output" and table.least_rows:
             settings = settings.model_copy(update={"least_rows": table.least_rows})
-        return super().proposed(settings, means)
+        return super().proposed(settings, inputs)
 
     @classmethod
     def alone(cls, settings: KindSettings, party: int) -> tuple[RegressJoint, Any, list[str]]:
@@ -148,12 +148,12 @@ class RegressJoint(BySchema):
         """See `Kind.opened`."""
         return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
 
-    def misfit(self, means: Means) -> str | None:
+    def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: what a row changes is bounded by the fewest rows that there can be, not that there are."""
-        table, _ = means.required()
+        table, _ = inputs.required()
         if (self.settings.least_rows or 0) > table.least_rows:
             return f"least_rows of the job must be at most {table.least_rows}, the public bound of the table here"
-        return super().misfit(means)
+        return super().misfit(inputs)
 
     @property
     def spends(self) -> tuple[Spending, ...]:
@@ -167,13 +167,13 @@ class RegressJoint(BySchema):
         """See `Kind.is_countable`."""
         return self.method.steps * self.method.numbers <= COUNTABLE
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`."""
         return lambda engine: self.method.run(engine, self.method.own(None), lambda step, opened: None, ())
 
     # How it is run.
 
-    def own_rows(self, source: Source) -> Rows:
+    def own_rows(self, source: Source) -> TrainingRows:
         """This party's rows. `InputError` if there are fewer than was agreed on."""
         rows = rows_of(source, self.schema, self.target, self.features)
         least = self.settings.least_rows or 0
@@ -185,19 +185,19 @@ class RegressJoint(BySchema):
         return rows
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
-        with means.counts(self.target, self.columns) as source:
+        with inputs.counts(self.target, self.columns) as source:
             rows = self.own_rows(source)
             known = np.concatenate([rows.codes.reshape(-1), rows.signs.astype(np.int64), rows.counts])
             yield Opened(self.method.own(rows), reading.fingerprint(source.fingerprint, known))
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is what `Method.own` makes of the rows."""
 
         def tell(step: int, opened: State) -> None:
             words = f"step {step + 1} of {self.method.steps}" if self.method.steps > 1 else self.method.words
-            told(Step(step, self.method.numbers, opened, words))
+            on_step(Step(step, self.method.numbers, opened, words))
 
         return self.method.run(engine, data, tell, start)
 

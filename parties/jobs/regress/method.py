@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.regression.features import Features
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.release.loss import BoundedLoss
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Opened: TypeAlias = tuple[tuple[int, ...], ...]  # by every step
-Told: TypeAlias = Callable[[int, Opened], object]
+OnRound: TypeAlias = Callable[[int, Opened], object]
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class Method(BoundedLoss, ABC):
         """`InputError` if it makes no sense, or is too large."""
 
     @abstractmethod
-    def own(self, rows: Rows | None) -> Any:
+    def own(self, rows: TrainingRows | None) -> Any:
         """What `run` takes of this party's rows; of nothing, to count."""
 
     @abstractmethod
-    def run(self, engine: Engine, own: Any, told: Told, start: Opened) -> Opened:
+    def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
         """The protocol."""
 
     @abstractmethod

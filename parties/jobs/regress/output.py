@@ -12,9 +12,9 @@ import numpy as np
 from parties.alone.regression.features import ONE
 from parties.alone.regression.losses import radius
 from parties.alone.regression.minimiser import TOLERANCE, check_features, minimise
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from parties.jobs.kind import Document, Spending
-from parties.jobs.regress.method import Floats, Method, Opened, Told
+from parties.jobs.regress.method import Floats, Method, OnRound, Opened
 from parties.jobs.release.noise import Noise
 from smc.errors import InputError
 
@@ -75,18 +75,18 @@ class Output(Method):
         if width > MOST_BITS:
             raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower least_rows")
 
-    def own(self, rows: Rows | None) -> Any:
+    def own(self, rows: TrainingRows | None) -> Any:
         """See `Method.own`: the minimiser in integers."""
         if rows is None:
             return np.zeros(self.numbers, dtype=np.int64)
         found = minimise(rows, self.settings.objective, self.regularisation)
         return np.rint(found.weights / self.unit).astype(np.int64)
 
-    def run(self, engine: Engine, own: Any, told: Told, start: Opened) -> Opened:
+    def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
         """See `Method.run`."""
         from protocols.release.numbers import noisy_sums
 
-        told(0, start)
+        on_step(0, start)
         found = noisy_sums(engine, own, self.width, self.noise[0].law(self.numbers), signed=True)
         return (tuple(found.tolist()),)
 

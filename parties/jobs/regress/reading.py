@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parties.alone.regression.features import Column, Features
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from parties.base.text import quoted
 from parties.jobs.release import values
 from parties.jobs.tabular_settings import check_names
@@ -52,13 +52,13 @@ def classes_of(schema: Schema, target: str) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def rows_of(source: Source, schema: Schema, target: str, features: Features) -> Rows:
+def rows_of(source: Source, schema: Schema, target: str, features: Features) -> TrainingRows:
     """A party's distinct rows, in an order that depends on them alone. `source` has the schema's columns in order."""
     lines = source.distinct()
     lines = lines[np.lexsort(lines.T)]
     assert lines.shape[1] == len(features.columns) + 2
     signs = np.where(lines[:, -2] == 1, 1.0, -1.0)
-    return Rows(features, lines[:, :-2], signs, lines[:, -1])
+    return TrainingRows(features, lines[:, :-2], signs, lines[:, -1])
 
 
 def _column(schema: Schema, name: str, numeric: bool) -> Column:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.kind import Document, File, KindSettings, Means, Opened, State, Step, Told
+from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.release import presenting, reading
 from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
@@ -143,7 +143,7 @@ class Release(BoundedLoss, BySchema):
         """See `Kind.is_countable`."""
         return self.own_count <= COUNTABLE
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`."""
         own = np.zeros(self.own_count, dtype=np.int64)
         return lambda engine: self.answer(engine, own)
@@ -159,15 +159,15 @@ class Release(BoundedLoss, BySchema):
         """The protocol: what is opened."""
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the rows are counted here, once; a session that goes on has the same numbers."""
-        with means.counts(self.target, self.columns) as source:
+        with inputs.counts(self.target, self.columns) as source:
             own = self.own_numbers(source)
             yield Opened(own, reading.fingerprint(source.fingerprint, own))
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's numbers."""
-        told(Step(0, self.own_count, start, "counting" if self.exact else "adding noise"))
+        on_step(Step(0, self.own_count, start, "counting" if self.exact else "adding noise"))
         return self.answer(engine, data)
 
     # What it brings.

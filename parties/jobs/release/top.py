@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from parties.jobs.kind import Document, Means
+from parties.jobs.kind import Document, Inputs
 from parties.jobs.release.cells import words
 from parties.jobs.release.choices import Choices, ChoiceSettings
 from parties.jobs.release.kind import Numbers
@@ -81,7 +81,7 @@ class Top(Choices):
         found = noisy_top(engine, own.reshape(len(self.wanted), -1), self.settings.first, self.width, self.law)
         return found.T.reshape(-1).tolist()
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`."""
         from protocols.release.top import count_top
 

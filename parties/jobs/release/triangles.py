@@ -11,7 +11,7 @@ import numpy as np
 
 from parties.base.settings import required
 from parties.base.text import quoted
-from parties.jobs.kind import Document, Estimate, Means, Spending, State
+from parties.jobs.kind import Document, Estimate, Inputs, Spending, State
 from parties.jobs.release.count import GaussianSettings, check_delta
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import Noise
@@ -23,7 +23,7 @@ from parties.jobs.spending import exact
 from parties.jobs.tabular_settings import Columns
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
-from smc.recipes import Kind as OTKind
+from smc.recipes import OTKind
 
 if TYPE_CHECKING:
     from protocols.counts import Counts
@@ -145,7 +145,7 @@ class Triangles(Release):
         """See `Kind.assumed`."""
         return "" if self.exact else "the greatest bound there can be; the noise of another costs a little less or more"
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`."""
         from protocols.release.triangles import exact_triangles, foreseen
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from parties.base.settings import Count
 from parties.base.text import did_you_mean, quoted
-from parties.jobs.kind import Counted, Extra, Kind, KindSettings, Means, Opened, typed_value
+from parties.jobs.kind import Counted, Extra, Inputs, Kind, KindSettings, Opened, typed_value
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, private, public
 from smc.errors import InputError
@@ -79,11 +79,11 @@ class Amounts(Kind):
             return "the number that each operator types"
         return "the number of rows" + ("" if column is None else f" whose {column} is {value}")
 
-    def misfit(self, means: Means) -> str | None:
+    def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: no such column or value, or a table too large for the width."""
         if not self.reads_table:
             return None
-        table, schema = means.required()
+        table, schema = inputs.required()
         column, value = self._counted_values()
         if column is not None and column not in schema.attributes:
             return f"of: the table has no attribute {quoted(column)}{did_you_mean(column, schema.attributes)}"
@@ -109,11 +109,11 @@ class Amounts(Kind):
         """What both learn, a phrase."""
         raise NotImplementedError
 
-    def counted(self, extra: Any, means: Means) -> Counted:
+    def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: so many at once."""
         return Counted(self.batch_program(extra.batch), "exact")
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`."""
         return self.batch_program(1)
 
@@ -130,15 +130,15 @@ class Amounts(Kind):
         return value
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: what was typed, or what is counted."""
         if not self.reads_table:
-            yield Opened(self.own(means.typed))
+            yield Opened(self.own(inputs.typed))
             return
-        _, schema = means.required()
+        _, schema = inputs.required()
         column, value = self._counted_values()
         target = column if column is not None else next(iter(schema.attributes))
-        with means.value_counts(target) as found:
+        with inputs.value_counts(target) as found:
             of_value = found.data if column is None else found.data[schema.attributes[target].index(str(value))]
             yield replace(found, data=int(of_value.sum()))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from parties.base.files import refuse_device
 from parties.base.settings import LocalPath
 from parties.base.text import instead, quoted
-from parties.jobs.kind import Counted, Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
+from parties.jobs.kind import Counted, Document, Inputs, Kind, KindSettings, OnStep, Opened, State, Step, typed_value
 from parties.jobs.settings import BooleanSettings, own_file, private, public
 from parties.jobs.small.amounts import BatchExtra
 from smc.errors import InputError
@@ -50,15 +50,15 @@ class Circuit(Kind):
         self._digest, self._netlist = digest, netlist
 
     @classmethod
-    def proposed(cls, settings: KindSettings, means: Means) -> Circuit:
+    def proposed(cls, settings: KindSettings, inputs: Inputs) -> Circuit:
         """See `Kind.proposed`: the circuit is one of party.toml."""
         assert isinstance(settings, CircuitSettings)
         if settings.circuit is None:
             raise InputError("circuit: name one of those under [circuits] in party.toml")
-        if settings.circuit not in means.circuits:
-            there = instead(settings.circuit, means.circuits)
+        if settings.circuit not in inputs.circuits:
+            there = instead(settings.circuit, inputs.circuits)
             raise InputError(f"circuit: there is no {quoted(settings.circuit)} under [circuits] in party.toml{there}")
-        netlist = _load(means.circuits[settings.circuit])
+        netlist = _load(inputs.circuits[settings.circuit])
         return cls(settings, netlist.digest(), netlist)
 
     @classmethod
@@ -83,7 +83,7 @@ class Circuit(Kind):
         """See `Kind.alone`."""
         assert isinstance(settings, CircuitSettings)
         task = cls.planned(settings)
-        return task, parse_bits(settings.input, task.netlist(Means(party)).input_widths, party), []
+        return task, parse_bits(settings.input, task.netlist(Inputs(party)).input_widths, party), []
 
     def specification(self) -> Document:
         """See `Kind.specification`."""
@@ -109,10 +109,10 @@ class Circuit(Kind):
         """See `Kind.opened`."""
         return {"outputs of the circuit": 0 if state is None else len(state)}
 
-    def netlist(self, means: Means) -> Netlist:
+    def netlist(self, inputs: Inputs) -> Netlist:
         """The circuit. `InputError` if this party does not have it."""
         if self._netlist is None:
-            found = [loaded for loaded in map(_load, means.circuits.values()) if loaded.digest() == self._digest]
+            found = [loaded for loaded in map(_load, inputs.circuits.values()) if loaded.digest() == self._digest]
             if not found:
                 raise InputError(
                     f"the circuit {self._digest[:16]} is not here: name its file under [circuits] in party.toml"
@@ -120,25 +120,25 @@ class Circuit(Kind):
             self._netlist = found[0]
         return self._netlist
 
-    def missing(self, means: Means) -> list[str]:
+    def missing(self, inputs: Inputs) -> list[str]:
         """See `Kind.missing`: a circuit of one input takes it from party 0."""
-        return super().missing(means) if means.party < len(self.netlist(means).input_widths) else []
+        return super().missing(inputs) if inputs.party < len(self.netlist(inputs).input_widths) else []
 
-    def misfit(self, means: Means) -> str | None:
+    def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`."""
         try:
-            inputs = len(self.netlist(means).input_widths)
+            arity = len(self.netlist(inputs).input_widths)
         except InputError as error:
             return str(error)
-        return None if 1 <= inputs <= 2 else f"the circuit has {inputs} inputs; two parties can hold one or two"
+        return None if 1 <= arity <= 2 else f"the circuit has {arity} inputs; two parties can hold one or two"
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`."""
-        return self._program(self.netlist(means), 1)
+        return self._program(self.netlist(inputs), 1)
 
-    def counted(self, extra: Any, means: Means) -> Counted:
+    def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: so many at once."""
-        netlist = self.netlist(means)
+        netlist = self.netlist(inputs)
         if not 1 <= len(netlist.input_widths) <= 2:
             raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
         return Counted(self._program(netlist, extra.batch), "exact")
@@ -161,18 +161,18 @@ class Circuit(Kind):
         return self._netlist is not None
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`."""
-        text = typed_value(type(self), means.typed, "input") if "input" in means.typed else None
-        yield Opened(parse_bits(text, self.netlist(means).input_widths, means.party))
+        text = typed_value(type(self), inputs.typed, "input") if "input" in inputs.typed else None
+        yield Opened(parse_bits(text, self.netlist(inputs).input_widths, inputs.party))
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is the own input, uint8[width, 1], or None."""
         from protocols.circuit import evaluate
         from smc.primitives import bits as bitpack
 
         assert self._netlist is not None
-        told(Step(0, 1, start, "evaluating"))
+        on_step(Step(0, 1, start, "evaluating"))
         outputs = evaluate(engine, self._netlist, data)
         return [f"0x{bitpack.to_integers(output)[0]:0{(len(output) + 3) // 4}x}" for output in outputs]
 

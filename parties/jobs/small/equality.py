@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parties.jobs.kind import Document, State, Step, Told
+from parties.jobs.kind import Document, OnStep, State, Step
 from parties.jobs.small.amounts import Amounts
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ class Equality(Amounts):
 
         return lambda engine: equal(engine, np.zeros(batch, dtype=np.uint64), self.settings.bits)
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`."""
         from protocols.equality import equal
 
-        told(Step(0, 1, start, "comparing"))
+        on_step(Step(0, 1, start, "comparing"))
         return bool(equal(engine, [data], self.settings.bits)[0])
 
     def document(self, state: State) -> Document:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from parties.base.settings import merge
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Counted, Document, Kind, KindSettings, Means, Opened, State, Step, Told, typed_value
+from parties.jobs.kind import Counted, Document, Inputs, Kind, KindSettings, OnStep, Opened, State, Step, typed_value
 from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, private, public
 from parties.jobs.small.amounts import BatchExtra
@@ -55,15 +55,15 @@ class Majority(Kind):
     settings: MajoritySettings
 
     @classmethod
-    def proposed(cls, settings: KindSettings, means: Means) -> Majority:
+    def proposed(cls, settings: KindSettings, inputs: Inputs) -> Majority:
         """See `Kind.proposed`: the classes of a table's column, unless they are given and the counts are typed."""
         assert isinstance(settings, MajoritySettings)
-        if means.schema is None or (settings.classes is not None and settings.target is None):
+        if inputs.schema is None or (settings.classes is not None and settings.target is None):
             return cls.agreed(cls(settings).specification())
-        target = means.schema.choose_target(settings.target)
+        target = inputs.schema.choose_target(settings.target)
         if settings.classes is not None:
             raise InputError("classes: they are those of the target column; give one or the other")
-        chosen = {"target": target, "classes": means.schema.attributes[target]}
+        chosen = {"target": target, "classes": inputs.schema.attributes[target]}
         return cls(merge(settings, chosen))
 
     @classmethod
@@ -131,21 +131,21 @@ class Majority(Kind):
         """See `Kind.opened`: of one class nothing is asked."""
         return {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1}
 
-    def misfit(self, means: Means) -> str | None:
+    def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`."""
         if not self.reads_table:
             return None
-        table, schema = means.required()
+        table, schema = inputs.required()
         assert self.settings.target is not None
         if table.max_rows >> self.settings.bits:
             return f"bits of the job must hold {table.max_rows}, the public bound of the table here"
         return schema.misfit(Schema({self.settings.target: self.classes}))
 
-    def counted(self, extra: Any, means: Means) -> Counted:
+    def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: so many at once."""
         return Counted(self._program(extra.batch), "exact")
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`."""
         return self._program(1)
 
@@ -169,22 +169,22 @@ class Majority(Kind):
         return [int(part) for part in parts]
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: what was typed, or the counts of the target's values."""
         if not self.reads_table:
-            yield Opened(self.own(means.typed))
+            yield Opened(self.own(inputs.typed))
             return
         assert self.settings.target is not None
-        with means.value_counts(self.settings.target) as found:
+        with inputs.value_counts(self.settings.target) as found:
             yield replace(found, data=found.data.tolist())
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are the counts of the classes."""
         import numpy as np
 
         from protocols.majority import majority
 
-        told(Step(0, 1, start, "comparing"))
+        on_step(Step(0, 1, start, "comparing"))
         return int(majority(engine, np.array(data, dtype=np.int64)[:, None], self.settings.bits)[0])
 
     def document(self, state: State) -> Document:

@@ -12,7 +12,7 @@ from parties.alone.synthesis.graphical import Graphical
 from parties.alone.synthesis.marginals import Generator
 from parties.alone.synthesis.relaxed_projection import RelaxedProjection
 from parties.jobs.synthesise.settings import SynthesiseSettings
-from parties.jobs.synthesise.state import Codes, GraphicalModel, Synthesis, measurements
+from parties.jobs.synthesise.state import GraphicalModel, RowCodes, Synthesis, measurements
 from smc.errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def agreed(
     names: Sequence[str],
     model: GraphicalModel,
     state: Synthesis,
-) -> Codes:
+) -> RowCodes:
     """The rows, which party 0 makes and tells: equal ones at both, whatever their machines make of fractions."""
     codes = None
     if engine.party == 0:
@@ -59,7 +59,7 @@ def count_at_most(engine: CountingEngine, settings: SynthesiseSettings, names: S
 
 def _told(
     engine: Engine, settings: SynthesiseSettings, columns: int, codes: NDArray[Any] | None, counted: int | None = None
-) -> Codes:
+) -> RowCodes:
     """Party 0's rows, at both; `counted` stands for their number where no peer says it."""
     from protocols.release.selection import tell
 

@@ -15,7 +15,7 @@ from parties.jobs.tabular_settings import Columns
 MOST_CELLS = 1 << 17
 
 Cells = Annotated[int, Field(strict=True, ge=1 << 10, le=1 << 24)]
-Rows = Annotated[int, Field(strict=True, ge=1, le=2**31)]
+RowCount = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 
 
 class SynthesiseSettings(ManyGatesSettings, NoisySettings):
@@ -37,5 +37,5 @@ class SynthesiseSettings(ManyGatesSettings, NoisySettings):
         "graphical", "Generator", "What makes rows of the marginals: a graphical model, or relaxed projection"
     )
     model_cells: Cells = public(MOST_CELLS, "Model", "How many cells the model of aim may have")
-    rows: Rows | None = public(None, "Rows", "How many rows are made", none="as many as there seem to be")
+    rows: RowCount | None = public(None, "Rows", "How many rows are made", none="as many as there seem to be")
     csv: LocalPath | None = output("Write the synthetic rows as CSV.")

@@ -18,7 +18,7 @@ from parties.alone.synthesis.marginals import Measurement
 if TYPE_CHECKING:
     from protocols.release.selection import Measured, Workload
 
-Codes = NDArray[np.uint16]
+RowCodes = NDArray[np.uint16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Synthesis:
     """What is known so far. `rows` are category codes, uint16[rows, columns]."""
 
     measured: tuple[Measured, ...] = ()
-    rows: Codes | None = None
+    rows: RowCodes | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Synthesis) and self.encode() == other.encode()
@@ -80,7 +80,7 @@ def measurements(work: Workload, names: Sequence[str], measured: Sequence[Measur
 
 
 class GraphicalModel:
-    """Estimates by `parties.alone.synthesis.graphical`; see `protocols.release.selection.Model`.
+    """Estimates by `parties.alone.synthesis.graphical`; see `protocols.release.selection.MarginalModel`.
 
     A model begins with the potentials of the one before, in the order of the measurements: so what it estimates follows
     from these alone, whether the models before are at hand or are fitted again.
@@ -89,7 +89,7 @@ class GraphicalModel:
     def __init__(self, work: Workload) -> None:
         self._work = work
         self._names = [str(column) for column in range(len(work.domains))]
-        self._fitted: dict[int, graphical.Model] = {}  # by how many measurements it has
+        self._fitted: dict[int, graphical.MarkovRandomField] = {}  # by how many measurements it has
 
     def size(self, sets: Sequence[tuple[int, ...]]) -> int:
         """See `Model.size`."""
@@ -104,7 +104,7 @@ class GraphicalModel:
         """The estimate of the number of rows."""
         return graphical.targets_of(self._names, measurements(self._work, self._names, measured))[1]
 
-    def _model(self, measured: Sequence[Measured]) -> graphical.Model:
+    def _model(self, measured: Sequence[Measured]) -> graphical.MarkovRandomField:
         many = len(measured)
         if many not in self._fitted:
             targets, total = graphical.targets_of(self._names, measurements(self._work, self._names, measured))

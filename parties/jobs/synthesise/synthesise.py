@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parties.base.text import listed
-from parties.jobs.kind import Document, Estimate, File, Spending, State, Step, Told
+from parties.jobs.kind import Document, Estimate, File, OnStep, Spending, State, Step
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import gauss
 from parties.jobs.release.reading import Question, marginals
 from parties.jobs.release.settings import check_share
 from parties.jobs.spending import exact
-from parties.jobs.synthesise import result as result
-from parties.jobs.synthesise import rows as rows
+from parties.jobs.synthesise import result, rows
 from parties.jobs.synthesise.settings import SynthesiseSettings
 from parties.jobs.synthesise.state import GraphicalModel, Synthesis
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.jobs.means import Means
+    from parties.jobs.inputs import Inputs
     from protocols.counts import Counts
-    from protocols.release.aim import Plan
+    from protocols.release.aim import AimProblem
     from protocols.release.selection import Workload
     from smc.counting import Program
     from smc.engines import Engine
@@ -113,12 +112,12 @@ class Synthesise(Release):
         )
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> AimProblem:
         """The protocol's view of AIM."""
-        from protocols.release.aim import Plan, weights
+        from protocols.release.aim import AimProblem, weights
 
         wanted = [one for one in self.work.sets if len(one) == self.settings.ways]
-        return Plan(self.work, weights(self.work.sets, wanted), self.settings.model_cells)
+        return AimProblem(self.work, weights(self.work.sets, wanted), self.settings.model_cells)
 
     # What is said of it.
 
@@ -170,7 +169,7 @@ class Synthesise(Release):
         """See `Release.own_count`."""
         return sum(self.work.sizes)
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: of a run with all rounds that there can be."""
         from protocols.release import aim, mst
 
@@ -204,7 +203,7 @@ class Synthesise(Release):
         tables = marginals(counts, self.schema, self.target, self.where, self.sets)
         return np.concatenate([table.reshape(-1) for table in tables])
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's counts."""
         from protocols.release import aim, mst
 
@@ -214,7 +213,7 @@ class Synthesise(Release):
             state = Synthesis(measured)
             number = self.steps(state)
             words = f"round {number}: choosing and counting" if number else f"counting {len(self.names)} columns"
-            told(Step(number, 1 if number else len(self.names), state, words))
+            on_step(Step(number, 1 if number else len(self.names), state, words))
 
         if start.rows is not None:
             return start
@@ -223,7 +222,7 @@ class Synthesise(Release):
         else:
             measured = aim.aim(engine, self.plan, data, model, tell, start.measured)
         state = Synthesis(measured)
-        told(Step(self.steps(state), 1, state, "making rows"))
+        on_step(Step(self.steps(state), 1, state, "making rows"))
         return Synthesis(measured, rows.agreed(engine, self.settings, self.work, self.names, model, state))
 
     def answer(self, engine: Engine, own: Numbers) -> list[int]:

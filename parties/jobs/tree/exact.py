@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from parties.jobs.kind import State, Told
+from parties.jobs.kind import OnStep, State
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.learner import LARGEST_COUNTED, Learner, step
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Exact(Learner):
     """`protocols.id3`; a state is the tree so far."""
 
-    told = ("delta", "min_rows", "max_depth", "max_rows", "plain", *leaf_rules.KEYS)
+    specified = ("delta", "min_rows", "max_depth", "max_rows", "plain", *leaf_rules.KEYS)
 
     @classmethod
     def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
@@ -56,9 +56,9 @@ class Exact(Learner):
     @property
     def bounded(self) -> bool:
         """See `Learner.bounded`."""
-        from protocols import foresight
+        from protocols import cost_model
 
-        return foresight.cells(self.problem) <= LARGEST_COUNTED
+        return cost_model.cells(self.problem) <= LARGEST_COUNTED
 
     @property
     def scored(self) -> int:
@@ -96,26 +96,26 @@ class Exact(Learner):
 
         return opened(self.problem.domains, self.problem.classes, state, step)
 
-    def run(self, engine: Engine, own: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, own: Any, start: State, on_step: OnStep) -> State:
         """See `Learner.run`; `own` is a `protocols.counts.Counts`."""
         from protocols import id3
 
         def tell(level: id3.Level) -> None:
-            told(step(level.depth, level.nodes, level.tree))
+            on_step(step(level.depth, level.nodes, level.tree))
 
         return id3.id3(engine, self.problem, own, tell, start)
 
     def with_result(self, state: State) -> Program:
         """See `Learner.with_result`."""
-        from protocols import foresight
+        from protocols import cost_model
 
-        return lambda engine: foresight.with_tree(engine, self.problem, state)
+        return lambda engine: cost_model.with_tree(engine, self.problem, state)
 
     def at_most(self, splits: int | None = None) -> Program:
         """See `Learner.at_most`."""
-        from protocols import foresight
+        from protocols import cost_model
 
-        return lambda engine: foresight.at_most(engine, self.problem, splits)
+        return lambda engine: cost_model.at_most(engine, self.problem, splits)
 
     @property
     def beginning(self) -> State:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from parties.base.settings import merge
 from parties.base.text import listed
-from parties.jobs.kind import Counted, Document, Estimate, File, Means, Opened, Spending, State, Told
+from parties.jobs.kind import Counted, Document, Estimate, File, Inputs, OnStep, Opened, Spending, State
 from parties.jobs.settings import ENGINE, KindSettings
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import Tabular
@@ -53,10 +53,10 @@ class Id3(Tabular):
         self.schema, self.target = schema, target
 
     @classmethod
-    def proposed(cls, settings: KindSettings, means: Means) -> Id3:
+    def proposed(cls, settings: KindSettings, inputs: Inputs) -> Id3:
         """See `Kind.proposed`: some of the table's columns, and its public bound unless the job has another."""
         assert isinstance(settings, Id3Settings)
-        table, schema = means.required()
+        table, schema = inputs.required()
         target = schema.choose_target(settings.target)
         if settings.columns is not None:
             if set(settings.columns) <= {target} or len(set(settings.columns)) < len(settings.columns):
@@ -100,7 +100,7 @@ class Id3(Tabular):
             remarks.append(KEPT_BY_NODES)
         elif leaf_rules.may_speak_of_one(task.settings):
             remarks.append("leaves may speak of one person: --k or --l keeps them from it")
-        return task, task.learner.own(counts, Means().secret), remarks
+        return task, task.learner.own(counts, Inputs().secret), remarks
 
     def _checked(self) -> Id3:
         """The task itself. `InputError` if its settings do not go together."""
@@ -110,7 +110,7 @@ class Id3(Tabular):
     @classmethod
     def _told(cls) -> tuple[str, ...]:
         """The parameters that a specification has under their own names."""
-        return tuple(dict.fromkeys((*Exact.told, *Private.told, *ENGINE)))
+        return tuple(dict.fromkeys((*Exact.specified, *Private.specified, *ENGINE)))
 
     @cached_property
     def learner(self) -> Learner:
@@ -123,7 +123,7 @@ class Id3(Tabular):
             "protocol": self.name,
             "schema": self.schema.public(),
             "target": self.target,
-            **{name: getattr(self.settings, name) for name in self.learner.told},
+            **{name: getattr(self.settings, name) for name in self.learner.specified},
             **self.engine_fields(),
         }
 
@@ -146,7 +146,7 @@ class Id3(Tabular):
 
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what the specification says by its schema."""
-        return {name: getattr(self.settings, name) for name in (*self.learner.told, *ENGINE)}
+        return {name: getattr(self.settings, name) for name in (*self.learner.specified, *ENGINE)}
 
     def reveals(self, peer: str) -> list[str]:
         """See `Kind.reveals`."""
@@ -163,16 +163,16 @@ class Id3(Tabular):
 
     # What it costs.
 
-    def program(self, means: Means) -> Program:
+    def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: for a typical tree."""
         return self.learner.at_most(TYPICAL_SPLITS)
 
-    def counted(self, extra: Any, means: Means) -> Counted:
+    def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: with a tree exactly, else at most."""
         if extra.tree is None:
             if self.learner.bounded:
                 return Counted(self.learner.at_most(), "at most", "any tree")
-            return super().counted(extra, means)
+            return super().counted(extra, inputs)
         from parties.models.trees.tree import TreeFile
 
         found = TreeFile.load(extra.tree)
@@ -202,14 +202,14 @@ class Id3(Tabular):
     # How it is run.
 
     @contextmanager
-    def open(self, means: Means) -> Iterator[Opened]:
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`."""
-        with means.counts(self.target, self.columns) as source:
-            yield Opened(self.learner.own(source, means.secret), source.fingerprint)
+        with inputs.counts(self.target, self.columns) as source:
+            yield Opened(self.learner.own(source, inputs.secret), source.fingerprint)
 
-    def run(self, engine: Engine, data: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is what `Learner.own` makes of the rows."""
-        return self.learner.run(engine, data, start, told)
+        return self.learner.run(engine, data, start, on_step)
 
     # Its states: see `Learner`.
 

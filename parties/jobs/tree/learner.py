@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parties.jobs.kind import Spending, State, Step, Told
+from parties.jobs.kind import OnStep, Spending, State, Step
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -28,7 +28,7 @@ def step(depth: int, nodes: int, state: State) -> Step:
 class Learner(ABC):
     """A protocol for a tree that predicts `target`, with the settings that it has."""
 
-    told: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
+    specified: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
 
     def __init__(self, settings: Id3Settings, schema: Schema, target: str) -> None:
         self.settings, self.schema, self.target = settings, schema, target
@@ -109,7 +109,7 @@ class Learner(ABC):
         return rows
 
     @abstractmethod
-    def run(self, engine: Engine, own: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, own: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`."""
 
     @abstractmethod

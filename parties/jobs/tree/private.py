@@ -6,7 +6,7 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from parties.jobs.kind import Spending, State, Told
+from parties.jobs.kind import OnStep, Spending, State
 from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.spending import exact
 from parties.jobs.tree import leaf_rules
@@ -30,7 +30,7 @@ MOST_NODES = 1 << 20  # of a level, where every node is split
 class Private(Learner, BoundedLoss):
     """`protocols.release.tree`; a state is a tuple of trees so far."""
 
-    told = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
+    specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
 
     @property
     def bounded(self) -> bool:
@@ -75,7 +75,7 @@ class Private(Learner, BoundedLoss):
 
     def check(self) -> None:
         """See `Learner.check`."""
-        from protocols.release.dealing import DEALT
+        from protocols.release.partition_rows import DEALT
 
         if self.settings.min_rows:
             raise InputError("min_rows asks for exact counts of rows: leave it out, or leave out epsilon")
@@ -130,18 +130,18 @@ class Private(Learner, BoundedLoss):
 
     def own(self, rows: Rows, secret: bytes) -> Any:
         """See `Learner.own`: for several trees, the rows are dealt."""
-        from protocols.release.dealing import Dealt, Whole
+        from protocols.release.partition_rows import Partitioned, Unpartitioned
 
         if self.settings.trees == 1:
-            return Whole(rows)
-        return Dealt(self.domains, self.classes, rows, self.settings.trees, secret)
+            return Unpartitioned(rows)
+        return Partitioned(self.domains, self.classes, rows, self.settings.trees, secret)
 
-    def run(self, engine: Engine, own: Any, start: State, told: Told) -> State:
+    def run(self, engine: Engine, own: Any, start: State, on_step: OnStep) -> State:
         """See `Learner.run`; `own` is a `protocols.release.tree.ForestCounts`."""
         from protocols.release import tree
 
         def tell(level: tree.Level) -> None:
-            told(step(level.depth, level.nodes, level.forest))
+            on_step(step(level.depth, level.nodes, level.forest))
 
         return tree.private_tree(engine, self.problem, own, tell, start)
 

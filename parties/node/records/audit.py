@@ -14,7 +14,7 @@ from parties.base.canonical import canonical
 from parties.link.identity import Identity, fingerprint
 from parties.node.records import database
 from parties.node.records.chain import NOTHING, Checked, Row, SignedHead, check, sign_head
-from parties.node.records.kinds import FIELDS, Kind
+from parties.node.records.kinds import FIELDS, EntryKind
 from parties.node.records.statements import Evidence, Head
 from parties.operator.interface import AuditEntry, AuditState
 from smc.errors import InputError
@@ -37,7 +37,7 @@ class AuditLog:
         self.bytes = 0  # added by this object, about
         self._whole: tuple[object, Checked] | None = None  # what was checked last, under which circumstances
 
-    def append(self, kind: Kind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
+    def append(self, kind: EntryKind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
         """Add an entry in the caller's transaction; `fields` are those of `kinds.FIELDS`, or ValueError.
 
         The transaction begins here if it has not: a node and a command may write to one log.
@@ -75,7 +75,7 @@ class AuditLog:
         found = database.last_rows(self._connection, 1, head.number + 1)
         return head.number == 0 or [(row.number, row.hash) for row in found] == [(head.number, head.hash)]
 
-    def of_kind(self, *kinds: Kind) -> list[AuditEntry]:
+    def of_kind(self, *kinds: EntryKind) -> list[AuditEntry]:
         """All entries of these kinds, the oldest first."""
         return [entry(row) for row in database.rows_of(self._connection, *kinds)]
 

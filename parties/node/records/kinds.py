@@ -17,7 +17,7 @@ from smc.errors import JobMismatchError, LinkError
 MAX_TEXT = 2000
 PEER_FAILED = "PeerFailed"  # in place of the name of an error, which the peer does not tell
 
-Kind: TypeAlias = Literal[
+EntryKind: TypeAlias = Literal[
     "node started",
     "node stopped",
     "renewed",

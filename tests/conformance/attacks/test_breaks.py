@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from parties.jobs import kinds
-from parties.jobs.kind import Means
+from parties.jobs.kind import Inputs
 from parties.link.identity import create
 from parties.node import executor
 from parties.node.executor import Order
@@ -59,25 +59,25 @@ def test_every_kind_that_spends_is_here() -> None:
 
 
 @pytest.fixture
-def means(tmp_path: Path) -> tuple[Means, Means]:
+def inputs(tmp_path: Path) -> tuple[Inputs, Inputs]:
     SCHEMA.save(tmp_path / "schema.toml")
     both = []
     for party in (0, 1):
         source = tmp_path / f"{party}.csv"
         source.write_text("\n".join(["age,visits,outcome", *ROWS * (2 + party)]) + "\n")
         table = {"source": str(source), "schema": str(tmp_path / "schema.toml"), "max_rows": 100, "least_rows": 10}
-        both.append(Means(party, TableSettings.model_validate(table), SCHEMA))
+        both.append(Inputs(party, TableSettings.model_validate(table), SCHEMA))
     return both[0], both[1]
 
 
 @pytest.fixture
-def orders(means: tuple[Means, Means], tmp_path: Path) -> Any:
+def orders(inputs: tuple[Inputs, Inputs], tmp_path: Path) -> Any:
     identities = [create(name, [], tmp_path) for name in ("alice", "bob")]
 
     def made(name: str, form: dict[str, Any]) -> tuple[Order, Order]:
         fields = {"protocol": name, "table": "rows", "epsilon": 1.0, "max_rows": 100, "engine": "gmw", **form}
-        job = propose(read_job(fields), means[0])
-        left, right = (Order(job, own, None, "", "", who) for own, who in zip(means, identities, strict=True))
+        job = propose(read_job(fields), inputs[0])
+        left, right = (Order(job, own, None, "", "", who) for own, who in zip(inputs, identities, strict=True))
         return left, right
 
     return made

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from parties.jobs.kind import Means
+from parties.jobs.kind import Inputs
 from parties.jobs.release.count import Count
 from parties.link.identity import create
 from parties.node import executor
@@ -64,10 +64,10 @@ def orders(tmp_path: Path) -> tuple[Order, Order]:
         source = tmp_path / f"{party}.csv"
         source.write_text("p,y\n" + "1,y\n" * rows)
         table = {"source": str(source), "schema": str(tmp_path / "schema.toml"), "max_rows": 100}
-        both.append(Means(party, TableSettings.model_validate(table), SCHEMA))
+        both.append(Inputs(party, TableSettings.model_validate(table), SCHEMA))
     fields = {"protocol": "release-count", "table": "days", "epsilon": 0.1, "max_rows": 100, "where": "p = 1"}
     job = propose(read_job(fields | {"engine": "yao"}), both[0])
-    left, right = (Order(job, means, None, "", "", own) for means, own in zip(both, identities, strict=True))
+    left, right = (Order(job, inputs, None, "", "", own) for inputs, own in zip(both, identities, strict=True))
     return left, right
 
 

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.jobs import kinds
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.jobs.publish import analyst
 from parties.link.identity import Identity, create
 from parties.node.proposal import Proposal
 from parties.tables.schema import Schema
-from tests.support.outcomes import Outcome, means, outcome, proposed
+from tests.support.outcomes import Outcome, inputs, outcome, proposed
 
 SCHEMA = Schema(
     {"wind": ("weak", "strong"), "hours": ("1", "2.5", "4"), "rain": ("no", "some", "much"), "play": ("yes", "no")},
@@ -99,13 +99,13 @@ class Table:
         create("reader", [], directory)
         self.certificate = analyst.in_file(directory / "reader.crt")
         self.bounds = {**BOUNDS, "analysts": [analyst.of(self.certificate)]}
-        self.peer = means(directory / "peer", HEADER + PEERS, SCHEMA, 1, **self.bounds)
+        self.peer = inputs(directory / "peer", HEADER + PEERS, SCHEMA, 1, **self.bounds)
         self.job = cache(self._job)
         self.usual = cache(self._usual)
         self.away = cache(self._away)
 
-    def ours(self, rows: str | None) -> Means:
-        return means(self.directory / "own", rows, SCHEMA, **self.bounds)
+    def ours(self, rows: str | None) -> Inputs:
+        return inputs(self.directory / "own", rows, SCHEMA, **self.bounds)
 
     def _job(self, name: str, number: int) -> Proposal:
         fields = JOBS[name][number]

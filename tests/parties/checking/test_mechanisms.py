@@ -169,7 +169,7 @@ def test_two_steps_of_the_same_seed_are_the_same() -> None:
 
 def test_progress_is_told() -> None:
     heard: list[int] = []
-    check(MECHANISMS["top"](ONE), 20_000, told=heard.append)
+    check(MECHANISMS["top"](ONE), 20_000, on_progress=heard.append)
     assert heard == sorted(heard)
     assert heard[-1] == 40_000
 

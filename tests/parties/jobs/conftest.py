@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from parties.jobs.kind import Means
+from parties.jobs.kind import Inputs
 from tests.support.circuits import ADDER
-from tests.support.proposals import means_of
+from tests.support.proposals import inputs_of
 from tests.support.specified import SCHEMA
 
 
 @pytest.fixture(scope="module")
-def means(tmp_path_factory: pytest.TempPathFactory) -> Callable[[dict[str, Any]], Means]:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[dict[str, Any]], Inputs]:
     """What a party brings to a job with these fields: a table if it names one, and a circuit."""
     adder = tmp_path_factory.mktemp("circuits") / "adder.txt"
     adder.write_text(ADDER)
 
-    def made(job: dict[str, Any]) -> Means:
-        table = means_of(SCHEMA) if "table" in job else Means()
-        return Means(1, table.table, table.schema, {"adder": adder})
+    def made(job: dict[str, Any]) -> Inputs:
+        table = inputs_of(SCHEMA) if "table" in job else Inputs()
+        return Inputs(1, table.table, table.schema, {"adder": adder})
 
     return made

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from parties.jobs import kinds
-from parties.jobs.kind import Counted, Kind, Means
+from parties.jobs.kind import Counted, Inputs, Kind
 from parties.node.proposal import propose, read_job
 from parties.sources.settings import TableSettings
 from smc.counting import forecast
@@ -70,24 +70,24 @@ def test_the_cases_are_all_kinds() -> None:
 
 
 @pytest.fixture(scope="module")
-def means(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Means]:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Inputs]:
     place = tmp_path_factory.mktemp("tables")
     (place / "adder.txt").write_text(ADDER)
     SCHEMA.save(place / "schema.toml")
 
-    def made(party: int, rows: list[tuple[str, ...]]) -> Means:
+    def made(party: int, rows: list[tuple[str, ...]]) -> Inputs:
         path: Path = place / f"{party}.csv"
         with path.open("w", newline="") as file:
             csv.writer(file).writerows([list(SCHEMA.attributes), *rows])
         table = TableSettings.model_validate(
             {"source": str(path), "schema": str(place / "schema.toml"), "max_rows": 40}
         )
-        return Means(party, table, SCHEMA, {"adder": place / "adder.txt"}, {"number": 9, "input": "0x5"})
+        return Inputs(party, table, SCHEMA, {"adder": place / "adder.txt"}, {"number": 9, "input": "0x5"})
 
     return made
 
 
-def measured(task: Kind, both: list[Means], profile: Profile) -> list[Any]:
+def measured(task: Kind, both: list[Inputs], profile: Profile) -> list[Any]:
     """What each party's run has cost."""
 
     def party(session: Any) -> Any:
@@ -106,9 +106,9 @@ def measured(task: Kind, both: list[Means], profile: Profile) -> list[Any]:
 @given(rows=st.tuples(*[st.lists(ROW, min_size=4, max_size=30)] * 2))
 @settings(max_examples=2, deadline=None)
 def test_an_estimate_is_what_it_says(
-    means: Callable[..., Means], name: str, asked: dict[str, Any], word: str, profile: Profile, rows: Any
+    inputs: Callable[..., Inputs], name: str, asked: dict[str, Any], word: str, profile: Profile, rows: Any
 ) -> None:
-    both = [means(party, own) for party, own in enumerate(rows)]
+    both = [inputs(party, own) for party, own in enumerate(rows)]
     fields = {"protocol": name, **({} if name == "circuit" else {"table": "days"}), **asked}
     task = propose(read_job(fields), both[0]).task
     ahead = task.counted(type(task).Extra(), both[0])

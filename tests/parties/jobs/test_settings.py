@@ -11,13 +11,13 @@ from parties.jobs import profiles
 from parties.jobs.settings import public_parameters
 from parties.jobs.small.millionaires import Millionaires
 from parties.jobs.tree.settings import Id3Settings
-from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, Kind
+from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, OTKind
 
 
 def test_the_choices_are_those_of_the_recipes() -> None:
     known = {one.key: set(one.choices) for one in public_parameters(Id3Settings)}
     assert known["engine"] == {"auto", *RECIPES} - {"clear"}
-    assert known["ot"] == set(get_args(Kind))
+    assert known["ot"] == set(get_args(OTKind))
     assert known["garbling"] == set(get_args(Garbling))
     assert known["form"] == set(get_args(Form))
     bits = {one.key: set(one.choices) for one in public_parameters(Millionaires.Settings)}["engine"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parties.base.canonical import canonical
 from parties.jobs import kinds
-from parties.jobs.kind import Means
+from parties.jobs.kind import Inputs
 from parties.jobs.settings import public_parameters
 from parties.node.gate import Surroundings, request
 from parties.node.peers import Acquaintance
@@ -212,13 +212,13 @@ def test_the_cases_are_all_kinds() -> None:
 @settings(max_examples=150)
 @given(JOBS)
 def test_the_peer_reads_the_same_task(
-    means: Callable[[dict[str, Any]], Means], case: tuple[str, dict[str, Any], dict[str, Any]]
+    inputs: Callable[[dict[str, Any]], Inputs], case: tuple[str, dict[str, Any], dict[str, Any]]
 ) -> None:
     """From the job file of one party over the wire to the other's task: nothing is lost, nothing comes besides."""
     name, what, how = case
     job = {"protocol": name, **what, **how}
-    ours = kinds.find(name).proposed(read_job(job).settings, means(job))
-    proposal = propose(read_job(job), means(job))
+    ours = kinds.find(name).proposed(read_job(job).settings, inputs(job))
+    proposal = propose(read_job(job), inputs(job))
     heard = Statement.from_bytes(Statement(proposal=proposal).to_bytes()).proposal
     assert heard == proposal
     theirs = heard.task
@@ -243,12 +243,12 @@ def test_the_peer_reads_the_same_task(
 @settings(max_examples=150)
 @given(JOBS)
 def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
-    means: Callable[[dict[str, Any]], Means], case: tuple[str, dict[str, Any], dict[str, Any]]
+    inputs: Callable[[dict[str, Any]], Inputs], case: tuple[str, dict[str, Any], dict[str, Any]]
 ) -> None:
     """Whatever the kind: a general rule lets nothing pass the budget. Of a table without one it permits as before."""
     name, what, how = case
     job = {"protocol": name, **what, **how}
-    proposal = propose(read_job(job), means(job))
+    proposal = propose(read_job(job), inputs(job))
     anything, exact = rule(), rule(name="exact", exact=True)
     peer = Acquaintance(None, PeerSettings(), "bob")
     for budget in ({}, {"budget": {"epsilon": 1}}):
@@ -265,11 +265,11 @@ def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
 @settings(max_examples=150)
 @given(JOBS)
 def test_a_promise_that_holds_but_for_a_delta_says_so(
-    means: Callable[[dict[str, Any]], Means], case: tuple[str, dict[str, Any], dict[str, Any]]
+    inputs: Callable[[dict[str, Any]], Inputs], case: tuple[str, dict[str, Any], dict[str, Any]]
 ) -> None:
     """Whoever consents reads the delta of noise that has one, of every kind."""
     name, what, how = case
-    task = made(means, protocol=name, **what, **how).task
+    task = made(inputs, protocol=name, **what, **how).task
     said = " ".join(task.reveals("bob"))
     fails = any(use.rho or use.delta for use in task.spends)
     assert ("but for" in said) == fails
@@ -289,12 +289,12 @@ def meaning(name: str, key: str, value: Any) -> Any:
     return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
 
 
-def test_what_a_table_says_comes_into_the_specification(means: Callable[[dict[str, Any]], Means]) -> None:
+def test_what_a_table_says_comes_into_the_specification(inputs: Callable[[dict[str, Any]], Inputs]) -> None:
     """Of id3 the schema, the target and the bound of the table, of a majority its target's values."""
-    tree = made(means, protocol="id3", table="days", columns=["rain"]).task
+    tree = made(inputs, protocol="id3", table="days", columns=["rain"]).task
     assert tree.columns == ("rain", "play")
     assert (tree.subject, tree.parameters()["max_rows"]) == ("play", 100)
-    vote = made(means, protocol="majority", table="days").task
+    vote = made(inputs, protocol="majority", table="days").task
     assert vote.specification()["classes"] == list(SCHEMA.attributes["play"])
     assert vote.reads_table
-    assert not made(means, protocol="majority", table="days", classes=["1", "2"]).task.reads_table
+    assert not made(inputs, protocol="majority", table="days", classes=["1", "2"]).task.reads_table

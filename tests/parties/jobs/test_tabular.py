@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parties.jobs.kind import Document, Means, State
+from parties.jobs.kind import Document, Inputs, State
 from parties.jobs.settings import BooleanSettings
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import RowBound, TabularSettings, row_bound
@@ -48,10 +48,10 @@ class Seen(BySchema):
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         return {}
 
-    def program(self, means: Means) -> Any:
+    def program(self, inputs: Inputs) -> Any:
         raise NotImplementedError
 
-    def run(self, engine: Any, data: Any, start: State, told: Any) -> State:
+    def run(self, engine: Any, data: Any, start: State, on_step: Any) -> State:
         raise NotImplementedError
 
     def document(self, state: State) -> Document:
@@ -71,8 +71,8 @@ def test_a_file_and_a_table_bring_the_same_rows(tmp_path: Path) -> None:
     assert remarks == ["not in the schema, ignored: 'x'"]
     (tmp_path / "rows.csv").write_text("wind,rain,play\n" + "".join(f"weak,{rain},{play}\n" for rain, play in rows))
     table = {"source": str(tmp_path / "rows.csv"), "schema": str(tmp_path / "schema.toml"), "max_rows": 100}
-    means = Means(0, TableSettings.model_validate(table), SCHEMA)
-    with Seen.proposed(SeenSettings(), means).open(means) as from_table:
+    inputs = Inputs(0, TableSettings.model_validate(table), SCHEMA)
+    with Seen.proposed(SeenSettings(), inputs).open(inputs) as from_table:
         assert from_table.data == from_file
         assert from_table.fingerprint is not None
     assert (task.columns, task.target) == (("play", "rain"), "play")

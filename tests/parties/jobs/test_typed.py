@@ -11,7 +11,7 @@ import pytest
 
 from parties.base.canonical import canonical
 from parties.jobs import kinds
-from parties.jobs.kind import Kind, Means, typed_value
+from parties.jobs.kind import Inputs, Kind, typed_value
 from parties.jobs.settings import private_parameters
 from parties.jobs.small.circuit import Circuit
 from parties.node.proposal import propose, read_job
@@ -37,13 +37,13 @@ def test_the_cases_are_all_kinds() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PRIVATE if PRIVATE[name]])
-def test_nothing_private_is_told(name: str, means: Callable[[dict[str, Any]], Means], tmp_path: Path) -> None:
+def test_nothing_private_is_told(name: str, inputs: Callable[[dict[str, Any]], Inputs], tmp_path: Path) -> None:
     job = {"protocol": name, **PRIVATE[name]}
     read = read_job(job)
     private = {one.key for one in private_parameters(kinds.find(name).Settings)}
     assert private
     assert read.typed == {key: job[key] for key in private}
-    ours = propose(read, means(job))
+    ours = propose(read, inputs(job))
     adder = tmp_path / "adder.txt"
     adder.write_text(ADDER)
     alone = {key: value for key, value in PRIVATE[name].items() if key != "circuit"}
@@ -80,13 +80,13 @@ def test_counts_that_are_none(text: object) -> None:
 @pytest.mark.parametrize(
     "text", ["", "0x", "0x10000000000", "0b1", "2" * 40, "1" * 39, "1" * 41, "-1", "0x-1", 5, [1], None]
 )
-def test_an_input_that_is_none(text: object, means: Callable[[dict[str, Any]], Means]) -> None:
-    task = made(means, protocol="circuit", circuit="adder").task
+def test_an_input_that_is_none(text: object, inputs: Callable[[dict[str, Any]], Inputs]) -> None:
+    task = made(inputs, protocol="circuit", circuit="adder").task
     assert isinstance(task, Circuit)
-    ours = means({})
+    ours = inputs({})
     with (
         pytest.raises(InputError, match="input"),
-        task.open(Means(ours.party, circuits=ours.circuits, typed={"input": text})),
+        task.open(Inputs(ours.party, circuits=ours.circuits, typed={"input": text})),
     ):
         pass
 

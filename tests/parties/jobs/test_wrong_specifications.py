@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parties.jobs.kind import Means
+from parties.jobs.kind import Inputs
 from parties.node.proposal import read_job
 from smc.errors import InputError
 from tests.support.specified import SCHEMA, changed, made, refusal
@@ -169,18 +169,18 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "changes", "field"), WRONG, ids=lambda value: str(value)[:40])
 def test_what_no_honest_peer_specifies(
-    means: Callable[[dict[str, Any]], Means], name: str, changes: dict[str, Any], field: str
+    inputs: Callable[[dict[str, Any]], Inputs], name: str, changes: dict[str, Any], field: str
 ) -> None:
     """One line that names the field, whatever its value; and the own reading of such a thing is no other."""
-    job = made(means, protocol=name, **GOOD[name])
+    job = made(inputs, protocol=name, **GOOD[name])
     told = refusal(changed(job, changes))
     assert field in told, told
 
 
 @pytest.mark.parametrize("name", sorted(GOOD))
-def test_a_specification_lacks_nothing(name: str, means: Callable[[dict[str, Any]], Means]) -> None:
+def test_a_specification_lacks_nothing(name: str, inputs: Callable[[dict[str, Any]], Inputs]) -> None:
     """A default that one side would fill in is no agreement: what is not said is refused, field by field."""
-    job = made(means, protocol=name, **GOOD[name])
+    job = made(inputs, protocol=name, **GOOD[name])
     optional = {"of", "where"} if name in ("millionaires", "release-count") else set()
     keys = set(job.specification) - optional  # without it the task is another one, which is whole
     for key in keys:

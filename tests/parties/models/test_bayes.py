@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.cli import run
-from parties.models.bayes import Model
+from parties.models.bayes import NaiveBayesModel
 from parties.models.load import load_model
 from parties.tables.delimited import Columns, columns
 from smc.errors import InputError
@@ -29,7 +29,7 @@ GOOD: dict[str, Any] = {
 def test_the_class_is_the_most_likely(lines: list[list[int]]) -> None:
     first, *tables = lines
     x_lines, y_lines = (dict(zip("01", part, strict=True)) for part in (tables[:2], tables[2:]))
-    model = Model("c", {"a": first[0], "b": first[1]}, {"x": x_lines, "y": y_lines})
+    model = NaiveBayesModel("c", {"a": first[0], "b": first[1]}, {"x": x_lines, "y": y_lines})
     for x in (0, 1):
         for y in (0, 1):
             likely = [

@@ -16,7 +16,7 @@ from parties.node.records import Committed, check_signature, commit
 from smc.errors import ProtocolError
 from smc.local import run_local
 from tests.support.ledgers import SCHEMA, Pair, agreed
-from tests.support.proposals import means_of, proposal_of
+from tests.support.proposals import inputs_of, proposal_of
 
 ROWS, OTHER_ROWS = "a1" * 32, "b2" * 32
 
@@ -91,15 +91,15 @@ def test_it_is_the_keyed_digest_of_the_rows_counts(
 ) -> None:
     """By the documented formula: who shows the key of the job and the rows proves which they were."""
     rows = "wind,rain,play\nweak,no,yes\nweak,much,no\nstrong,no,yes\n"
-    means = means_of(SCHEMA)
+    inputs = inputs_of(SCHEMA)
     (tmp_path / "rows.csv").write_text(rows)  # type: ignore[operator]
-    means = type(means)(
-        means.party,
-        means.table.model_copy(update={"source": str(tmp_path / "rows.csv")}),  # type: ignore[operator,union-attr]
+    inputs = type(inputs)(
+        inputs.party,
+        inputs.table.model_copy(update={"source": str(tmp_path / "rows.csv")}),  # type: ignore[operator,union-attr]
         SCHEMA,
     )
     job, alice = proposal_of(SCHEMA), identities["alice"]
-    with opened(Order(job, means, None, "", "", alice, b"secret")) as (_, found):
+    with opened(Order(job, inputs, None, "", "", alice, b"secret")) as (_, found):
         pass
     key = hashlib.sha256(b"smc.node.fingerprint" + alice.key_path.read_bytes() + job.id.encode()).digest()
     attributes = [["wind", ["weak", "strong"]], ["rain", ["no", "some", "much"]], ["play", ["yes", "no"]]]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.link.identity import Identity
 from parties.node import checkpoint, executor
 from parties.node.executor import Event, Order
@@ -77,33 +77,33 @@ ROWS = "p,q,y\n0,1,n\n0,1,y\n0,0,y\n"
 
 
 @pytest.fixture
-def means(tmp_path: Path) -> Means:
+def inputs(tmp_path: Path) -> Inputs:
     OURS.save(tmp_path / "schema.toml")
     (tmp_path / "rows.csv").write_text(ROWS)
     table = {"source": str(tmp_path / "rows.csv"), "schema": str(tmp_path / "schema.toml"), "max_rows": 100}
-    return Means(1, TableSettings.model_validate(table), OURS)
+    return Inputs(1, TableSettings.model_validate(table), OURS)
 
 
-def order_of(job: Proposal, means: Means, identity: Identity, known: str = "") -> Order:
-    return Order(job, means, None, "", known, identity)
+def order_of(job: Proposal, inputs: Inputs, identity: Identity, known: str = "") -> Order:
+    return Order(job, inputs, None, "", known, identity)
 
 
 @pytest.mark.parametrize("order", [("p", "q", "y"), ("q", "p", "y"), ("y", "q", "p"), ("q", "y"), ("y", "p")])
 def test_rows_are_counted_in_the_order_of_the_job(
-    means: Means, identities: dict[str, Identity], order: tuple[str, ...]
+    inputs: Inputs, identities: dict[str, Identity], order: tuple[str, ...]
 ) -> None:
     """The parties' schemas may list the attributes in different orders: the job's is what counts."""
     job = proposal_of(Schema({name: OURS.attributes[name] for name in order}, "y"), party=1)
     expected = {"p": [[1, 2], [0, 0]], "q": [[0, 1], [1, 1]]}
-    with executor.opened(order_of(job, means, identities["alice"])) as (ours, _):
+    with executor.opened(order_of(job, inputs, identities["alice"])) as (ours, _):
         counts = ours.data.level(Open(), attributes=True)
     assert counts.classes.tolist() == [[1, 2]]
     assert [table[0].tolist() for table in counts.values] == [expected[name] for name in order if name != "y"]
 
 
-def test_changed_rows_do_not_go_on(means: Means, identities: dict[str, Identity], tmp_path: Path) -> None:
+def test_changed_rows_do_not_go_on(inputs: Inputs, identities: dict[str, Identity], tmp_path: Path) -> None:
     def fingerprint(job: Proposal, who: str, known: str = "") -> str:
-        with executor.opened(order_of(job, means, identities[who], known)) as (_, found):
+        with executor.opened(order_of(job, inputs, identities[who], known)) as (_, found):
             return found
 
     job = proposal_of(OURS, party=1)
@@ -117,14 +117,14 @@ def test_changed_rows_do_not_go_on(means: Means, identities: dict[str, Identity]
 
 
 def test_a_job_is_held_against_the_bounds_of_the_table_not_its_rows(
-    means: Means, identities: dict[str, Identity], tmp_path: Path
+    inputs: Inputs, identities: dict[str, Identity], tmp_path: Path
 ) -> None:
     """Were rows held against the job's, whoever proposes jobs could find their number by halves."""
     (tmp_path / "rows.csv").unlink()
     job = proposal_of(OURS, party=1, max_rows=2, k=1)
     with (
         pytest.raises(InputError, match="must be at least 100, the public bound of the table"),
-        executor.opened(order_of(job, means, identities["alice"])),
+        executor.opened(order_of(job, inputs, identities["alice"])),
     ):
         pass
 
@@ -139,8 +139,8 @@ def coins(identities: dict[str, Identity]) -> Iterator[Callable[..., tuple[Order
         jobs: dict[str, Proposal] = {}
 
         def orders(states: tuple[Any, Any] = (None, None), engine: str = "yao") -> tuple[Order, Order]:
-            job = jobs.setdefault(engine, propose(read_job({"protocol": "coins", "engine": engine}), Means()))
-            left, right = (Order(job, Means(party), states[party], "", "", identities["alice"]) for party in (0, 1))
+            job = jobs.setdefault(engine, propose(read_job({"protocol": "coins", "engine": engine}), Inputs()))
+            left, right = (Order(job, Inputs(party), states[party], "", "", identities["alice"]) for party in (0, 1))
             return left, right
 
         yield orders

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.jobs.kind import Means
+from parties.jobs.kind import Inputs
 from parties.link.identity import Identity
 from parties.node import executor
 from parties.node.executor import Order
@@ -65,8 +65,8 @@ def fresh(identities: dict[str, Identity]) -> Iterator[Callable[[str], tuple[Ord
     with registered(("twice", "tests.support.coins:Twice")):
 
         def orders(engine: str) -> tuple[Order, Order]:
-            job = propose(read_job({"protocol": "twice", "engine": engine}), Means())
-            left, right = (Order(job, Means(party), None, "", "", identities["alice"]) for party in (0, 1))
+            job = propose(read_job({"protocol": "twice", "engine": engine}), Inputs())
+            left, right = (Order(job, Inputs(party), None, "", "", identities["alice"]) for party in (0, 1))
             return left, right
 
         yield orders

@@ -22,7 +22,6 @@ from parties.link.opening import open_link
 from parties.node.budget.account import Charge
 from parties.node.events import Events
 from parties.node.gate import Gate
-from parties.node.inputs import Inputs
 from parties.node.ledger import Ledger
 from parties.node.offers import Offer, Offers
 from parties.node.openings import Leaving, Written
@@ -32,6 +31,7 @@ from parties.node.records import connect
 from parties.node.service import Node
 from parties.node.settings import NodeFile, load
 from parties.node.statement import Statement
+from parties.node.typed_inputs import TypedInputs
 from parties.sources.settings import BudgetSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError, LinkError, ProtocolError
@@ -59,7 +59,7 @@ def ledger(tmp_path: Path, whos: tuple[Who, Who]) -> Iterator[Ledger]:
         Peers(whos),
         Gate(NodeFile(policy=rules), offers),
         offers,
-        Inputs(),
+        TypedInputs(),
         lambda peer, job: said.append((peer, job)),
         lambda _: None,
     )
@@ -330,7 +330,7 @@ def test_nobody_can_connect_before_the_inner_loops_are_compiled(
 ) -> None:
     """Else a first session waits for the compiler, and counts that among what the protocol takes."""
 
-    def compiling(told: object) -> None:
+    def compiling(on_compiled: object) -> None:
         with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), timeout=1):
             pass
         raise InputError("compiled")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Opened
-from parties.jobs.means import AwayError
 from parties.link.identity import Identity
 from parties.node import executor, readiness, sessions
 from parties.node.readiness import AWAY, READY, STEP, STILL, PeerAwayError

@@ -45,6 +45,6 @@ def test_a_change_is_told_until_it_is_undone(tmp_path: Path, offers: Offers, con
     assert said.startswith(
         f"the schema of the table 'days' {what} since the node began: jobs go on by what it said then"
     )
-    assert offers.means(0, "days").schema.digest() == SCHEMA.digest()
+    assert offers.inputs(0, "days").schema.digest() == SCHEMA.digest()
     file.write_text(before)
     assert offers.stale() == {}

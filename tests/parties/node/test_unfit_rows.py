@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from parties.jobs.means import AwayError
+from parties.jobs.inputs import AwayError
 from parties.node.executor import Order, opened
 from parties.sources.settings import TableSettings
 from parties.tables.unfit import UnfitError, without_cells
 from tests.support.ledgers import SCHEMA, Pair, agreed
-from tests.support.proposals import means_of
+from tests.support.proposals import inputs_of
 
 HEADER = "wind,rain,play\n"
 
@@ -28,12 +28,12 @@ def test_a_cell_is_in_no_file_of_the_node(pair: Pair, tmp_path: Path, rows: str,
     (tmp_path / "rows.csv").write_text(HEADER + rows)
     job, alice = agreed(pair), pair.parties[0]
     table = {"source": str(tmp_path / "rows.csv"), "schema": "schema.toml", "max_rows": 100}
-    means = type(means_of(SCHEMA))(0, TableSettings.model_validate(table), SCHEMA)
+    inputs = type(inputs_of(SCHEMA))(0, TableSettings.model_validate(table), SCHEMA)
     proposal = alice.ledger.find(job).ours.proposal
-    with pytest.raises(UnfitError) as caught, proposal.task.open(means):
+    with pytest.raises(UnfitError) as caught, proposal.task.open(inputs):
         pass
     assert quoted in str(caught.value)
-    with pytest.raises(AwayError) as away, opened(Order(proposal, means, None, "", "", alice.who.identity, b"")):
+    with pytest.raises(AwayError) as away, opened(Order(proposal, inputs, None, "", "", alice.who.identity, b"")):
         pass
     assert str(away.value) == without_cells(caught.value)
     assert kept in str(away.value)

@@ -12,7 +12,7 @@ from parties.node.proposal import Proposal
 from parties.node.statement import Statement
 from parties.node.store import Record
 from parties.tables.schema import Schema
-from tests.support.proposals import means_of, proposal_of
+from tests.support.proposals import inputs_of, proposal_of
 
 SCHEMA = Schema({"wind": ("weak", "strong"), "rain": ("no", "some"), "play": ("yes", "no")}, "play")
 JOB = proposal_of(SCHEMA, party=1, max_depth=1)
@@ -20,7 +20,7 @@ JOB = proposal_of(SCHEMA, party=1, max_depth=1)
 
 def view_of(job: Proposal, identities: dict[str, Identity]) -> Any:
     record = Record(proposed_by="peer", ours=Statement(proposal=job))
-    return views.job_view(record, "waiting", means_of(SCHEMA), None, "lan")
+    return views.job_view(record, "waiting", inputs_of(SCHEMA), None, "lan")
 
 
 def test_what_the_operator_sees_of_a_job(identities: dict[str, Identity]) -> None:

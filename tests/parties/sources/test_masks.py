@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from parties import cli
 from parties.alone.publish.masks import MaskPlan, masked
 from parties.sources.databases import Scratch
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from tests.support.postgres import Server
 
 LETTERS = string.ascii_letters + string.digits + string.punctuation + " čß世"
@@ -167,7 +167,7 @@ def engine() -> Iterator[Scratch]:
 def test_no_more_is_left_than_was_said(engine: Scratch, text: str, first: int, last: int) -> None:
     mask = MaskPlan(kind="custom", first=first, padding="#", last=last)
     query = exp.Select().select(exp.Literal.string(text).as_("x"))
-    rows = Rows(engine, query, {"x": dt.string})
+    rows = RowQuery(engine, query, {"x": dt.string})
     value = text.strip()
     expected = value[:first] + "#" + value[len(value) - last :] if len(value) > first + last else "#"
     found = engine.text(exp.Select().select(masked(rows, "x", mask)).from_(query.subquery("t")))

@@ -12,9 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.publish import lattice
-from protocols.publish.foresight import costliest, with_found, with_node
-from protocols.publish.heights import NOTHING, Found, Lattice, asked, bounds, decode, encode, opened, read, towards
+from protocols.publish.cost_model import costliest, with_found, with_node
 from protocols.publish.lattice import Asking, FullDomain, levels
+from protocols.publish.lattice_search import (
+    NOTHING,
+    Found,
+    Lattice,
+    asked,
+    bounds,
+    decode,
+    encode,
+    opened,
+    read,
+    towards,
+)
 from protocols.publish.problem import Problem
 from protocols.publish.suppression import SPAN, small_rows
 from protocols.rules import NO_RULES, Rules
@@ -35,7 +46,7 @@ DEEP = ((0, 1, 2, 3, 4), (0, 0, 1, 1, 2), (0, 0, 1, 1, 1), (0, 0, 0, 0, 0))
 
 
 def run(
-    task: FullDomain, rows: list[list[Row]], profile: Profile = CLEAR, start: Found = NOTHING, told: Any = None
+    task: FullDomain, rows: list[list[Row]], profile: Profile = CLEAR, start: Found = NOTHING, on_step: Any = None
 ) -> tuple[Found, dict[int, Meter]]:
     meters: dict[int, Meter] = {}
 
@@ -43,7 +54,7 @@ def run(
         meters[session.party] = session.meter
         lines = [(*row, count) for row, count in Counter(rows[session.party]).items()]
         own = np.array(lines, dtype=np.int64).reshape(-1, len(task.problem.columns) + 1)
-        return levels(engine_of(session, profile), task, own, told if session.party == 0 else None, start)
+        return levels(engine_of(session, profile), task, own, on_step if session.party == 0 else None, start)
 
     found, same = run_local(both)
     assert found == same
@@ -168,7 +179,7 @@ def test_every_engine_finds_it_for_the_cost_that_was_forecast(profile: Profile, 
 def test_a_run_goes_on_from_any_step(against: str) -> None:
     task, rows = asking((FLAT, DEEP, DEEP), 60, 6, against, 5), random_rows(60, 5)
     seen: list[Asking] = []
-    found, _ = run(task, rows, told=seen.append)
+    found, _ = run(task, rows, on_step=seen.append)
     assert [step.found for step in seen] == [found.first(i) for i in range(found.steps)]
     assert found.steps > 3
     for i in range(1, found.steps + 1):

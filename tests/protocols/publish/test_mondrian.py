@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols.publish.cost_model import halving, with_classes, with_cuts
 from protocols.publish.cuts import Cut, Cuts, decode, encode, final_boxes
-from protocols.publish.foresight import halving, with_classes, with_cuts
 from protocols.publish.mondrian import Progress, mondrian
 from protocols.publish.openings import Asked, opened
 from protocols.publish.problem import Problem
@@ -34,14 +34,14 @@ def lines(rows: list[Row], columns: int) -> np.ndarray:
 
 
 def run(
-    problem: Problem, rows: list[list[Row]], profile: Profile = CLEAR, start: Cuts = (), told: Any = None
+    problem: Problem, rows: list[list[Row]], profile: Profile = CLEAR, start: Cuts = (), on_step: Any = None
 ) -> tuple[Cuts, dict[int, Meter]]:
     meters: dict[int, Meter] = {}
 
     def both(session: Session) -> Cuts:
         meters[session.party] = session.meter
         own = lines(rows[session.party], len(problem.columns))
-        tell = told if session.party == 0 else None
+        tell = on_step if session.party == 0 else None
         return mondrian(engine_of(session, profile), problem, own, tell, start)
 
     cuts, same = run_local(both)
@@ -157,7 +157,7 @@ def test_a_run_goes_on_from_any_level(against: Any) -> None:
     problem = Problem(domains, 80, 5, against)
     rows = random_rows(domains, 80, 5)
     seen: list[Progress] = []
-    cuts, _ = run(problem, rows, told=seen.append)
+    cuts, _ = run(problem, rows, on_step=seen.append)
     assert [step.cuts for step in seen] == [cuts[:i] for i in range(len(cuts))]
     assert len(cuts) > 3
     for i in range(1, len(cuts) + 1):

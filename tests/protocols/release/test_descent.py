@@ -102,11 +102,13 @@ def test_the_protocol_is_the_reference_with_the_same_noise(
     made, heard = problem(), []
 
     def party(session: Any) -> Any:
-        def told(step: int, before: Any) -> None:
+        def on_step(step: int, before: Any) -> None:
             if not session.party:
                 heard.append((step, len(before)))
 
-        return descend(make_engine(session, engine), made, lambda weights: gradients(session.party, weights), told, ())
+        return descend(
+            make_engine(session, engine), made, lambda weights: gradients(session.party, weights), on_step, ()
+        )
 
     one, other = run_local(party)
     opened, weights = reference(made, noise)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from protocols.release import aim as aims
 from protocols.release import mst as trees
 from protocols.release import selection
-from protocols.release.aim import Plan, aim, expected_noise, weights
+from protocols.release.aim import AimProblem, aim, expected_noise, weights
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.joint_tables import JointTables
 from protocols.release.mst import mst
@@ -155,7 +155,7 @@ def test_the_tree_without_noise_is_the_maximum_spanning_tree(profile: str) -> No
 def test_the_rounds_without_noise_choose_the_worst_marginal(profile: str) -> None:
     """Every round by the words of the paper, in numpy; the last sigma spends what is left."""
     work = workload(Fraction(1, 2))
-    plan, rows = Plan(work, weights(SETS, SETS[4:]), 10**6), [some_rows(3, 80), some_rows(4, 100)]
+    plan, rows = AimProblem(work, weights(SETS, SETS[4:]), 10**6), [some_rows(3, 80), some_rows(4, 100)]
     one, other = both(lambda e, own: aim(e, plan, own, Independent(work), lambda _: None), rows, work, profile)
     assert [(m.table, m.sigma, m.epsilon) for m in one] == [(m.table, m.sigma, m.epsilon) for m in other]
     tables, model = counted(np.concatenate(rows), work), Independent(work)
@@ -184,7 +184,7 @@ def test_the_rounds_without_noise_choose_the_worst_marginal(profile: str) -> Non
 @pytest.mark.usefixtures("no_noise")
 def test_a_run_that_goes_on_ends_as_a_whole_one() -> None:
     work, rows = workload(Fraction(1, 5)), [some_rows(5, 70), some_rows(6, 70)]
-    plan = Plan(work, weights(SETS, SETS[4:]), 10**6)
+    plan = AimProblem(work, weights(SETS, SETS[4:]), 10**6)
     whole, _ = both(lambda e, own: aim(e, plan, own, Independent(work), lambda _: None), rows, work)
     assert len(whole) > 7
     for kept in (4, 5, 7):
@@ -215,7 +215,7 @@ ASKED = Workload((2, 3, 2), tuple(one for many in (1, 2) for one in combinations
 RUNS: dict[str, Callable[[Any, Workload, Any, Any], Any]] = {
     "mst": lambda engine, work, own, model: mst(engine, work, own, model, lambda _: None),
     "aim": lambda engine, work, own, model: aim(
-        engine, Plan(work, weights(work.sets, [(0, 1), (1, 2)]), 10**6), own, model, lambda _: None
+        engine, AimProblem(work, weights(work.sets, [(0, 1), (1, 2)]), 10**6), own, model, lambda _: None
     ),
 }
 
@@ -296,7 +296,7 @@ def test_all_noise_of_the_longest_run_is_within_its_distance(monkeypatch: pytest
 def test_what_is_spent_is_never_more_than_rho(replaced: bool) -> None:
     """Whatever moves and is halved: all ways of a small plan."""
     work = Workload((2, 2), ((0,), (1,), (0, 1)), 10, Fraction(1, 3), replaced)
-    plan = Plan(work, (1, 1, 2), 100)
+    plan = AimProblem(work, (1, 1, 2), 100)
     nothing = np.zeros(2, dtype=np.int64)
     for seed in range(30):
         random = np.random.default_rng(seed)
@@ -313,9 +313,11 @@ def test_what_is_spent_is_never_more_than_rho(replaced: bool) -> None:
 def test_a_model_that_would_be_too_large_is_no_candidate() -> None:
     work = workload(Fraction(1))
     first = tuple(Measured(n, Fraction(2), Fraction(0), np.zeros(0, dtype=np.int64)) for n in range(4))
-    half = Plan(work, (1,) * len(SETS), 34)  # 4 / (2 * 4) of rho is spent: 17 cells, of which 11 are single columns'
+    half = AimProblem(
+        work, (1,) * len(SETS), 34
+    )  # 4 / (2 * 4) of rho is spent: 17 cells, of which 11 are single columns'
     assert [SETS[n] for n in aims.candidates(half, Independent(work), first)] == [*SETS[:4], (0, 1), (0, 2), (1, 2)]
-    none = Plan(work, (1,) * len(SETS), 4)
+    none = AimProblem(work, (1,) * len(SETS), 4)
     assert aims.candidates(none, Independent(work), first) == [0, 1, 2, 3]
 
 
@@ -338,7 +340,7 @@ def test_counts_beyond_the_bound_are_refused() -> None:
 
 def test_the_bound_on_costs_holds() -> None:
     work, rows = workload(Fraction(1, 10)), [some_rows(7, 30), some_rows(8, 30)]
-    plan, profile = Plan(work, weights(SETS, SETS[4:]), 10**6), Profile("gmw", "ferret")
+    plan, profile = AimProblem(work, weights(SETS, SETS[4:]), 10**6), Profile("gmw", "ferret")
     own = [np.concatenate(counted(part, work)) for part in rows]
 
     def cost(run: Callable[[Any, Any], Any]) -> Any:
@@ -363,7 +365,7 @@ def test_the_bound_on_costs_holds() -> None:
 FIELDS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened")
 
 
-def rounds(engine: Any, plan: Plan, moved: Sequence[bool]) -> None:
+def rounds(engine: Any, plan: AimProblem, moved: Sequence[bool]) -> None:
     """Count a run whose rounds have taught so much, each with all candidates and the largest marginal measured."""
     work, zeros = plan.work, np.zeros(sum(plan.work.sizes), dtype=np.int64)
     tables, every = JointTables(engine, zeros, work.sizes, work.max_rows), list(range(len(work.sets)))
@@ -388,7 +390,7 @@ def test_no_path_through_the_rounds_costs_more_than_the_bound(sigma: int, moved:
     """Noise of a smaller sigma may take more gates: at 70 that of the last round does."""
     sets = tuple(one for many in (1, 2) for one in combinations(range(3), many))
     rho = 48 * Fraction(1, 2 * sigma**2) / aims.MEASURING
-    plan = Plan(Workload((2, 2, 2), sets, 40, rho), weights(sets, sets[3:]), 10**6)
+    plan = AimProblem(Workload((2, 2, 2), sets, 40, rho), weights(sets, sets[3:]), 10**6)
     seen = forecast(lambda engine: rounds(engine, plan, [*moved, *[True] * 60]), profile).costs
     most = forecast(lambda engine: aims.count_at_most(engine, plan), profile).costs
     for one, bound in zip(seen, most, strict=True):

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.counts import Indices, LevelCounts, RowCounts
-from protocols.release.dealing import Dealt, Whole, deal
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laws import Law, netlist
+from protocols.release.partition_rows import Partitioned, Unpartitioned, partition_rows
 from protocols.release.tree import decided, private_tree
 from protocols.release.tree_openings import KINDS, at_most, opened, with_forest
 from protocols.release.tree_problem import Forest, Problem
@@ -56,12 +56,16 @@ def joint(
         meters[session.party] = session.meter
         own = rows[session.party :: 2]
         counts = RowCounts(made.domains, made.classes, own[:, :-1], own[:, -1])
-        dealt = Dealt(made.domains, made.classes, counts, made.trees, b"key") if made.trees > 1 else Whole(counts)
+        dealt = (
+            Partitioned(made.domains, made.classes, counts, made.trees, b"key")
+            if made.trees > 1
+            else Unpartitioned(counts)
+        )
 
-        def told(level: Any) -> None:
+        def on_step(level: Any) -> None:
             session.contributions = Prg(bytes([level.depth]) + seeds[session.party][1:])
 
-        return private_tree(make_engine(session, name), made, dealt, told, start)
+        return private_tree(make_engine(session, name), made, dealt, on_step, start)
 
     left, right = run_local(program)
     assert left == right
@@ -208,7 +212,7 @@ def test_a_forest_is_a_tree_for_each_part_of_the_rows() -> None:
     parts: list[list[tuple[int, ...]]] = [[], [], []]
     for own in (rows[0::2], rows[1::2]):
         lines = RowCounts(made.domains, made.classes, own[:, :-1], own[:, -1]).distinct()
-        for tree, line in zip(*deal(lines, 3, b"key"), strict=True):
+        for tree, line in zip(*partition_rows(lines, 3, b"key"), strict=True):
             parts[tree].append(tuple(lines[line, :-1].tolist()))
     assert sorted(row for part in parts for row in part) == sorted(map(tuple, rows.tolist()))
     assert min(map(len, parts)) > 15
@@ -220,7 +224,9 @@ def test_one_row_changes_one_tree_by_one_row(change: int) -> None:
     lines = np.array([[0, 1, 0, 5], [1, 1, 1, 3], [2, 0, 0, 9]])
 
     def parts(lines: Indices) -> Counter[tuple[int, ...]]:
-        return Counter((int(t), *lines[row, :-1].tolist()) for t, row in zip(*deal(lines, 4, b"key"), strict=True))
+        return Counter(
+            (int(t), *lines[row, :-1].tolist()) for t, row in zip(*partition_rows(lines, 4, b"key"), strict=True)
+        )
 
     other = lines[::-1].copy()  # in another order, which changes nothing
     other[1, -1] += change
@@ -300,7 +306,11 @@ def test_costs_are_foreseen(profile: Profile, made: Problem) -> None:
         meters[session.party] = session.meter
         own = rows[session.party :: 2]
         counts = RowCounts(made.domains, made.classes, own[:, :-1], own[:, -1])
-        dealt = Dealt(made.domains, made.classes, counts, made.trees, b"key") if made.trees > 1 else Whole(counts)
+        dealt = (
+            Partitioned(made.domains, made.classes, counts, made.trees, b"key")
+            if made.trees > 1
+            else Unpartitioned(counts)
+        )
         return private_tree(engine_of(session, profile), made, dealt)
 
     forest, same = run_local(program)
@@ -360,7 +370,7 @@ def test_no_table_is_dealt_that_is_too_large() -> None:
     counts = RowCounts((2,), 2, np.array([[0]]), np.array([1]))
     counts.distinct = lambda: np.array([[0, 1, 1 << 25]])  # type: ignore[method-assign]
     with pytest.raises(InputError, match="too many to be dealt"):
-        Dealt((2,), 2, counts, 2, b"key")
+        Partitioned((2,), 2, counts, 2, b"key")
 
 
 def test_real_rows_cost_less_than_the_exact_tree(shared: Path) -> None:

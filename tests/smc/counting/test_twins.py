@@ -16,7 +16,7 @@ from smc.gmw.gates import TripleGates
 from smc.kernels.native import Kernel
 from smc.ot import elliptic
 from smc.ot.interface import Role
-from smc.recipes import ENGINES, EngineName, Kind
+from smc.recipes import ENGINES, EngineName, OTKind
 from smc.yao.evaluator import Evaluator
 from smc.yao.garbler import Garbler
 
@@ -54,9 +54,9 @@ def test_so_do_engines_and_what_they_are_made_of(real: type, twin: type, allowed
     assert all(name.startswith("_") and hasattr(real, name) for name in names), names
 
 
-@pytest.mark.parametrize("ot", get_args(Kind))
+@pytest.mark.parametrize("ot", get_args(OTKind))
 @pytest.mark.parametrize("engine", ENGINES)
-def test_nothing_is_computed(monkeypatch: pytest.MonkeyPatch, engine: EngineName, ot: Kind) -> None:
+def test_nothing_is_computed(monkeypatch: pytest.MonkeyPatch, engine: EngineName, ot: OTKind) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("a cryptographic operation while counting")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smc import kernels
-from smc.gmw.rows import PACKED, Rows
+from smc.gmw.rows import PACKED, BatchLayout
 
 BATCHES = [1, 2, 7, 8, 63, 64, 65, 511, 512, 513, 1000]
 SLOTS = 12
@@ -21,7 +21,7 @@ def bits_of(packed: np.ndarray, count: int) -> np.ndarray:
 @pytest.mark.parametrize("batch", BATCHES)
 def test_what_is_put_into_a_state_is_got_back(batch: int) -> None:
     bits = np.random.default_rng(batch).integers(0, 2, (SLOTS, batch)).astype(np.uint8)
-    rows = Rows(batch)
+    rows = BatchLayout(batch)
     state = rows.state(SLOTS)
     rows.put(state, slice(0, SLOTS), bits)
     order = np.arange(SLOTS, dtype=np.int32)[::-1]
@@ -38,7 +38,7 @@ def test_what_is_put_into_a_state_is_got_back(batch: int) -> None:
     ],
 )
 def test_sizes(batch: int, gates: int, triple_bytes: int, message_bytes: int) -> None:
-    rows = Rows(batch)
+    rows = BatchLayout(batch)
     assert (rows.triple_bytes(gates), rows.message_bytes(gates)) == (triple_bytes, message_bytes)
 
 
@@ -46,7 +46,7 @@ def test_sizes(batch: int, gates: int, triple_bytes: int, message_bytes: int) ->
 def test_xor_rows_in_order(batch: int) -> None:
     rng = np.random.default_rng(batch)
     bits = rng.integers(0, 2, (SLOTS, batch)).astype(np.uint8)
-    rows = Rows(batch)
+    rows = BatchLayout(batch)
     state = rows.state(SLOTS)
     rows.put(state, slice(0, SLOTS), bits)
     gates = rng.integers(0, SLOTS, (40, 3)).astype(np.int32)  # outputs over operands, equal operands
@@ -62,7 +62,7 @@ NO_GATES = np.zeros((0, 3), dtype=np.int32)
 @given(st.sampled_from(BATCHES), st.integers(0, 30), st.integers(0, 30), st.integers(0, 3), st.integers(0, 2**32))
 def test_steps_make_layers(batch: int, gates: int, more: int, first: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    rows = Rows(batch)
+    rows = BatchLayout(batch)
     width = 8 * -(-batch // 8) if rows.packed else batch
     # Distinct outputs of a layer, some of them over its operands: as the slots of a netlist.
     layers = [
@@ -110,7 +110,7 @@ def test_steps_make_layers(batch: int, gates: int, more: int, first: int, seed: 
 
 
 def test_padding_of_a_message_is_zero() -> None:
-    rows = Rows(3)
+    rows = BatchLayout(3)
     state = rows.state(2)
     state[:] = 255  # whatever stands in the padding of a row
     message = np.full(1, 255, dtype=np.uint8)
@@ -120,8 +120,8 @@ def test_padding_of_a_message_is_zero() -> None:
 
 
 def test_the_layout_changes_where_whole_bytes_are_cheap() -> None:
-    assert not Rows(PACKED - 1).packed
-    assert Rows(PACKED).packed
+    assert not BatchLayout(PACKED - 1).packed
+    assert BatchLayout(PACKED).packed
     for batch in range(1, 200):
-        bits = Rows(batch).bits(1)
+        bits = BatchLayout(batch).bits(1)
         assert batch <= bits <= max(batch, batch * 9 // 8)

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from smc.local import run_local
 from smc.meter import Cost
-from smc.ot import Kind, Receiver, Sender, Transfers, make_roles
+from smc.ot import OTKind, Receiver, Sender, Transfers, make_roles
 from smc.session import Session
 
-ROWS: dict[Kind, int] = {"iknp": 128, "softspoken2": 64, "softspoken4": 32, "softspoken8": 16}  # bits an OT
+ROWS: dict[OTKind, int] = {"iknp": 128, "softspoken2": 64, "softspoken4": 32, "softspoken8": 16}  # bits an OT
 KINDS = list(ROWS)
 BATCH = 1 << 16
 
 
 def transfer(
-    kind: Kind, sender: Callable[[Sender], Any], receiver: Callable[[Receiver], Any], seed: bytes | None = None
+    kind: OTKind, sender: Callable[[Sender], Any], receiver: Callable[[Receiver], Any], seed: bytes | None = None
 ) -> Any:
     """sender(role) as party 0 against receiver(role) as party 1."""
 
@@ -35,7 +35,7 @@ def transfer(
     return run_local(program, seed=seed)
 
 
-def correlate(kind: Kind, *choices: np.ndarray) -> tuple[list[np.ndarray], np.ndarray, list[np.ndarray]]:
+def correlate(kind: OTKind, *choices: np.ndarray) -> tuple[list[np.ndarray], np.ndarray, list[np.ndarray]]:
     """Zero messages, delta and the receiver's blocks of several calls in one session."""
     (zero, delta), got = transfer(
         kind,
@@ -54,7 +54,7 @@ def expected(zero: np.ndarray, delta: np.ndarray, choice: np.ndarray) -> np.ndar
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_correlation_holds_at_every_size(kind: Kind) -> None:
+def test_the_correlation_holds_at_every_size(kind: OTKind) -> None:
     choices = [bits(count, count) for count in (0, 1, 127, 128, 129, 1000, 2048, 100_001, 1)]
     zero, delta, got = correlate(kind, *choices)
     assert delta[0] & 1
@@ -67,7 +67,7 @@ def test_the_correlation_holds_at_every_size(kind: Kind) -> None:
 
 @settings(max_examples=8)
 @given(st.sampled_from(KINDS), st.lists(st.integers(0, 4500), max_size=4), st.integers(0, 2**32))
-def test_any_sequence_of_calls(kind: Kind, counts: list[int], seed: int) -> None:
+def test_any_sequence_of_calls(kind: OTKind, counts: list[int], seed: int) -> None:
     choices = [bits(count, seed + i) for i, count in enumerate(counts)]
     zero, delta, got = correlate(kind, *choices)
     for mine, theirs, choice in zip(zero, got, choices, strict=True):
@@ -75,7 +75,7 @@ def test_any_sequence_of_calls(kind: Kind, counts: list[int], seed: int) -> None
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_receiver_may_leave_its_choices_to_the_protocol(kind: Kind) -> None:
+def test_the_receiver_may_leave_its_choices_to_the_protocol(kind: OTKind) -> None:
     (zero, delta), (choice, got) = transfer(
         kind, lambda s: (s.random_correlated(3000), s.delta), lambda r: r.random_correlated(3000)
     )
@@ -85,7 +85,7 @@ def test_the_receiver_may_leave_its_choices_to_the_protocol(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_random_keys_across_batches(kind: Kind) -> None:
+def test_random_keys_across_batches(kind: OTKind) -> None:
     choice = bits(BATCH + 70)
     keys, got = transfer(kind, lambda s: s.random(len(choice)), lambda r: r.random(choice))
     assert np.array_equal(got, keys[choice, np.arange(len(choice))])
@@ -93,7 +93,7 @@ def test_random_keys_across_batches(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_sessions_share_nothing(kind: Kind) -> None:
+def test_two_sessions_share_nothing(kind: OTKind) -> None:
     runs = [correlate(kind, np.zeros(500, np.uint8)) for _ in range(2)]
     assert not np.array_equal(runs[0][1], runs[1][1])
     blocks = [{block.tobytes() for block in zero} for (zero,), _, _ in runs]
@@ -105,7 +105,7 @@ def test_two_sessions_share_nothing(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [1, 127, 128, 2049, BATCH, BATCH + 9])
-def test_messages_have_the_stated_sizes(kind: Kind, count: int) -> None:
+def test_messages_have_the_stated_sizes(kind: OTKind, count: int) -> None:
     def program(session: Session) -> tuple[Cost, Cost]:
         sender, receiver = make_roles(kind, session, "ot", "ot")
         with session.phase("once") as once:
@@ -127,7 +127,7 @@ def test_messages_have_the_stated_sizes(kind: Kind, count: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_both_directions_are_set_up_in_the_rounds_of_one(kind: Kind) -> None:
+def test_both_directions_are_set_up_in_the_rounds_of_one(kind: OTKind) -> None:
     def program(session: Session) -> Cost:
         transfers = Transfers(session, kind)
         with session.phase("both") as cost:
@@ -144,7 +144,7 @@ def test_both_directions_are_set_up_in_the_rounds_of_one(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_several_messages_cross_in_one_round(kind: Kind) -> None:
+def test_several_messages_cross_in_one_round(kind: OTKind) -> None:
     def program(session: Session) -> Cost:
         transfers = Transfers(session, kind)
         transfers.setup()
@@ -161,7 +161,7 @@ def test_several_messages_cross_in_one_round(kind: Kind) -> None:
 # What the sender sees.
 
 
-def matrices(kind: Kind, *choices: np.ndarray, seed: bytes | None = None) -> list[np.ndarray]:
+def matrices(kind: OTKind, *choices: np.ndarray, seed: bytes | None = None) -> list[np.ndarray]:
     """The receiver's messages for several calls."""
     seen: list[np.ndarray] = []
 
@@ -183,7 +183,7 @@ def matrices(kind: Kind, *choices: np.ndarray, seed: bytes | None = None) -> lis
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bit", [0, 1])
-def test_the_message_looks_uniform_whatever_the_choices(kind: Kind, bit: int) -> None:
+def test_the_message_looks_uniform_whatever_the_choices(kind: OTKind, bit: int) -> None:
     """False alarms: 10^-7 for the bytes (chi-square, 255 degrees of freedom), 6 10^-7 for the bits."""
     (matrix,) = matrices(kind, np.full(60_000, bit, np.uint8), seed=bytes([bit]) * 16)
     counts = np.bincount(matrix.reshape(-1), minlength=256)
@@ -196,7 +196,7 @@ def test_the_message_looks_uniform_whatever_the_choices(kind: Kind, bit: int) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_streams_only_move_forward(kind: Kind) -> None:
+def test_streams_only_move_forward(kind: OTKind) -> None:
     """A rewound stream would give the sender choices1 xor choices2."""
     first, second = np.zeros(2048, np.uint8), bits(2048)
     one, two = matrices(kind, first, second)
@@ -213,7 +213,7 @@ def test_streams_only_move_forward(kind: Kind) -> None:
     ("kind", "words"),
     [(kind, words) for kind in [*KINDS, "extension", "ferret"] for words in (0, 1, 1000)] + [("trapdoor", 1)],
 )
-def test_random_bits_both_ways(kind: Kind, words: int) -> None:
+def test_random_bits_both_ways(kind: OTKind, words: int) -> None:
     """False alarms: 6 10^-7 for each of sixteen arrays."""
 
     def program(session: Session) -> Any:

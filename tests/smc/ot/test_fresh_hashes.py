@@ -12,7 +12,7 @@ import pytest
 from smc import hashing, kernels
 from smc.hashing import KeySchedule
 from smc.local import run_local
-from smc.ot import EllipticReceiver, EllipticSender, Kind, Transfers, correlated
+from smc.ot import EllipticReceiver, EllipticSender, OTKind, Transfers, correlated
 from smc.ot.elliptic import _Keys
 from smc.ot.ggm_tree import full_trees
 from smc.primitives.prg import Prg
@@ -26,7 +26,7 @@ COUNT_FROM = {
 }  # where the blocks are
 
 
-def everything(session: Session, kind: Kind) -> None:
+def everything(session: Session, kind: OTKind) -> None:
     """All that roles offer, twice and by turns, both ways."""
     transfers = Transfers(session, kind)
     choice = np.arange(70, dtype=np.uint8)
@@ -47,7 +47,7 @@ def everything(session: Session, kind: Kind) -> None:
 @pytest.mark.parametrize("kind", ["extension", "iknp", "ferret"])
 @pytest.mark.parametrize("batch", [1 << 16, 192])
 def test_every_block_is_hashed_under_its_own_key_and_tweak(
-    monkeypatch: pytest.MonkeyPatch, kind: Kind, batch: int
+    monkeypatch: pytest.MonkeyPatch, kind: OTKind, batch: int
 ) -> None:
     monkeypatch.setattr(correlated, "BATCH", batch)
     used: dict[int, list[tuple[bytes, int]]] = defaultdict(list)  # by thread, that is, by party
@@ -99,7 +99,7 @@ def test_offers_of_a_tree_are_masked_by_both_keys_of_the_level() -> None:
 
 @pytest.mark.parametrize("kind", ["iknp", "softspoken2", "softspoken4", "softspoken8"])
 def test_no_two_unknown_seeds_of_any_sessions_encrypt_the_same_block(
-    monkeypatch: pytest.MonkeyPatch, kind: Kind
+    monkeypatch: pytest.MonkeyPatch, kind: OTKind
 ) -> None:
     """Or one AES would test a guess against both, and against all that were ever collected."""
     here = threading.local()  # a party's thread: what it encrypts first at each column, level and stream

@@ -18,7 +18,7 @@ from parties.base.text import quoted
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.sources.opened import Rows
+    from parties.sources.opened import RowQuery
 
 TOTAL = "Total"
 MOST_CELLS = 2_500  # a minute of linear programmes
@@ -57,7 +57,7 @@ def with_totals(inner: Counts) -> Counts:
     return grid if inner.shape[1] == 1 else np.concatenate([grid, grid.sum(axis=1, keepdims=True)], axis=1)
 
 
-def tabulate(rows: Rows, by: str, across: str | None, summed: str | None = None, largest: int = 2) -> Tabulated:
+def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = None, largest: int = 2) -> Tabulated:
     """The table of `by` and `across`: how many rows, or the sum of a column that has no negative numbers.
 
     `InputError` if there are no rows, a name is not a column, a value is not a number, or the table is too large.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parties.alone.publish.cells import Cells, Counts
-from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.base.text import listed, quoted
 from smc.errors import InputError
 
@@ -88,7 +88,7 @@ def layout_of(cells: Cells) -> Layout:
     return Layout(cells.sensitive_hierarchies, cells.public is not None, np.concatenate(whole))
 
 
-def counted(cells: Cells, layout: Layout, groups: Sequence[int] | Codes | Counts, number: int) -> Classes:
+def counted(cells: Cells, layout: Layout, groups: Sequence[int] | ValueCodes | Counts, number: int) -> Classes:
     """The classes of cells of which each belongs to one of `number` groups. The public table is not counted."""
     places = np.asarray(groups, dtype=np.int64)
     if number * layout.width > MOST_COUNTS:
@@ -107,6 +107,6 @@ def counted(cells: Cells, layout: Layout, groups: Sequence[int] | Codes | Counts
     return Classes(counts, layout)
 
 
-def _histogram(codes: Codes | Counts, counts: Counts, size: int) -> Counts:
+def _histogram(codes: ValueCodes | Counts, counts: Counts, size: int) -> Counts:
     """The sum of counts by number; as doubles they are exact below 2^53."""
     return np.bincount(codes, weights=counts, minlength=size).astype(np.int64)

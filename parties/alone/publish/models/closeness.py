@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from parties.alone.publish.hierarchy import Hierarchy
 from parties.alone.publish.models.classes import Classes
-from parties.alone.publish.models.model import ROUNDING, Fits, Measure, Model, shares
+from parties.alone.publish.models.model import ROUNDING, Fits, Measure, PrivacyModel, shares
 from parties.base.text import instead, quoted
 from smc.errors import InputError
 
@@ -68,7 +68,7 @@ NAMES = (*DISTANCES, "hierarchical")
 
 
 @dataclass(frozen=True)
-class TCloseness(Model):
+class TCloseness(PrivacyModel):
     """Every class is at most t away. `distance` is one of `NAMES`; `ordered` takes the hierarchy's order of values."""
 
     column: str

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from parties.alone.publish.models.classes import Classes
-from parties.alone.publish.models.model import ROUNDING, Fits, Measure, Model, shares
+from parties.alone.publish.models.model import ROUNDING, Fits, Measure, PrivacyModel, shares
 from smc.errors import InputError
 
 
 @dataclass(frozen=True)
-class PositiveDisclosure(Model):
+class PositiveDisclosure(PrivacyModel):
     """No value of the column has more than this share of any class."""
 
     column: str
@@ -43,7 +43,7 @@ class PositiveDisclosure(Model):
 
 
 @dataclass(frozen=True)
-class NegativeDisclosure(Model):
+class NegativeDisclosure(PrivacyModel):
     """Every value of the column that the table has, has at least this share of every class: none can be ruled out."""
 
     column: str

@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from parties.alone.publish.models.classes import Classes
-from parties.alone.publish.models.model import ROUNDING, Fits, Measure, Model, shares
+from parties.alone.publish.models.model import ROUNDING, Fits, Measure, PrivacyModel, shares
 from smc.errors import InputError
 
 
 @dataclass(frozen=True)
-class LDiversity(Model):
+class LDiversity(PrivacyModel):
     """Distinct l-diversity: every class has at least l values of the column."""
 
     column: str
@@ -40,7 +40,7 @@ class LDiversity(Model):
 
 
 @dataclass(frozen=True)
-class EntropyLDiversity(Model):
+class EntropyLDiversity(PrivacyModel):
     """Entropy l-diversity: the entropy of the column in every class is at least log l."""
 
     column: str
@@ -68,7 +68,7 @@ class EntropyLDiversity(Model):
 
 
 @dataclass(frozen=True)
-class RecursiveLDiversity(Model):
+class RecursiveLDiversity(PrivacyModel):
     """Recursive (c, l)-diversity: with r_1 >= r_2 >= ... the rows by value, r_1 < c (r_l + r_(l+1) + ...)."""
 
     column: str

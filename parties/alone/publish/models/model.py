@@ -24,7 +24,7 @@ Fits: TypeAlias = NDArray[np.bool_]
 ROUNDING = 1e-9  # logarithms and quotients of counts are known this well
 
 
-class Model(ABC):
+class PrivacyModel(ABC):
     """A requirement on every class. `column` is the sensitive column that it is about, if it is about one."""
 
     name: ClassVar[str]
@@ -64,7 +64,7 @@ class Model(ABC):
 
 
 @dataclass(frozen=True)
-class KAnonymity(Model):
+class KAnonymity(PrivacyModel):
     """Every class has at least k rows (L. Sweeney, "k-anonymity", 2002)."""
 
     k: int
@@ -90,7 +90,7 @@ class KAnonymity(Model):
         return f"{self.k}-anonymity"
 
 
-def fitting(classes: Classes, models: Sequence[Model]) -> Fits:
+def fitting(classes: Classes, models: Sequence[PrivacyModel]) -> Fits:
     """Whether each class fits all models, bool[classes]."""
     fits = np.ones(len(classes), dtype=bool)
     for model in models:
@@ -98,7 +98,7 @@ def fitting(classes: Classes, models: Sequence[Model]) -> Fits:
     return fits
 
 
-def suppressed(classes: Classes, models: Sequence[Model]) -> int:
+def suppressed(classes: Classes, models: Sequence[PrivacyModel]) -> int:
     """The rows in classes that do not fit, which would be left out.
 
     It is one more than there are rows if leaving out would not help, because a model counts who is missing.
@@ -109,7 +109,7 @@ def suppressed(classes: Classes, models: Sequence[Model]) -> int:
     return int(classes.sizes[~fits].sum())
 
 
-def monotone(models: Sequence[Model], most: int) -> list[Model]:
+def monotone(models: Sequence[PrivacyModel], most: int) -> list[PrivacyModel]:
     """Those of the models whose suppressed rows only get fewer as classes are joined, if `most` may be suppressed."""
     if most == 0 or any(model.keeps_all for model in models):
         return list(models)

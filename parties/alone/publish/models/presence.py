@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from parties.alone.publish.models.classes import Classes
-from parties.alone.publish.models.model import ROUNDING, Fits, Measure, Model
+from parties.alone.publish.models.model import ROUNDING, Fits, Measure, PrivacyModel
 from smc.errors import InputError
 
 
 @dataclass(frozen=True)
-class Presence(Model):
+class Presence(PrivacyModel):
     """(least, most)-presence: in every class of the public table, that share of its people is in the published one.
 
     If `least` is positive no row can be suppressed: whoever would have been in its class is known not to be there.

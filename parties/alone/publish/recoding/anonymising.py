@@ -13,7 +13,7 @@ import sqlglot.expressions as exp
 from parties.alone.publish.cells import Cells, Counts
 from parties.alone.publish.masks import MaskPlan
 from parties.alone.publish.models.classes import Classes, layout_of
-from parties.alone.publish.models.model import Model, fitting
+from parties.alone.publish.models.model import PrivacyModel, fitting
 from parties.alone.publish.models.risks import risks
 from parties.alone.publish.reading import read, text_of
 from parties.alone.publish.recoding.fulldomain import Algorithm, Search
@@ -24,7 +24,7 @@ from parties.alone.publish.recoding.topdown import topdown
 from parties.alone.publish.settings import ColumnPlan, PublishPlan
 from parties.base.text import quoted
 from parties.sources import open_rows
-from parties.sources.opened import Rows
+from parties.sources.opened import RowQuery
 from smc.errors import InputError
 
 
@@ -43,7 +43,7 @@ class Outcome:
         return Recoding.of(plan, self.levels, boxes)
 
 
-def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[Model]) -> Outcome:
+def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) -> Outcome:
     """The table recoded by the plan's algorithm. `InputError` if the models cannot be reached."""
     most = int(plan.max_suppressed * cells.rows + 1e-9)
     about: dict[str, Any] = {"algorithm": plan.algorithm}
@@ -74,7 +74,7 @@ def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[Model]) -> Outc
 
 
 def recoded_locally(
-    cells: Cells, partition: Partition, models: Sequence[Model], algorithm: Algorithm, utility: str
+    cells: Cells, partition: Partition, models: Sequence[PrivacyModel], algorithm: Algorithm, utility: str
 ) -> Partition:
     """What was left out of a lattice's solution as a table of its own, again and again; then each class by itself.
 
@@ -100,7 +100,7 @@ def recoded_locally(
     return tightened(cells, partition)
 
 
-def report(cells: Cells, partition: Partition, models: Sequence[Model]) -> dict[str, Any]:
+def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> dict[str, Any]:
     """What was lost and what is left to fear, ready for JSON."""
     classes = partition.count(cells, layout_of(cells))
     sizes = classes.sizes[classes.sizes > 0]
@@ -114,7 +114,7 @@ def report(cells: Cells, partition: Partition, models: Sequence[Model]) -> dict[
     } | checked(classes, models)
 
 
-def checked(classes: Classes, models: Sequence[Model]) -> dict[str, Any]:
+def checked(classes: Classes, models: Sequence[PrivacyModel]) -> dict[str, Any]:
     """Whether classes satisfy the models, what they reach, and what could be done with them."""
     found = []
     for model in models:
@@ -139,7 +139,7 @@ def _by_size(sizes: Counts) -> list[dict[str, int]]:
     return found
 
 
-def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[Rows, Cells]:
+def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
     """The plan's table, open until `opened` ends, and its cells.
 
     `InputError` as `read`, and if a column that identifies rows is left in.
@@ -153,13 +153,13 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[Rows, Cells]:
     return kept, cells
 
 
-def _kept(rows: Rows) -> Rows:
+def _kept(rows: RowQuery) -> RowQuery:
     """The same rows, read once if they are in a file."""
     every = exp.Select().select("*").from_(rows.query.subquery("t"))
-    return Rows(rows.engine, rows.engine.keep(every), rows.types)
+    return RowQuery(rows.engine, rows.engine.keep(every), rows.types)
 
 
-def _refuse_identifiers(rows: Rows, others: Sequence[str], number: int) -> None:
+def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> None:
     """`InputError` if a column that is published as it is has another value in each row."""
     if not others or number < 2:
         return
@@ -174,7 +174,7 @@ def _refuse_identifiers(rows: Rows, others: Sequence[str], number: int) -> None:
             )
 
 
-def order_of(columns: Mapping[str, ColumnPlan], rows: Rows) -> list[str]:
+def order_of(columns: Mapping[str, ColumnPlan], rows: RowQuery) -> list[str]:
     """The columns that are published, in the order of the table: identifiers only if they are masked."""
     kept = {name for name, column in columns.items() if column.shown}
     return [*(name for name in rows.types if name in kept), *(name for name in kept if name not in rows.types)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parties.alone.publish.cells import Counts
-from parties.alone.publish.hierarchy import Codes
+from parties.alone.publish.hierarchy import ValueCodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,10 +18,10 @@ class Boxes:
     `numbers` int[dimensions, pieces] are what `Dimension` calls the cells, side by side where all are looked at often.
     """
 
-    members: Codes
+    members: ValueCodes
     counts: Counts
     starts: Counts
-    numbers: Codes | None = None
+    numbers: ValueCodes | None = None
 
     @property
     def sizes(self) -> Counts:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from parties.alone.publish.cells import Counts
-from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.reading import hierarchies, read, recode, texts
 from parties.alone.publish.recoding.anonymising import checked
@@ -52,7 +52,7 @@ def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
 
 
 def counted_among(
-    classes: Classes, said: Sequence[Sequence[str]], made: Sequence[Hierarchy], codes: Codes, counts: Counts
+    classes: Classes, said: Sequence[Sequence[str]], made: Sequence[Hierarchy], codes: ValueCodes, counts: Counts
 ) -> Classes:
     """Published classes with how many of the public rows each may stand for, and a class of those in none of them.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.cells import Cells
-from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.recoding.boxes import Boxes
 from parties.alone.publish.recoding.partition import Span, range_of
 
@@ -26,7 +26,7 @@ class Dimension:
     """
 
     def __init__(
-        self, place: int, hierarchy: Hierarchy, codes: Codes, values: Measure | None, width: float | None
+        self, place: int, hierarchy: Hierarchy, codes: ValueCodes, values: Measure | None, width: float | None
     ) -> None:
         self._place = place
         self._hierarchy = hierarchy
@@ -42,17 +42,17 @@ class Dimension:
         same = np.array_equal(numbers, np.arange(len(numbers)))
         self._numbers = codes if same else numbers.astype(codes.dtype)[codes]
 
-    def numbers(self, boxes: Boxes) -> Codes:
+    def numbers(self, boxes: Boxes) -> ValueCodes:
         """Of each piece, its cell's number."""
-        found: Codes = self._numbers[boxes.members] if boxes.numbers is None else boxes.numbers[self._place]
+        found: ValueCodes = self._numbers[boxes.members] if boxes.numbers is None else boxes.numbers[self._place]
         return found
 
-    def extents(self, boxes: Boxes) -> tuple[Codes, Codes]:
+    def extents(self, boxes: Boxes) -> tuple[ValueCodes, ValueCodes]:
         """The lowest and the highest number in each box, both [boxes]."""
         numbers = self.numbers(boxes)
         return np.minimum.reduceat(numbers, boxes.starts), np.maximum.reduceat(numbers, boxes.starts)
 
-    def widths(self, low: Codes, high: Codes) -> Measure:
+    def widths(self, low: ValueCodes, high: ValueCodes) -> Measure:
         """The share of the dimension that each box takes up, float64[boxes]."""
         if self.values is not None:
             found: Measure = (self.values[high] - self.values[low]) / self._width
@@ -65,16 +65,16 @@ class Dimension:
             widths[here] = penalties[groups[here]]
         return widths
 
-    def keys(self, boxes: Boxes, low: Codes, high: Codes) -> Codes:
+    def keys(self, boxes: Boxes, low: ValueCodes, high: ValueCodes) -> ValueCodes:
         """What the pieces of boxes with these extents are divided by: values, or groups below the one holding all."""
         numbers = self.numbers(boxes)
         if self.values is not None:
             return numbers
         below = np.repeat(self._levels(low, high) - 1, boxes.sizes)
-        groups: Codes = self._groups[below, numbers]
+        groups: ValueCodes = self._groups[below, numbers]
         return groups
 
-    def spans(self, low: Codes, high: Codes) -> list[Span]:
+    def spans(self, low: ValueCodes, high: ValueCodes) -> list[Span]:
         """What the rows of boxes with these extents say; equal spans are one object."""
         size = self._hierarchy.values
         pairs, places = np.unique(low.astype(np.int64) * len(size) + high, return_inverse=True)
@@ -88,7 +88,7 @@ class Dimension:
             made = [Span(labels[n][g], n) for n, g in zip(levels.tolist(), groups.tolist(), strict=True)]
         return [made[place] for place in places.tolist()]
 
-    def _levels(self, low: Codes, high: Codes) -> NDArray[np.int64]:
+    def _levels(self, low: ValueCodes, high: ValueCodes) -> NDArray[np.int64]:
         """The lowest level at which each pair of numbers is in one group."""
         levels = np.full(len(low), len(self._groups) - 1)
         for level in reversed(range(len(self._groups) - 1)):

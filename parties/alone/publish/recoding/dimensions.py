@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from parties.alone.publish.cells import Cells, reduced
-from parties.alone.publish.models.model import Model
+from parties.alone.publish.models.model import PrivacyModel
 from parties.alone.publish.recoding.anonymising import anonymised
 from parties.alone.publish.settings import PublishPlan
 from smc.errors import InputError
 
 
-def curve(cells: Cells, plan: PublishPlan, models: Sequence[Model], lost: Mapping[str, float]) -> list[dict[str, Any]]:
+def curve(
+    cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel], lost: Mapping[str, float]
+) -> list[dict[str, Any]]:
     """What the plan loses with its first quasi-identifier, its first two, and so on to all, of which it lost `lost`.
 
     `lost` of each point is the average over its columns, from 0 to 1; None where the models cannot be reached, which

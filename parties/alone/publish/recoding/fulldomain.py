@@ -10,7 +10,7 @@ import numpy as np
 
 from parties.alone.publish.cells import Cells
 from parties.alone.publish.models.classes import Classes, Layout
-from parties.alone.publish.models.model import KAnonymity, Model, fitting, monotone, suppressed
+from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting, monotone, suppressed
 from parties.alone.publish.recoding.flash import flash
 from parties.alone.publish.recoding.incognito import incognito
 from parties.alone.publish.recoding.lattice import Node, Solutions, above, minimal, nodes_of
@@ -39,7 +39,9 @@ class Search:
     `layout` is that of a table that this is a part of: models compare with the whole.
     """
 
-    def __init__(self, cells: Cells, models: Sequence[Model], most: int = 0, layout: Layout | None = None) -> None:
+    def __init__(
+        self, cells: Cells, models: Sequence[PrivacyModel], most: int = 0, layout: Layout | None = None
+    ) -> None:
         if not cells.rows:
             raise InputError("the table has no rows")
         self.cells = cells
@@ -113,7 +115,7 @@ class Search:
         return best
 
 
-def unreachable(whole: Classes, models: Sequence[Model], most: int) -> InputError:
+def unreachable(whole: Classes, models: Sequence[PrivacyModel], most: int) -> InputError:
     """Why no table satisfies the models: the first that the rows as one class, the coarsest table, do not satisfy.
 
     Every model is monotone, so what that class does not reach, no finer table does for all its rows.

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.cells import Cells, Counts
-from parties.alone.publish.hierarchy import Codes
-from parties.alone.publish.models.model import KAnonymity, Model, fitting
+from parties.alone.publish.hierarchy import ValueCodes
+from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting
 from parties.alone.publish.recoding.boxes import Boxes, joined
 from parties.alone.publish.recoding.dimension import Dimension, dimensions
 from parties.alone.publish.recoding.fulldomain import unreachable
@@ -30,7 +30,9 @@ PIECES = 1 << 18  # of boxes that are cut at a time, unless one box has more
 COUNTS = 1 << 22  # of their parts
 
 
-def mondrian(cells: Cells, models: Sequence[Model], numeric: Sequence[bool] = (), relaxed: bool = False) -> Partition:
+def mondrian(
+    cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = (), relaxed: bool = False
+) -> Partition:
     """The partition. `numeric` says of each quasi-identifier whether its values are cut as numbers.
 
     `InputError` if the table as a whole does not fit, or if relaxed classes, which overlap, shall bound presence.
@@ -48,7 +50,7 @@ def mondrian(cells: Cells, models: Sequence[Model], numeric: Sequence[bool] = ()
 
 
 class _Cutter:
-    def __init__(self, space: Space, models: Sequence[Model], relaxed: bool) -> None:
+    def __init__(self, space: Space, models: Sequence[PrivacyModel], relaxed: bool) -> None:
         self._space = space
         self._models = models
         self._relaxed = relaxed
@@ -96,7 +98,9 @@ class _Cutter:
         none = boxes.of(np.zeros(0, dtype=np.int64))
         return boxes.of(np.sort(np.concatenate([small, left]))), joined(parts) if parts else none
 
-    def _cut_at(self, dimension: Dimension, boxes: Boxes, low: Codes, high: Codes) -> tuple[Boxes, NDArray[np.bool_]]:
+    def _cut_at(
+        self, dimension: Dimension, boxes: Boxes, low: ValueCodes, high: ValueCodes
+    ) -> tuple[Boxes, NDArray[np.bool_]]:
         """The parts of those boxes that can be cut along a dimension, and which cannot, bool[boxes]."""
         box = np.repeat(np.arange(len(boxes.starts), dtype=np.int32), boxes.sizes)
         keys = dimension.keys(boxes, low, high)
@@ -117,7 +121,7 @@ class _Cutter:
             found, failed[some] = joined([found, more]), still
         return found, failed
 
-    def _keep(self, boxes: Boxes, box: Codes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
+    def _keep(self, boxes: Boxes, box: ValueCodes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
         """The parts, which begin at these pieces, of boxes with several that all fit, and which boxes have none."""
         group = np.zeros(len(box), dtype=np.int64)
         group[begins] = 1
@@ -131,7 +135,7 @@ class _Cutter:
         return parts.of(np.flatnonzero(~failed[owner])), failed
 
 
-def _sorted(box: Codes, keys: Codes, size: int) -> Counts:
+def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
     """The order by box, then by key; equal ones stay in theirs. Numbers are sorted several times faster than ranked."""
     bits = len(box).bit_length()
     if (int(box[-1]) + 1) * size << bits >= 1 << 62:
@@ -153,29 +157,29 @@ def _before(boxes: Boxes) -> tuple[Counts, Counts]:
     return before, np.add.reduceat(boxes.counts, boxes.starts)
 
 
-def _medians(boxes: Boxes, keys: Codes, box: Codes) -> Codes:
+def _medians(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> ValueCodes:
     """The value of each box where half of its rows are reached, by number; the least, if it has none."""
     before, rows = _before(boxes)
     short = 2 * (before + boxes.counts) < rows[box]
-    found: Codes = keys[boxes.starts + np.add.reduceat(short, boxes.starts, dtype=np.int64)]
+    found: ValueCodes = keys[boxes.starts + np.add.reduceat(short, boxes.starts, dtype=np.int64)]
     return found
 
 
-def _after_median(boxes: Boxes, keys: Codes, box: Codes) -> Counts:
+def _after_median(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> Counts:
     """Where the parts begin if boxes are cut above their medians."""
     return _begins(keys > _medians(boxes, keys, box)[box], box)
 
 
-def _before_median(boxes: Boxes, keys: Codes, box: Codes) -> Counts:
+def _before_median(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> Counts:
     """Where the parts begin if boxes are cut below their medians."""
     return _begins(keys >= _medians(boxes, keys, box)[box], box)
 
 
-def _begins(right: NDArray[np.bool_], box: Codes) -> Counts:
+def _begins(right: NDArray[np.bool_], box: ValueCodes) -> Counts:
     return np.flatnonzero(np.concatenate([[True], (right[1:] != right[:-1]) | (box[1:] != box[:-1])]))
 
 
-def _halved(boxes: Boxes, box: Codes) -> tuple[Boxes, Codes, Counts]:
+def _halved(boxes: Boxes, box: ValueCodes) -> tuple[Boxes, ValueCodes, Counts]:
     """Boxes whose halves have equally many rows, up to one: a piece where they meet is two."""
     before, rows = _before(boxes)
     left = np.clip(((rows + 1) // 2)[box] - before, 0, boxes.counts)

@@ -12,9 +12,9 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from parties.alone.publish.cells import Cells, Counts
-from parties.alone.publish.hierarchy import Codes, Hierarchy, build
+from parties.alone.publish.hierarchy import Hierarchy, ValueCodes, build
 from parties.alone.publish.models.classes import layout_of
-from parties.alone.publish.models.model import Model, fitting
+from parties.alone.publish.models.model import PrivacyModel, fitting
 from parties.alone.publish.recoding.partition import SUPPRESSED, Box, Partition, Span
 from parties.alone.publish.rules import hierarchy, read_tree
 from parties.alone.publish.settings import ColumnPlan, ModelPlan, PublishPlan
@@ -61,7 +61,7 @@ class Recoding:
         """The columns that are told."""
         return [name for name, column in self.plans().items() if column.shown]
 
-    def made(self) -> list[Model]:
+    def made(self) -> list[PrivacyModel]:
         """The models."""
         return [validated(ModelPlan, model).made() for model in self.models]
 
@@ -87,7 +87,7 @@ class Recoding:
             found.code(value)
         return found
 
-    def partition(self, cells: Cells, models: Sequence[Model]) -> Partition:
+    def partition(self, cells: Cells, models: Sequence[PrivacyModel]) -> Partition:
         """The classes of other rows: those in no box, or in a class that does not fit, are suppressed.
 
         If there is a public table, whoever of it is in no box is in a class of their own, of which no row is published.
@@ -114,7 +114,7 @@ class Recoding:
         fits = np.append(fitting(found.count(cells, layout_of(cells)), models), False)
         return replace(found, classes=np.where((classes >= 0) & fits[classes], classes, SUPPRESSED))
 
-    def _by_level(self, hierarchies: Sequence[Hierarchy], quasi: Codes) -> tuple[list[Box], Counts]:
+    def _by_level(self, hierarchies: Sequence[Hierarchy], quasi: ValueCodes) -> tuple[list[Box], Counts]:
         assert self.levels is not None
         pairs = list(zip(hierarchies, self.levels, strict=True))
         for h, level in pairs:
@@ -140,7 +140,7 @@ class Recoding:
         return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
-def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: Codes, alone: bool = False) -> Counts:
+def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: ValueCodes, alone: bool = False) -> Counts:
     """The first box that holds each cell, int64[cells], or none. `InputError` if it shall be alone, and is not."""
     holds = [
         np.array([[box[i].holds(h, value) for value in h.values] for box in boxes]).reshape(len(boxes), len(h.values))
@@ -157,7 +157,7 @@ def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: Code
     return classes
 
 
-def broken(cells: Cells, partition: Partition, models: Sequence[Model]) -> list[str]:
+def broken(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> list[str]:
     """The models that do not bear what is left out: those that count who is missing."""
     classes = partition.count(cells, layout_of(cells))
     return [model.words for model in models if model.keeps_all and not model.fits(classes).all()]

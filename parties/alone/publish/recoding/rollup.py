@@ -7,7 +7,7 @@ from collections import OrderedDict
 import numpy as np
 
 from parties.alone.publish.cells import Cells, Counts, grouped
-from parties.alone.publish.hierarchy import Codes
+from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.models.classes import MOST_COUNTS, Classes, Layout, counted, layout_of
 from parties.alone.publish.recoding.lattice import Lattice, Node
 from smc.errors import InputError
@@ -24,18 +24,18 @@ class Rollup:
         self.steps = 0  # nodes that were counted
         self._hierarchies = cells.hierarchies
         self._bottom = self._of_cells(cells)
-        self._kept: OrderedDict[Node, tuple[Codes, Counts]] = OrderedDict()
+        self._kept: OrderedDict[Node, tuple[ValueCodes, Counts]] = OrderedDict()
         self._bytes = 0
 
     def classes(self, node: Node) -> Classes:
         """The classes at a node, in the lexical order of their groups."""
         return Classes(self._at(node)[1], self.layout)
 
-    def groups(self, node: Node) -> Codes:
+    def groups(self, node: Node) -> ValueCodes:
         """The groups that the classes at a node consist of, int32[quasi-identifiers, classes]."""
         return self._at(node)[0]
 
-    def _of_cells(self, cells: Cells) -> tuple[Codes, Counts]:
+    def _of_cells(self, cells: Cells) -> tuple[ValueCodes, Counts]:
         quasi, counts = cells.quasi, cells.counts
         if cells.public is not None:
             quasi = np.concatenate([quasi, cells.public[0]], axis=1)
@@ -50,7 +50,7 @@ class Rollup:
             np.add.at(found[:, -1], groups[len(counts) :], cells.public[1])
         return quasi[:, order[starts]], found
 
-    def _at(self, node: Node) -> tuple[Codes, Counts]:
+    def _at(self, node: Node) -> tuple[ValueCodes, Counts]:
         if node in self._kept:
             self._kept.move_to_end(node)
             return self._kept[node]
@@ -69,7 +69,7 @@ class Rollup:
         self._keep(node, found)
         return found
 
-    def _start(self, node: Node) -> tuple[Node, tuple[Codes, Counts]]:
+    def _start(self, node: Node) -> tuple[Node, tuple[ValueCodes, Counts]]:
         """The node with the fewest classes that is known and lies below."""
         best, found = tuple(0 for _ in node), self._bottom
         for other, classes in self._kept.items():
@@ -77,7 +77,7 @@ class Rollup:
                 best, found = other, classes
         return best, found
 
-    def _keep(self, node: Node, found: tuple[Codes, Counts]) -> None:
+    def _keep(self, node: Node, found: tuple[ValueCodes, Counts]) -> None:
         self._kept[node] = found
         self._bytes += sum(part.nbytes for part in found)
         while self._bytes > KEPT_BYTES and len(self._kept) > 1:

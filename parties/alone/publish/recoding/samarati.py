@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from parties.alone.publish.cells import Cells, reduced
-from parties.alone.publish.hierarchy import Codes
+from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.recoding.lattice import Lattice, Node, Test
 
 MOST_CELLS = 2048  # distinct in a table whose matrix of distance vectors is made
@@ -56,6 +56,6 @@ class DistanceVectors:
 
     def suppressed(self, node: Node) -> int:
         """The rows in classes of fewer than k."""
-        levels: Codes = np.array(node, dtype=np.int32)
+        levels: ValueCodes = np.array(node, dtype=np.int32)
         joined = (self._vectors <= levels[:, None, None]).all(axis=0)
         return int(self._counts[self._outliers][joined @ self._counts < self._k].sum())

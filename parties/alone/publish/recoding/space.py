@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 
 from parties.alone.publish.cells import Cells, Counts
-from parties.alone.publish.hierarchy import Codes
+from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.models.classes import Classes, Layout, counted, layout_of
-from parties.alone.publish.models.model import Model
+from parties.alone.publish.models.model import PrivacyModel
 from parties.alone.publish.recoding.partition import Box, Partition, around, numbers_of
 
 Part: TypeAlias = "tuple[Counts, Counts]"  # cells by number, and how many rows of each
@@ -19,7 +19,7 @@ Part: TypeAlias = "tuple[Counts, Counts]"  # cells by number, and how many rows 
 class Space:
     """A dimension a quasi-identifier. Of the sensitive columns only those are counted that the models are about."""
 
-    def __init__(self, cells: Cells, models: Sequence[Model], numeric: Sequence[bool]) -> None:
+    def __init__(self, cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool]) -> None:
         named = {model.column for model in models}
         places = [i for i, h in enumerate(cells.sensitive_hierarchies) if h.column in named]
         sensitive, public = cells.sensitive[places], cells.public
@@ -44,7 +44,7 @@ class Space:
         """All cells."""
         return np.arange(len(self.cells.counts)), self.cells.counts
 
-    def classes(self, members: Counts | Codes, counts: Counts, groups: Counts, number: int) -> Classes:
+    def classes(self, members: Counts | ValueCodes, counts: Counts, groups: Counts, number: int) -> Classes:
         """Pieces of cells as classes: of cell `members[i]`, `counts[i]` rows in class `groups[i]` of `number`."""
         cells = Cells(
             self.cells.hierarchies,
@@ -67,7 +67,7 @@ class Space:
         boxes = [around(self.cells, part[0], self.numbers) for part in parts]
         return self.partition(*_joined(parts), boxes)
 
-    def partition(self, members: Counts | Codes, counts: Counts, classes: Counts, boxes: list[Box]) -> Partition:
+    def partition(self, members: Counts | ValueCodes, counts: Counts, classes: Counts, boxes: list[Box]) -> Partition:
         """Pieces of cells in their classes as a partition of the table's own rows."""
         public = None
         if self.layout.public:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.cells import Cells
-from parties.alone.publish.models.model import KAnonymity, Model, fitting
+from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting
 from parties.alone.publish.recoding.fulldomain import unreachable
 from parties.alone.publish.recoding.partition import Partition
 from parties.alone.publish.recoding.space import Part, Space, halves
@@ -21,7 +21,7 @@ from smc.errors import InputError
 ROUNDS = 3  # of looking for the row that is farthest from the one found last
 
 
-def topdown(cells: Cells, models: Sequence[Model], numeric: Sequence[bool] = ()) -> Partition:
+def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = ()) -> Partition:
     """The partition; for `numeric` and errors see `mondrian`."""
     if not cells.rows:
         raise InputError("the table has no rows")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.cells import Cells
-from parties.alone.publish.hierarchy import Codes, Hierarchy
+from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.models.model import Fits
 from parties.alone.publish.recoding.lattice import Node
@@ -41,7 +41,7 @@ class Utility(ABC):
         """A bound from below on the loss at a node with these classes, and above."""
 
     @abstractmethod
-    def loss(self, node: Node, groups: Codes, classes: Classes, fits: Fits) -> float:
+    def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
         """What is lost at a node if classes that do not fit are suppressed. `groups` are those of the classes."""
 
 
@@ -54,7 +54,7 @@ class Discernibility(Utility):
         """The sum of squares only grows as classes are joined."""
         return float((classes.sizes.astype(np.float64) ** 2).sum())
 
-    def loss(self, node: Node, groups: Codes, classes: Classes, fits: Fits) -> float:
+    def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
         """Rows squared."""
         sizes = classes.sizes.astype(np.float64)
         return float((sizes[fits] ** 2).sum() + sizes[~fits].sum() * self.rows)
@@ -69,7 +69,7 @@ class AverageClass(Utility):
         """Classes only get fewer."""
         return (self.rows - self.most) / max(len(classes), 1)
 
-    def loss(self, node: Node, groups: Codes, classes: Classes, fits: Fits) -> float:
+    def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
         """Rows a class; as many as there are if none is published."""
         fits = fits & (classes.sizes > 0)
         return float(classes.sizes[fits].sum() / fits.sum()) if fits.any() else float(self.rows)
@@ -89,7 +89,7 @@ class _ByCell(Utility):
 
     @staticmethod
     @abstractmethod
-    def prices(hierarchy: Hierarchy, codes: Codes, cells: Cells) -> list[Prices]:
+    def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Prices]:
         """What a cell costs, by the level and number of its group: float64[groups] a level."""
 
     def ahead(self, node: Node) -> float:
@@ -104,7 +104,7 @@ class _ByCell(Utility):
         """Nothing beyond `ahead`."""
         return 0.0
 
-    def loss(self, node: Node, groups: Codes, classes: Classes, fits: Fits) -> float:
+    def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
         """The average over rows and quasi-identifiers."""
         prices = np.zeros(len(classes))
         for price, level, column in zip(self._prices, node, groups, strict=True):
@@ -119,7 +119,7 @@ class Certainty(_ByCell):
     name: ClassVar[str] = "ncp"
 
     @staticmethod
-    def prices(hierarchy: Hierarchy, codes: Codes, cells: Cells) -> list[Prices]:
+    def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Prices]:
         """See `Hierarchy.penalties`."""
         return list(hierarchy.penalties)
 
@@ -130,7 +130,7 @@ class Entropy(_ByCell):
     name: ClassVar[str] = "entropy"
 
     @staticmethod
-    def prices(hierarchy: Hierarchy, codes: Codes, cells: Cells) -> list[Prices]:
+    def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Prices]:
         """The entropy of the values in each group."""
         rows = np.bincount(codes, weights=cells.counts, minlength=len(hierarchy.values))
         bits = np.where(rows > 0, rows * np.log2(np.where(rows > 0, rows, 1)), 0.0)

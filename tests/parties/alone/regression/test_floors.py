@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from parties.alone.regression.features import Column, Features
 from parties.alone.regression.losses import Huber, Logistic, Loss
 from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA, TOLERANCE, minimise
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 
 FEATURES = Features(
     (
@@ -29,7 +29,7 @@ def test_every_table_has_a_minimiser(lines: list[tuple[int, int, bool, int]], lo
     codes = np.array([line[:2] for line in lines], dtype=np.int64).reshape(len(lines), 2)
     signs = np.array([1.0 if line[2] else -1.0 for line in lines])
     counts = np.array([line[3] for line in lines], dtype=np.int64)
-    assert minimise(Rows(FEATURES, codes, signs, counts), lost, LEAST_LAMBDA).gradient <= TOLERANCE
+    assert minimise(TrainingRows(FEATURES, codes, signs, counts), lost, LEAST_LAMBDA).gradient <= TOLERANCE
 
 
 @pytest.mark.parametrize("lost", [Logistic(), Huber(LEAST_HUBER), Huber(0.5)])

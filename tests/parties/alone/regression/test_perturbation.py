@@ -11,7 +11,7 @@ import pytest
 from parties.alone.regression.losses import Huber, Logistic, Loss
 from parties.alone.regression.minimiser import minimise
 from parties.alone.regression.perturbation import GRID, Way, least_lambda, left_epsilon, noises, perturbed, sensitivity
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from smc.errors import InputError
 from tests.support.linear import random_rows, rows
 
@@ -19,7 +19,7 @@ LINES = [(0, 0, 0, 3), (1, 1, 1, 2), (2, 2, 0, 2)]  # 7 rows
 EVERY = [(town, age, label) for town, age, label in product(range(3), (0, 2), range(2))]  # the longest
 
 
-def with_row(row: tuple[int, int, int]) -> Rows:
+def with_row(row: tuple[int, int, int]) -> TrainingRows:
     return rows([*LINES, (*row, 1)])
 
 
@@ -51,7 +51,7 @@ def loss_of_privacy(loss: Loss, regularisation: float, epsilon: float) -> float:
         for s in np.geomspace(0.1, 30, 12)
     ]
 
-    def density(some: Rows, weights: np.ndarray) -> float:
+    def density(some: TrainingRows, weights: np.ndarray) -> float:
         b = some.total * some.gradient(loss, regularisation, weights)
         _, volume = np.linalg.slogdet(some.total * some.curvature(loss, regularisation, weights))
         return float(volume - epsilon / 2 * np.linalg.norm(b))

@@ -13,7 +13,7 @@ from scipy import optimize
 from parties.alone.regression.features import ONE, Column, Features
 from parties.alone.regression.losses import Huber, Logistic, Loss, radius
 from parties.alone.regression.minimiser import TOLERANCE, minimise
-from parties.alone.regression.rows import SLOPE_BITS, Rows
+from parties.alone.regression.rows import SLOPE_BITS, TrainingRows
 from smc.errors import InputError
 from tests.support.linear import FEATURES, matrix, objective, random_rows, rows
 
@@ -82,7 +82,7 @@ def test_sums_of_slopes_are_exact_and_no_row_counts_for_more(seed: int, clip: in
     """The sum over rows one by one is the sum; one row is a vector of integers, as long as the clip allows at most."""
     some, weights = random_rows(seed, 8, most=1000), np.random.default_rng(seed).normal(size=5) * 30
     singles = [
-        Rows(some.features, some.codes[i : i + 1], some.signs[i : i + 1], np.ones(1, dtype=np.int64)).slopes(
+        TrainingRows(some.features, some.codes[i : i + 1], some.signs[i : i + 1], np.ones(1, dtype=np.int64)).slopes(
             loss, weights, clip
         )
         for i in range(8)
@@ -133,4 +133,4 @@ def test_the_minimiser_is_that_of_another_program(loss: Loss) -> None:
 def test_too_many_features_are_not_fitted_exactly() -> None:
     many = Features((Column("a", tuple(map(str, range(2000)))),))
     with pytest.raises(InputError, match="2001 features, at most 2000"):
-        minimise(Rows(many, np.zeros((1, 1), np.int64), np.ones(1), np.ones(1, np.int64)), Logistic(), 0.1)
+        minimise(TrainingRows(many, np.zeros((1, 1), np.int64), np.ones(1), np.ones(1, np.int64)), Logistic(), 0.1)

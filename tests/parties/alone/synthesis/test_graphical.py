@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.alone.synthesis.graphical import Graphical, Model, Target, fit, start_of, targets_of
+from parties.alone.synthesis.graphical import Graphical, MarkovRandomField, Target, fit, start_of, targets_of
 from parties.alone.synthesis.junction import cliques_of, junction_tree, size
 from parties.alone.synthesis.marginals import Measurement
 
@@ -21,7 +21,7 @@ SETS = st.lists(
 )
 
 
-def whole(model: Model) -> Any:
+def whole(model: MarkovRandomField) -> Any:
     """The expected counts of all columns together: the product of the potentials."""
     logs = np.zeros(model.domains)
     for columns, table in model.potentials.items():

@@ -20,7 +20,7 @@ from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.cluster.kmeans import weighted
 from parties.jobs.cluster.lloyd import usual_cells, usual_rounds
 from parties.jobs.cluster.points import Axis, Grid, usual_parts
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.jobs.release.noise import Noise
 from parties.tables.schema import Schema
 from protocols.release.centroids import UNIT, packed
@@ -66,19 +66,19 @@ def plain(rows: list[Row], task: Cluster, noise: float) -> tuple[np.ndarray, lis
             distances = ((centroids - (x, y)) ** 2).sum(axis=1)
             sums[int(np.argmin(distances))] += (1, x, y)
         strong = sums[:, 0] >= least[number]
-        means = np.clip(np.floor(sums[:, 1:] / np.where(strong, sums[:, 0], 1)[:, None] * UNIT + 0.5) / UNIT, -1, 1)
+        inputs = np.clip(np.floor(sums[:, 1:] / np.where(strong, sums[:, 0], 1)[:, None] * UNIT + 0.5) / UNIT, -1, 1)
         counts = np.clip(np.floor(sums[:, 0] + 0.5), 0, 2000)
         if number == 0:
             many = int(strong.sum())
             if many >= k:
-                found, counts = weighted((means[strong] * UNIT).astype(np.int64), counts[strong].astype(np.int64), k)
+                found, counts = weighted((inputs[strong] * UNIT).astype(np.int64), counts[strong].astype(np.int64), k)
                 centroids = found / UNIT
             else:
-                centroids = np.concatenate([means[strong], np.array(packed(k, 2))[: k - many] / UNIT])
+                centroids = np.concatenate([inputs[strong], np.array(packed(k, 2))[: k - many] / UNIT])
                 counts = np.concatenate([counts[strong], np.zeros(k - many)])
             continue
         load = sums[:, 0].copy()
-        centroids[strong] = means[strong]
+        centroids[strong] = inputs[strong]
         for cluster in np.flatnonzero(~strong) if number < len(least) - 1 else ():
             largest = int(np.argmax(load))
             signs = [1 if ((cluster >> i) ^ i) & 1 else -1 for i in range(2)]
@@ -142,7 +142,7 @@ def test_all_of_epsilon_is_spent_and_noise_fits(given_: dict[str, Any], adjacenc
 @pytest.mark.parametrize("given_", [{"parts": 3}, {"method": "in-process", "iterations": 2}], ids=str)
 def test_the_estimate_is_what_is_measured(given_: dict[str, Any]) -> None:
     task, meters = task_of(**given_), {}
-    counted = forecast(task.program(Means()), Profile("yao"))
+    counted = forecast(task.program(Inputs()), Profile("yao"))
 
     def program(session: Any) -> Any:
         meters[session.party] = session.meter

@@ -15,8 +15,8 @@ from parties.alone.publish.recoding.recoding import load
 from parties.cli import run
 from parties.jobs.publish.lattice import LatticeSettings, PublishLattice
 from parties.tables.schema import Schema
-from protocols.publish.heights import Found
 from protocols.publish.lattice import levels
+from protocols.publish.lattice_search import Found
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 from tests.support.refused import refused

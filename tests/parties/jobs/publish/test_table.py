@@ -19,7 +19,7 @@ from parties.alone.publish.hiding.patterns import hide_by_pattern
 from parties.alone.publish.hiding.tabulation import with_totals
 from parties.alone.publish.sealing import sealed, sealing
 from parties.cli import run
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.jobs.publish import analyst
 from parties.jobs.publish.table import JointTable
 from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
@@ -227,7 +227,7 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
     result, meters = found(made, [own_numbers(made, half) for half in rows], profile)
     hidden = result["hidden"].count("1")
     if way != "sealed":
-        ahead = made.counted(JointTableExtra(), Means())
+        ahead = made.counted(JointTableExtra(), Inputs())
         assert str(ahead) == "exact"
         counted = forecast(ahead.program, Profile(profile))
         for party in (0, 1):
@@ -235,20 +235,20 @@ def test_the_estimate_is_what_is_measured(profile: str, way: str, certificate: s
             assert {**cost, "seconds": 0} == {**said, "seconds": 0}
         assert sum(made.opened(result).values()) == 2 * 35 - hidden
         with pytest.raises(InputError, match="leave it out"):
-            made.counted(JointTableExtra(hidden=1), Means())
+            made.counted(JointTableExtra(hidden=1), Inputs())
         return
     assert hidden > 5
-    ahead = made.counted(JointTableExtra(hidden=hidden), Means())
+    ahead = made.counted(JointTableExtra(hidden=hidden), Inputs())
     assert str(ahead) == f"exact, for a table with {hidden} hidden cells"
     counted = forecast(ahead.program, Profile(profile))
     for party in (0, 1):
         cost, said = meters[party].total.as_dict(), counted.meters[party].total.as_dict()
         assert {**cost, "seconds": 0} == {**said, "seconds": 0}
-    assert forecast(made.program(Means()), Profile(profile)).bytes > counted.bytes
+    assert forecast(made.program(Inputs()), Profile(profile)).bytes > counted.bytes
     assert sum(made.opened(result).values()) == 2 * 35 + 35 - hidden
     assert made.opened(None) == dict.fromkeys(made.opened(result), 0)
     with pytest.raises(InputError, match="some must be left"):
-        made.counted(JointTableExtra(hidden=35), Means())
+        made.counted(JointTableExtra(hidden=35), Inputs())
 
 
 def test_noise_is_charged_and_shown() -> None:

@@ -13,9 +13,9 @@ import pytest
 
 from parties.alone.regression.losses import radius
 from parties.alone.regression.minimiser import minimise
-from parties.alone.regression.rows import Rows
+from parties.alone.regression.rows import TrainingRows
 from parties.jobs import kinds
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.jobs.regress.choice import Choice
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.joint import RegressJoint
@@ -23,7 +23,7 @@ from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import rows_of
 from parties.jobs.regress.settings import RegressSettings, default_delta
 from parties.jobs.release.noise import Noise
-from parties.models.linear import Model
+from parties.models.linear import LinearModel
 from parties.node.budget.composition import composed, epsilon_at
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
@@ -48,7 +48,7 @@ def task(schema: Schema = SCHEMA, **fields: Any) -> RegressJoint:
     return RegressJoint.canonical(RegressSettings.model_validate(given), schema)
 
 
-def own_rows(made: RegressJoint, party: int) -> Rows:
+def own_rows(made: RegressJoint, party: int) -> TrainingRows:
     """A party's rows, by the columns of the task."""
     some = OWN[party]
     places = [("town", "age").index(column.name) for column in made.features.columns]
@@ -156,7 +156,7 @@ def test_a_choice_is_of_the_weight_of_least_objective() -> None:
     ((chosen,),) = state_of(made)
     assert scores[chosen, 0] >= scores.max() - 60 * made.method.BEST / 16
     assert made.method.weights(((chosen,),)).tolist() == [made.method.grid[chosen], 0.0]
-    every = made.method.own(Rows(made.features, np.array([[1]]), np.array([1.0]), np.array([1])))
+    every = made.method.own(TrainingRows(made.features, np.array([[1]]), np.array([1.0]), np.array([1])))
     assert 0 <= every.min() <= every.max() <= made.method.BEST
     assert (made.method.law.scale, task(**CHOICE, adjacency="replace").method.law.scale) == (  # type: ignore[attr-defined]
         Fraction(Choice.BEST, 16),
@@ -194,7 +194,7 @@ def test_what_is_spent_is_epsilon(fields: dict[str, Any], epsilon: float, adjace
 def test_the_estimate_is_what_is_measured(fields: dict[str, Any], profile: Profile) -> None:
     made = task(**fields)
     assert made.is_countable
-    counted = forecast(made.program(Means()), profile)
+    counted = forecast(made.program(Inputs()), profile)
     meters: dict[int, Any] = {}
     found = state_of(made, profile, meters)
     for party in (0, 1):
@@ -222,7 +222,7 @@ def test_what_is_said_of_a_result(fields: dict[str, Any]) -> None:
         assert said in text
     assert "What speaks for end = bad" in picture
     assert {"steps": "town = north"}.get(next(iter(fields)), "age") in picture
-    model = Model.parse(document)
+    model = LinearModel.parse(document)
     weights, scale = made.method.weights(state), made.features.unit / 2**14
     town = {"town": "south"} if "town" in made.settings.columns else {}  # type: ignore[operator]
     score = weights[-1] + (weights[2] if town else 0) + weights[-2] * 1.0
@@ -276,7 +276,7 @@ def test_from_a_mapped_table(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("end,age,town\n" + "".join(f"{e},{a},{t}\n" for t, a, e in some))
         given = {"source": "x.csv", "schema": "s.toml", "max_rows": 10, "columns": {}}
         table = TableSettings.model_validate(given).model_copy(update={"source": str(tmp_path / f"{name}.csv")})
-        with made.open(Means(0, table, SCHEMA)) as opened:
+        with made.open(Inputs(0, table, SCHEMA)) as opened:
             assert opened.fingerprint is not None
             digests.append(opened.fingerprint(b"key"))
             slopes, number = opened.data(np.ones(5))
@@ -285,5 +285,5 @@ def test_from_a_mapped_table(tmp_path: Path) -> None:
     assert digests[0] == digests[1] != digests[2]
     assert sums[0] == sums[1] != sums[2]
     codes = [[0, 0], [2, 2], [1, 3]]
-    expected = Rows(FEATURES, np.array(codes), np.array([-1.0, 1, 1]), np.array([1, 2, 1]))
+    expected = TrainingRows(FEATURES, np.array(codes), np.array([-1.0, 1, 1]), np.array([1, 2, 1]))
     assert sums[0] == expected.slopes(made.settings.objective, np.ones(5), made.method.clip).tolist()  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.jobs import kinds
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.predicates import parse
 from parties.jobs.release.sums import Sums
@@ -74,8 +74,8 @@ def test_exact_answers_are_those_of_counting(
 
     groups = without_none(by=by)
     assert told(answer("sum", of="visits", **groups)) == by_group(rows, where, by, lambda part: sum(numbers(part)))
-    means = by_group(rows, where, by, lambda part: float(statistics.mean(numbers(part))) if numbers(part) else None)
-    for (cell, mean), (other, expected) in zip(told(answer("mean", of="visits", **groups)), means, strict=True):
+    inputs = by_group(rows, where, by, lambda part: float(statistics.mean(numbers(part))) if numbers(part) else None)
+    for (cell, mean), (other, expected) in zip(told(answer("mean", of="visits", **groups)), inputs, strict=True):
         assert cell == other
         assert mean == expected if expected is None else mean == pytest.approx(expected)
     columns = by or ("age",)
@@ -253,7 +253,7 @@ def test_the_cases_are_all_questions() -> None:
 def test_the_estimate_is_what_is_measured(name: str, exact: bool, profile: Profile) -> None:
     given_ = {key: value for key, value in ASKED[name].items() if not (exact and key == "delta")}
     task = asked(name, **given_, **({"exact": True} if exact else {}))
-    counted = forecast(task.program(Means()), profile)
+    counted = forecast(task.program(Inputs()), profile)
     meters: dict[int, Any] = {}
     row = {"age": "old", "sex": "male", "visits": "2", "outcome": "bad"}
 

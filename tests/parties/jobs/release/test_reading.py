@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.jobs.release.predicates import Predicate, parse
 from parties.jobs.release.reading import Question, cells, fingerprint, pairs, used
 from parties.sources.settings import TableSettings
@@ -83,7 +83,7 @@ def test_from_a_mapped_table(tmp_path: Path) -> None:
     table = TableSettings.model_validate({"source": "people.csv", "schema": "s.toml", "columns": columns})
     table = table.model_copy(update={"source": str(tmp_path / "people.csv")})
     read = used(schema, ["sex", "age"])
-    with Means(0, table, schema).counts("sex", list(read.attributes)) as source:
+    with Inputs(0, table, schema).counts("sex", list(read.attributes)) as source:
         by_sex = cells(source, read, "sex", Question(Predicate(), ("sex", "age")))
         (where,) = parse("age in [young, middle]", read)
         assert by_sex.tolist() == [[1, 0, 0, 1], [1, 1, 1, 0]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.jobs.small.majority import Majority, MajoritySettings
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -13,14 +13,14 @@ SCHEMA = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
 
 
 def test_what_is_told_of_typed_counts_names_the_classes() -> None:
-    task = Majority.proposed(MajoritySettings(classes=("yes", "no", "perhaps")), Means())
+    task = Majority.proposed(MajoritySettings(classes=("yes", "no", "perhaps")), Inputs())
     assert task.parameters()["classes"] == "yes, no, perhaps"
     assert Majority.agreed(task.specification()).specification() == task.specification()
     assert not task.reads_table
 
 
 def test_of_a_table_the_target_names_them() -> None:
-    task = Majority.proposed(MajoritySettings(), Means(schema=SCHEMA))
+    task = Majority.proposed(MajoritySettings(), Inputs(schema=SCHEMA))
     assert (task.subject, task.classes, task.columns) == ("play", ("yes", "no"), ("play",))
     assert "classes" not in task.parameters()
     again = Majority.agreed(task.specification())
@@ -31,4 +31,4 @@ def test_of_a_table_the_target_names_them() -> None:
 @pytest.mark.parametrize("classes", [None, ("yes", "yes")])
 def test_classes_must_be_named_once(classes: tuple[str, ...] | None) -> None:
     with pytest.raises(InputError, match="classes: name"):
-        Majority.proposed(MajoritySettings(classes=classes), Means())
+        Majority.proposed(MajoritySettings(classes=classes), Inputs())

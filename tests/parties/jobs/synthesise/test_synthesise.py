@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.jobs.kind import Means
+from parties.jobs.kind import Inputs
 from parties.jobs.synthesise.rows import agreed
 from parties.jobs.synthesise.settings import SynthesiseSettings
 from parties.jobs.synthesise.state import GraphicalModel, Synthesis
@@ -164,9 +164,9 @@ def test_rows_of_values_that_do_not_exist_are_refused() -> None:
 
 
 def test_an_estimate_tells_the_most_there_can_be() -> None:
-    said = str(task_of().counted(None, Means()))
+    said = str(task_of().counted(None, Inputs()))
     assert said == "at most, for 60 rounds, the most there can be, and 2,000 rows"
-    assert str(task_of(select="mst", rows=7).counted(None, Means())) == "at most, for the largest pairs, and 7 rows"
+    assert str(task_of(select="mst", rows=7).counted(None, Inputs())) == "at most, for the largest pairs, and 7 rows"
 
 
 @pytest.fixture

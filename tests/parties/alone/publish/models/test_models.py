@@ -23,13 +23,13 @@ from parties.alone.publish.models.closeness import (
 )
 from parties.alone.publish.models.disclosure import NegativeDisclosure, PositiveDisclosure
 from parties.alone.publish.models.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
-from parties.alone.publish.models.model import KAnonymity, Model, monotone, suppressed
+from parties.alone.publish.models.model import KAnonymity, PrivacyModel, monotone, suppressed
 from parties.alone.publish.models.presence import Presence
 from parties.alone.publish.recoding.rollup import Rollup
 from smc.errors import InputError
 from tests.support.anonymity import FOUR_ANONYMOUS, SALARIES, THREE_DIVERSE, all_nodes, classes_of, hierarchies, tables
 
-MODELS: list[Model] = [
+MODELS: list[PrivacyModel] = [
     KAnonymity(3),
     LDiversity("s", 2),
     EntropyLDiversity("s", 1.8),
@@ -99,7 +99,7 @@ def test_kullback_leibler() -> None:
 
 
 @given(tables(public=True), st.sampled_from([*MODELS, Presence(0.1, 0.7), Presence(0.0, 0.5)]))
-def test_models_are_monotone(cells: Any, model: Model) -> None:
+def test_models_are_monotone(cells: Any, model: PrivacyModel) -> None:
     """Of any two nodes one above the other: without suppression, and with it if the model says so."""
     rollup = Rollup(cells)
     for node in all_nodes(cells):

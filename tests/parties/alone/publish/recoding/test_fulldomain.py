@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from parties.alone.publish.cells import Cells, grouped, reduced
 from parties.alone.publish.models.closeness import TCloseness
 from parties.alone.publish.models.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
-from parties.alone.publish.models.model import KAnonymity, Model, fitting, suppressed
+from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting, suppressed
 from parties.alone.publish.models.presence import Presence
 from parties.alone.publish.recoding.fulldomain import Search
 from parties.alone.publish.recoding.lattice import minimal, nodes_of
@@ -67,7 +67,7 @@ def test_classes_are_those_of_the_rows(cells: Cells) -> None:
 @settings(max_examples=150)
 @given(tables(public=True), MODELS, st.integers(0, 12), st.sampled_from([None, Presence(0.2, 0.9), Presence(0, 0.6)]))
 def test_all_algorithms_find_what_brute_force_finds(
-    cells: Cells, models: list[Model], most: int, presence: Model | None
+    cells: Cells, models: list[PrivacyModel], most: int, presence: PrivacyModel | None
 ) -> None:
     models = [*models, presence] if presence else models
     solutions = [node for node in all_nodes(cells) if Search(cells, models, most).holds(node)]
@@ -84,7 +84,7 @@ def test_all_algorithms_find_what_brute_force_finds(
 
 
 @given(tables(), MODELS, st.integers(0, 12), st.sampled_from(sorted(UTILITIES)))
-def test_the_best_loses_least(cells: Cells, models: list[Model], most: int, name: str) -> None:
+def test_the_best_loses_least(cells: Cells, models: list[PrivacyModel], most: int, name: str) -> None:
     search = Search(cells, models, most)
     measure = utility_of(name, cells, most)
     losses = {}
@@ -139,7 +139,7 @@ def test_groups_of_keys_of_any_size(rows: list[tuple[int, ...]], small: bool) ->
         (Presence(0.1, 0.5), r"\(0.1, 0.5\)-presence cannot be reached .* reach 1 to 1, the nearest"),
     ],
 )
-def test_what_cannot_be_reached(model: Model, problem: str) -> None:
+def test_what_cannot_be_reached(model: PrivacyModel, problem: str) -> None:
     cells = cells_of([(flat("zip", ZIP), ZIP)], [(flat("s", ETHNICITY), ETHNICITY)], [ZIP])
     for algorithm in ("flash", "incognito", "samarati"):
         with pytest.raises(InputError, match=problem):

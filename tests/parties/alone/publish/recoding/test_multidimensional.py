@@ -14,7 +14,7 @@ from parties.alone.publish.cells import Cells
 from parties.alone.publish.models.classes import Classes, layout_of
 from parties.alone.publish.models.closeness import TCloseness
 from parties.alone.publish.models.diversity import EntropyLDiversity, LDiversity
-from parties.alone.publish.models.model import KAnonymity, Model, fitting
+from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting
 from parties.alone.publish.models.presence import Presence
 from parties.alone.publish.recoding.anonymising import recoded_locally
 from parties.alone.publish.recoding.fulldomain import Search
@@ -38,7 +38,7 @@ MODELS = st.sampled_from(
 ALGORITHMS = {"strict": mondrian, "relaxed": lambda *a: mondrian(*a, relaxed=True), "topdown": topdown}
 
 
-def check(cells: Cells, found: Partition, models: list[Model]) -> None:
+def check(cells: Cells, found: Partition, models: list[PrivacyModel]) -> None:
     """Every row is in a class whose box holds it, and every class fits."""
     rows = np.bincount(found.cells, weights=found.counts, minlength=len(cells.counts))
     assert rows.tolist() == cells.counts.tolist()
@@ -50,7 +50,7 @@ def check(cells: Cells, found: Partition, models: list[Model]) -> None:
 
 @pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
 @given(tables(), MODELS)
-def test_every_class_fits(algorithm: str, cells: Cells, models: list[Model]) -> None:
+def test_every_class_fits(algorithm: str, cells: Cells, models: list[PrivacyModel]) -> None:
     numeric = [False] * len(cells.hierarchies)
     try:
         found = ALGORITHMS[algorithm](cells, models, numeric)  # type: ignore[operator]
@@ -116,7 +116,7 @@ def test_many_boxes_at_a_time_are_cut_as_each_alone(
     assert _said(found) == _said(expected)
 
 
-def counted_whole(cells: Cells, models: list[Model]) -> Classes:
+def counted_whole(cells: Cells, models: list[PrivacyModel]) -> Classes:
     space = Space(cells, models, [False] * len(cells.hierarchies))
     return space.of_parts([space.whole])
 
@@ -180,7 +180,7 @@ def test_five_rows_of_lesson_6() -> None:
 
 
 @given(tables(), MODELS, st.floats(0, 1))
-def test_what_is_left_is_recoded_locally(cells: Cells, models: list[Model], share: float) -> None:
+def test_what_is_left_is_recoded_locally(cells: Cells, models: list[PrivacyModel], share: float) -> None:
     """By k-anonymity alone, as long as k rows are left; what was published before stays as it was."""
     try:
         found = Search(cells, models, int(share * cells.rows)).best()

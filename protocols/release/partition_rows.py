@@ -21,7 +21,7 @@ from smc.errors import InputError
 DEALT = 1 << 24  # rows that are dealt in memory, at most
 
 
-class Whole:
+class Unpartitioned:
     """All rows for one tree."""
 
     def __init__(self, counts: Counts) -> None:
@@ -33,14 +33,14 @@ class Whole:
         return self._counts.level(tree, attributes)
 
 
-class Dealt:
+class Partitioned:
     """Each row for one of some trees. `InputError` if there are too many rows to deal."""
 
     def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
         lines = rows.distinct()
         if (count := int(lines[:, -1].sum())) > DEALT:
             raise InputError(f"{count:,} rows are too many to be dealt to several trees: at most {DEALT:,} are")
-        tree, line = deal(lines, trees, key)
+        tree, line = partition_rows(lines, trees, key)
         dealt = [lines[line[tree == number]] for number in range(trees)]
         self._parts = [RowCounts(domains, classes, part[:, :-2], part[:, -2]) for part in dealt]
 
@@ -51,7 +51,7 @@ class Dealt:
         return LevelCounts(np.concatenate([level.classes for level in found]), values)
 
 
-def deal(lines: Indices, trees: int, key: bytes) -> tuple[Indices, Indices]:
+def partition_rows(lines: Indices, trees: int, key: bytes) -> tuple[Indices, Indices]:
     """The tree of each row, and its line; int64[rows] both. `lines` as of `Rows.distinct`."""
     numbers = lines[:, -1]
     drawn = [

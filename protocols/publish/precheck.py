@@ -57,7 +57,7 @@ class OwnRows:
 
 
 @lru_cache(maxsize=32)
-def admission_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = "size") -> Netlist:
+def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = "size") -> Netlist:
     """Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; the values at each, column by column.
     Outputs: whether there are k rows and they keep the rules; of each column whether its values are apart.
     """
@@ -76,7 +76,7 @@ def admission_netlist(columns: tuple[int, ...], width: int, k: int, form: Form =
     return builder.build()
 
 
-def admit(engine: Engine, problem: Problem, own: OwnRows, names: Sequence[str] = ()) -> None:
+def precheck(engine: Engine, problem: Problem, own: OwnRows, names: Sequence[str] = ()) -> None:
     """`JointRefusalError` that says why, if the rows of both may not be published. `names` are those of the columns."""
     width = problem.count_width
     with engine.session.phase("admission"):
@@ -85,7 +85,7 @@ def admit(engine: Engine, problem: Problem, own: OwnRows, names: Sequence[str] =
             kept = [bit, engine.constant(np.ones((1, 1), dtype=np.uint8))]
         else:
             kept = list(engine.both(problem.keeps(own.whole[None], own.whole).astype(np.uint8)[None]))
-        netlist = admission_netlist(problem.columns, width, problem.k, engine.form)
+        netlist = precheck_netlist(problem.columns, width, problem.k, engine.form)
         sides = both_inputs(engine, np.array([own.rows], dtype=np.uint64), width)
         inputs = [*sides, *kept, *engine.both(own.occurring(problem.columns))]
         whole, *apart = engine.reveal(*engine.run(netlist, *inputs))

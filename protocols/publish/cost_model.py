@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from protocols.publish import heights
+from protocols.publish import lattice_search
 from protocols.publish.cuts import Cut, Cuts, open_boxes, widest_first
-from protocols.publish.heights import Found, Lattice, Node
 from protocols.publish.lattice import FullDomain, levels
+from protocols.publish.lattice_search import Found, Lattice, Node
 from protocols.publish.mondrian import mondrian
 from protocols.publish.openings import answers
 from protocols.publish.problem import Problem
@@ -45,7 +45,7 @@ def halving(domains: tuple[int, ...], classes: int) -> Cuts:
 def with_found(engine: CountingEngine, task: FullDomain, found: Found) -> None:
     """Count the search for levels that ends with this."""
     columns = task.problem.columns
-    engine.answers = heights.answers(task.lattice, len(columns), found)
+    engine.answers = lattice_search.answers(task.lattice, len(columns), found)
     levels(engine, task, np.zeros((0, len(columns) + 1), dtype=np.int64))
 
 
@@ -53,17 +53,17 @@ def with_node(engine: CountingEngine, task: FullDomain, node: Node) -> None:
     """Count the search that finds a node."""
     public = task.problem.against == "public"
     published = (False,) * task.lattice.possible(node) if public else None
-    with_found(engine, task, replace(heights.towards(task.lattice, sum(node)), node=node, published=published))
+    with_found(engine, task, replace(lattice_search.towards(task.lattice, sum(node)), node=node, published=published))
 
 
 def costliest(lattice: Lattice) -> Node:
     """A node that takes most to find: nodes that are compared, or their possible classes where these are listed."""
 
     def work(height: int) -> int:
-        found = heights.towards(lattice, height)
-        asked = [heights.asked(lattice, found.first(i)) for i in range(len(found.answers))]
+        found = lattice_search.towards(lattice, height)
+        asked = [lattice_search.asked(lattice, found.first(i)) for i in range(len(found.answers))]
         nodes = [node for h in asked if h is not None for node in lattice.heights[h]]
         return len(nodes) if lattice.most is None else sum(map(lattice.possible, nodes))
 
-    least, top = heights.bounds(lattice, heights.NOTHING)
+    least, top = lattice_search.bounds(lattice, lattice_search.NOTHING)
     return max(lattice.heights[max(range(least, top + 1), key=work)], key=lattice.possible)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-class Inputs:
+class TypedInputs:
     """Private inputs by job. They are never written: after a restart the operator types them again."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.node import admission
+from parties.node import precheck
 from parties.node.accounts import Earlier, Terms
 from parties.node.budget.account import BudgetError
 from parties.node.proposal import Proposal
@@ -31,8 +31,8 @@ def admitted(terms: tuple[Terms, Terms]) -> tuple[Any, Any]:
 
     def program(session: Session) -> Any:
         try:
-            return admission.admit(session, terms[session.party])
-        except (BudgetError, admission.PeerCannotPayError) as error:
+            return precheck.precheck(session, terms[session.party])
+        except (BudgetError, precheck.PeerCannotPayError) as error:
             return error
 
     left, right = run_local(program)
@@ -56,7 +56,7 @@ def test_neither_computes_what_one_cannot_pay(who: int) -> None:
     found = admitted(terms)
     assert isinstance(found[who], BudgetError)
     assert str(found[who]) == NO
-    assert isinstance(found[1 - who], admission.PeerCannotPayError)
+    assert isinstance(found[1 - who], precheck.PeerCannotPayError)
 
 
 def test_both_cannot_pay() -> None:
@@ -66,17 +66,17 @@ def test_both_cannot_pay() -> None:
 
 def test_its_bytes_and_rounds_are_counted() -> None:
     def program(session: Session) -> tuple[int, int]:
-        admission.admit(session, Terms())
+        precheck.precheck(session, Terms())
         total = session.meter.total
         return total.bytes_sent + total.bytes_received, total.rounds
 
-    assert run_local(program) == ((admission.BYTES, admission.ROUNDS),) * 2
+    assert run_local(program) == ((precheck.BYTES, precheck.ROUNDS),) * 2
 
 
 def test_a_peer_that_says_nonsense() -> None:
     def program(session: Session) -> None:
         if session.party == 0:
-            admission.admit(session, Terms())
+            precheck.precheck(session, Terms())
         session.send("checkpoint.earlier", np.full(17, 2, dtype=np.uint8))
         session.receive("checkpoint.earlier", np.uint8, (17,))
 

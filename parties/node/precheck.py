@@ -18,14 +18,14 @@ from smc.errors import LinkError, ProtocolError
 from smc.session import Session
 
 NAME_BYTES = 16
-ROUNDS, BYTES = 1, 2 * (NAME_BYTES + 1)  # what `admit` costs, both ways
+ROUNDS, BYTES = 1, 2 * (NAME_BYTES + 1)  # what `precheck` costs, both ways
 
 
 class PeerCannotPayError(LinkError):
     """The peer's budget does not allow the job: it says so in its statement, which ends the job."""
 
 
-def admit(session: Session, terms: Terms) -> Earlier | None:
+def precheck(session: Session, terms: Terms) -> Earlier | None:
     """Return the earlier job that answers this one, or None if it is to be computed, and both can pay.
 
     `BudgetError` with the three numbers if this party cannot pay; `PeerCannotPayError`.

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from protocols.cost_model import at_most, with_tree
 from protocols.counts import RowCounts
-from protocols.foresight import at_most, with_tree
 from protocols.id3 import Leaf, Problem, Tree, id3
 from smc.counting import forecast
 from smc.engines import Profile, engine_of

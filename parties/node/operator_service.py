@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from parties.jobs.means import Means
+from parties.jobs.inputs import Inputs
 from parties.link import tls
 from parties.link.identity import Identity, fingerprint
 from parties.node import published, validity, views
@@ -53,7 +53,7 @@ class Contact:
     begun: Rate
 
 
-class Desk:
+class OperatorService:
     """Where the operator's questions arrive. `listens` tells where peers connect to; `predict` is a kind of link."""
 
     def __init__(
@@ -169,11 +169,11 @@ class Desk:
         contact, state = self._contacts.get(record.peer), self._ledger.state(record)
         progress = None if contact is None else contact.sessions.progress(record.id)
         try:
-            means = self._ledger.means(record)
+            inputs = self._ledger.inputs(record)
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
-            means = Means(record.party)
+            inputs = Inputs(record.party)
         price = self._ledger.accounts.price(record)
-        view = views.job_view(record, state, means, progress, self._predict, price)
+        view = views.job_view(record, state, inputs, progress, self._predict, price)
         if contact is not None and state in ("queued", "interrupted") and (why := validity.lapsed(contact.who)):
             return view.model_copy(update={"why": why})
         return view

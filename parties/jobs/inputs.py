@@ -23,7 +23,7 @@ class AwayError(InputError):
 
 
 @dataclass(frozen=True)
-class Means:
+class Inputs:
     """One party's side of a job. `schema` is the table's public one; `typed` the private inputs by their names.
 
     `secret` is the key of this party's own random choices about its data: the same as long as a job lasts.
