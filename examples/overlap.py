@@ -18,6 +18,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from parties.jobs.kind import Document, Inputs, Kind, OnStep, Opened, State, Step, typed_value
 from parties.jobs.settings import BooleanSettings, private, public
@@ -78,22 +79,22 @@ class Overlap(Kind):
     settings: OverlapSettings
 
     @property
+    @override
     def subject(self) -> str:
-        """See `Kind.subject`."""
         return self.settings.column or ""
 
     @property
+    @override
     def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
         return () if self.settings.column is None else (self.settings.column,)
 
     @property
+    @override
     def reads_table(self) -> bool:
-        """See `Kind.reads_table`."""
         return self.settings.column is not None
 
+    @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """See `Kind.misfit`."""
         if self.settings.column is None:
             return None
         _, schema = inputs.required()
@@ -102,23 +103,23 @@ class Overlap(Kind):
             return f"column: the table has no attribute '{self.settings.column}'"
         return None if len(values) == self.settings.size else f"size of the job must be {len(values)}"
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
         return [
             f"We and {peer} both learn how many elements both have: how many of our own {peer} has, and the reverse.",
             f"{peer} learns nothing else of our elements, and we nothing else of {peer}'s.",
         ]
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         return {"number of common elements": 0 if state is None else 1}
 
+    @override
     def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`."""
         return lambda engine: overlap(engine, np.zeros(self.settings.size, dtype=np.uint8))
 
+    @override
     def own(self, typed: Mapping[str, Any]) -> Any:
-        """See `Kind.own`."""
         text = str(typed_value(type(self), typed, "elements"))
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if not all(part.isascii() and part.isdigit() and int(part) < self.settings.size for part in parts):
@@ -128,6 +129,7 @@ class Overlap(Kind):
         return own
 
     @contextmanager
+    @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: what was typed, or the values of the column that occur in the table."""
         if self.settings.column is None:
@@ -136,18 +138,18 @@ class Overlap(Kind):
         with inputs.value_counts(self.settings.column) as found:
             yield Opened((found.data > 0).astype(np.uint8), found.fingerprint)
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`."""
         on_step(Step(0, 1, start, "comparing"))
         return overlap(engine, data)
 
+    @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`."""
         return {"common": state}
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         return f"{document['common']} in common\n"
 
 

@@ -10,6 +10,8 @@ import queue
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from smc.errors import LinkError, PeerLeftError, ProtocolError
 
 Buffer = bytes | bytearray | memoryview
@@ -66,15 +68,15 @@ class MemoryChannel(Channel):
         self._incoming = incoming
         self._timeout = timeout
 
+    @override
     def send(self, step: str, payload: Buffer) -> None:
-        """See `Channel.send`."""
         try:
             self._outgoing.put(_Message(step, bytes(payload)), timeout=self._timeout)
         except queue.Full:
             raise LinkError(f"the peer took nothing for {self._timeout:g} s at step '{step}'") from None
 
+    @override
     def receive(self, step: str, size: int) -> bytes:
-        """See `Channel.receive`."""
         try:
             message = self._incoming.get(timeout=self._timeout)
         except queue.Empty:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from typing_extensions import override
 
 from smc.channel import Channel
 from smc.meter import Cost, Meter
@@ -32,6 +33,7 @@ class Openings:
 class AnnouncedOpenings(Openings):
     """The same, but no share leaves before both parties have announced theirs: a byte each way and a round more."""
 
+    @override
     def open(self, session: Session, own: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """See `Openings.open`; `ready` may replace the share."""
         own = self.ready(own)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from typing_extensions import override
+
 from parties.base.text import listed
 from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened
 from parties.jobs.settings import ENGINE, public_parameters
@@ -27,10 +29,11 @@ class Tabular(Kind):
     schema: Schema
 
     @property
+    @override
     def reads_table(self) -> bool:
-        """See `Kind.reads_table`."""
         return True
 
+    @override
     def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: a table that lacks an attribute, or knows it with other values."""
         table, schema = inputs.required()
@@ -66,8 +69,8 @@ class BySchema(Tabular):
         """The task of these settings, by a schema with more columns perhaps. `InputError` names what is wrong."""
 
     @property
+    @override
     def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
         return tuple(self.schema.attributes)
 
     @property
@@ -80,6 +83,7 @@ class BySchema(Tabular):
         raise NotImplementedError
 
     @classmethod
+    @override
     def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
@@ -88,12 +92,13 @@ class BySchema(Tabular):
         return task, task.own_rows(rows), [f"{cls.unread}: {listed(ignored)}"] if ignored else []
 
     @contextmanager
+    @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """See `Kind.open`."""
         with inputs.counts(self.target, self.columns) as source:
             yield Opened(self.own_rows(source), source.fingerprint)
 
     @classmethod
+    @override
     def proposed(cls: type[Own], settings: KindSettings, inputs: Inputs) -> Own:
         """See `Kind.proposed`: the bound of the table, unless the job has another."""
         table, schema = inputs.required()
@@ -102,15 +107,17 @@ class BySchema(Tabular):
         return cls.canonical(settings, schema)
 
     @classmethod
+    @override
     def agreed(cls: type[Own], specification: Mapping[str, Any]) -> Own:
-        """See `Kind.agreed`."""
         return cls.canonical(cls.settings_in(specification), Schema.from_public(specification.get("schema")))
 
     @classmethod
+    @override
     def planned(cls: type[Own], settings: Any) -> Own:
         """See `Kind.planned`: the schema is a file."""
         return cls.canonical(settings, schemas.load(file_of(settings.schema_file, "schema")))
 
+    @override
     def specification(self) -> Document:
         """See `Kind.specification`: with the schema of what is read."""
         found = {one.key: self.value(self.settings, one) for one in public_parameters(self.Settings)}
@@ -121,6 +128,7 @@ class BySchema(Tabular):
         }
         return {"protocol": self.name, "schema": self.schema.public(), **what, **self.engine_fields()}
 
+    @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: several columns are one text."""
         found = super().parameters()

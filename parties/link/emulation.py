@@ -11,6 +11,8 @@ from __future__ import annotations
 import queue
 import time
 
+from typing_extensions import override
+
 from parties.link.frames import CHUNK_BYTES
 from smc.channel import Buffer, Channel
 from smc.link_shape import Direction, LinkShape
@@ -67,8 +69,8 @@ class _EmulatedChannel(Channel):
         self._sent = sent
         self._received = received
 
+    @override
     def send(self, step: str, payload: Buffer) -> None:
-        """See `Channel.send`."""
         left = memoryview(payload).nbytes
         arrival = self._line.carry(min(left, CHUNK_BYTES))
         while (left := left - CHUNK_BYTES) > 0:
@@ -76,8 +78,8 @@ class _EmulatedChannel(Channel):
         self._sent.put(arrival)
         self._inner.send(step, payload)
 
+    @override
     def receive(self, step: str, size: int) -> Buffer:
-        """See `Channel.receive`."""
         payload = self._inner.receive(step, size)
         time.sleep(max(0.0, self._received.get() - time.monotonic()))
         return payload

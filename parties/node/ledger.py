@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from typing_extensions import override
+
 from parties.link.identity import fingerprint
 from parties.node import limits, proposal
 from parties.node.gate import BY_NODE
@@ -107,6 +109,7 @@ class Ledger(Runs):
             record = self._end(record, "cancelled", why.strip() or "the operator cancelled it")
         return self._tell(record)
 
+    @override
     def begin(self, identifier: str, peer: str) -> Record | None:
         """See `Runs.begin`. `InputError`, too, if the peer does not sign what is computed here, however often."""
         if (record := self._store.get(identifier)) is not None and record.ours.end == "computed":

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.base import files
 from parties.base.text import listed
@@ -48,8 +49,8 @@ class PlainSource(Source):
         self._total: int | None = None
         self._rows: RowCounts | None = None
 
+    @override
     def check(self) -> int:
-        """See `Source.check`."""
         if self._total is None:
             self._total = self._read()
         self._check_rows(self._total)
@@ -59,14 +60,15 @@ class PlainSource(Source):
                 raise self._unfit(rule, text, rule.complaint(text))
         return self._total
 
+    @override
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """See `Source.level`."""
         return self._counted().level(tree, attributes)
 
+    @override
     def distinct(self) -> Indices:
-        """See `Source.distinct`."""
         return self._counted().distinct()
 
+    @override
     def close(self) -> None:
         """See `Source.close`: nothing is open between questions."""
 

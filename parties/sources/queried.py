@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import ibis.expr.datatypes as dt
 import numpy as np
 import sqlglot.expressions as exp
+from typing_extensions import override
 
 from parties.base.text import listed
 from parties.sources.databases import Database
@@ -46,8 +47,8 @@ class QueriedSource(Source):
         self._kept: exp.Select | None = None
         self._checked = False
 
+    @override
     def check(self) -> int:
-        """See `Source.check`."""
         rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
         known = [exp.Count(this=exp.column(name)) for name in self._names]
         query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
@@ -60,6 +61,7 @@ class QueriedSource(Source):
         self._checked = True
         return int(total)
 
+    @override
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
         """See `Counts.level`. One query; the first call checks the table before, see `check`."""
         if not self._checked:
@@ -75,8 +77,8 @@ class QueriedSource(Source):
             raise InputError(f"{self._place}: the rows changed while they were counted")
         return plan.counts(answer, domains, self._classes, left)
 
+    @override
     def distinct(self) -> Indices:
-        """See `protocols.counts.Rows.distinct`."""
         if not self._checked:
             self.check()
         columns = [exp.column(name) for name in (*self._names, "n")]

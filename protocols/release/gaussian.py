@@ -28,6 +28,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import gmpy2
+from typing_extensions import override
 
 from protocols.release.laws import SECURITY, Law, check_security
 from protocols.release.table import PublicTable
@@ -60,32 +61,32 @@ class ScaledSum(Law):
     missing: Fraction
 
     @property
+    @override
     def bits(self) -> int:
-        """See `Law.bits`."""
         return self.fine.bits + self.coarse.bits
 
     @property
+    @override
     def least(self) -> int:
-        """See `Law.least`."""
         return self.fine.least + (self.coarse.least << self.shift)
 
     @property
+    @override
     def greatest(self) -> int:
-        """See `Law.greatest`."""
         return self.fine.greatest + (self.coarse.greatest << self.shift)
 
     @property
+    @override
     def distance(self) -> Fraction:
-        """See `Law.distance`."""
         return self.missing + self.fine.distance + self.coarse.distance
 
+    @override
     def draw(self, random: Integer) -> Integer:
-        """See `Law.draw`."""
         fine, coarse = self.fine.draw(random[: self.fine.bits]), self.coarse.draw(random[self.fine.bits :])
         return total([fine, coarse.resize(self.width) << self.shift], self.width)
 
+    @override
     def probabilities(self) -> dict[int, Fraction]:
-        """See `Law.probabilities`."""
         self._listable()
         table: dict[int, Fraction] = {}
         # Both have dyadic probabilities: integers over one denominator add up quickly.

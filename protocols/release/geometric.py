@@ -20,6 +20,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import gmpy2
+from typing_extensions import override
 
 from protocols.release.coins import Coins
 from protocols.release.laws import SECURITY, Law, check_security
@@ -51,16 +52,17 @@ class DigitLaw(Law):
         """One for each digit, lowest first, and what a sample takes besides."""
 
     @property
+    @override
     def bits(self) -> int:
-        """See `Law.bits`."""
         return self.coins.bits
 
     @property
+    @override
     def greatest(self) -> int:
-        """See `Law.greatest`."""
         return (1 << self.digits) - 1
 
     @property
+    @override
     def distance(self) -> Fraction:
         """See `Law.distance`: what is cut off, what the coins are wrong by, and that they depend."""
         return (
@@ -79,16 +81,16 @@ class OneSidedGeometric(DigitLaw):
         return digit_coins(self.scale, self.security)
 
     @property
+    @override
     def least(self) -> int:
-        """See `Law.least`."""
         return 0
 
+    @override
     def draw(self, random: Integer) -> Integer:
-        """See `Law.draw`."""
         return Integer(random.graph, self.coins.toss(random))
 
+    @override
     def probabilities(self) -> dict[int, Fraction]:
-        """See `Law.probabilities`."""
         self._listable()
         return dict(enumerate(self.coins.law()))
 

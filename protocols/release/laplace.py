@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from typing_extensions import override
+
 from protocols.release.coins import Coins
 from protocols.release.geometric import DigitLaw, digit_coins
 from smc.circuit import Integer
@@ -32,17 +34,17 @@ class DiscreteLaplace(DigitLaw):
         return digit_coins(self.scale, self.security, sign=True)
 
     @property
+    @override
     def least(self) -> int:
-        """See `Law.least`."""
         return -1 << self.digits
 
+    @override
     def draw(self, random: Integer) -> Integer:
-        """See `Law.draw`."""
         *digits, sign = self.coins.toss(random)
         return Integer(random.graph, [*(digit ^ sign for digit in digits), sign], signed=True)
 
+    @override
     def probabilities(self) -> dict[int, Fraction]:
-        """See `Law.probabilities`."""
         self._listable()
         law, half = self.coins.law(), 1 << self.digits
         return {value: law[value] if value >= 0 else law[half + ~value] for value in range(-half, half)}

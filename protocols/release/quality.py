@@ -40,6 +40,7 @@ from functools import lru_cache
 from math import ceil, log
 
 import numpy as np
+from typing_extensions import override
 
 from protocols import reciprocal
 from protocols.counts import Indices
@@ -85,12 +86,12 @@ class MaxQuality(Quality):
     """The rows that a majority for each value gets right."""
 
     @property
+    @override
     def sensitivity(self) -> int:
-        """See `Quality.sensitivity`."""
         return 1
 
+    @override
     def scores(self, engine: Engine, own: Sequence[Indices]) -> Bits:
-        """See `Quality.scores`."""
         width, lines = self.count_width, np.concatenate(list(own))
         netlist = _greatest_netlist(lines.shape[1], width, engine.form)
         (greatest,) = engine.run(netlist, *count_inputs(engine, lines.T, width))
@@ -114,8 +115,8 @@ class _Approximate(Quality):
         """What a score is wrong by, at most."""
 
     @property
+    @override
     def sensitivity(self) -> int:
-        """See `Quality.sensitivity`."""
         return ceil(2 * self.error * UNITS) + ceil((self.change + 2 * self.error) * UNITS)
 
 
@@ -125,8 +126,8 @@ class GiniQuality(_Approximate):
     change = Fraction(2)
     error = Fraction(1, 32)
 
+    @override
     def check(self) -> None:
-        """See `Quality.check`."""
         try:
             self._parameters(GARBLED)
         except InputError:
@@ -134,8 +135,8 @@ class GiniQuality(_Approximate):
                 f"quality gini cannot be computed for {self.bound // 2} rows: choose quality max"
             ) from None
 
+    @override
     def scores(self, engine: Engine, own: Sequence[Indices]) -> Bits:
-        """See `Quality.scores`."""
         parameters = self._parameters(engine.words.prices)
         sizes = np.array([len(table) for table in own])
         ends = np.cumsum(sizes)
@@ -161,20 +162,21 @@ class EntropyQuality(_Approximate):
     error = Fraction(1, 8)
 
     @property
+    @override
     def change(self) -> Fraction:
         """See `_Approximate.change`: ln N + 1, rounded up."""
         return Fraction(ceil((log(self.bound) + 1) * 1024), 1024)
 
+    @override
     def check(self) -> None:
-        """See `Quality.check`."""
         try:
             self._problem(2).precision()
         except InputError:
             rows = self.bound // 2
             raise InputError(f"quality entropy cannot be computed for {rows} rows: choose quality max") from None
 
+    @override
     def scores(self, engine: Engine, own: Sequence[Indices]) -> Bits:
-        """See `Quality.scores`."""
         problem = self._problem(own[0].shape[1])
         counts = [np.concatenate([table.sum(axis=1), table.reshape(-1)]) for table in own]
         found = entropies(engine, problem, counts, np.array([len(table) for table in own]))

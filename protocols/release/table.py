@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from typing_extensions import override
+
 from protocols.release.coins import chosen, digits, first_ones
 from protocols.release.laws import SECURITY, Law, check_security
 from smc.circuit import Integer, Wire, mux
@@ -61,27 +63,27 @@ class PublicTable(Law):
         return self.security + max(0, self.digits - 1).bit_length()
 
     @property
+    @override
     def bits(self) -> int:
-        """See `Law.bits`."""
         return self.digits * self.precision + (self.least < 0)
 
     @property
+    @override
     def least(self) -> int:
-        """See `Law.least`."""
         return -self.greatest if self.symmetric else 0
 
     @property
+    @override
     def greatest(self) -> int:
-        """See `Law.greatest`."""
         return len(self.weights) - 1
 
     @property
+    @override
     def distance(self) -> Fraction:
-        """See `Law.distance`."""
         return self.missing + Fraction(self.digits, 2 << self.precision)
 
+    @override
     def draw(self, random: Integer) -> Integer:
-        """See `Law.draw`."""
         fallen: list[Wire] = []
         for level, rows in enumerate(_thresholds(self.weights, self.precision)):
             onehot = first_ones(random[level * self.precision : (level + 1) * self.precision])
@@ -94,8 +96,8 @@ class PublicTable(Law):
         flipped = [*(wire ^ sign for wire in point), sign]
         return (Integer(random.graph, flipped) + Integer(random.graph, [sign])).as_signed()
 
+    @override
     def probabilities(self) -> dict[int, Fraction]:
-        """See `Law.probabilities`."""
         table = [Fraction(1)]
         for rows in _thresholds(self.weights, self.precision):
             ones = [Fraction(row or 0, 1 << self.precision) for row in rows]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc.circuit import Netlist
 from smc.counting.rates import AND_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
@@ -41,8 +42,8 @@ class CountingEngine(XorSharedEngine):
 
     answers: Answers | None = None
 
+    @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
-        """See `Engine.reveal`."""
         zeros = super().reveal(*secrets)
         return zeros if self.answers is None else next(self.answers)
 
@@ -103,12 +104,12 @@ class CountingYao(CountingEngine, YaoEngine):
     def _cells(self, labels: Blocks, width: int, batch: int) -> Bits:
         return Bits(np.zeros((width, batch), dtype=np.uint8))
 
+    @override
     def constant(self, bits: BitMatrix) -> Bits:
-        """See `Engine.constant`."""
         return Bits(np.zeros(bits.shape, dtype=np.uint8))
 
+    @override
     def shares(self, bits: Bits) -> BitMatrix:
-        """See `XorSharedEngine.shares`."""
         return bits.data
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc.arithmetic import bits_to_shares, product
 from smc.arithmetic.shares import Shares
@@ -37,6 +38,7 @@ class ArithmeticWords(Words):
         self._engine = engine
         self._transfers = transfers
 
+    @override
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
         """See `Words.select`. Some bits become shares, all in one batch; the rest is local."""
         plans = [_selection(choice.tables, self._engine.shares(choice.onehot)) for choice in choices]
@@ -47,28 +49,32 @@ class ArithmeticWords(Words):
             selected.append([Word(row @ own, width) for row in weights])
         return selected
 
+    @override
     def multiply(self, factor: Bits, offset: int, word: Word, width: int) -> Word:
-        """See `Words.multiply`."""
         share = product(self._transfers, self._engine.shares(factor), word.data)
         return Word(share - np.uint64(offset) * word.data, width)
 
+    @override
     def add(self, left: Word, right: Word, width: int) -> Word:
         """See `Words.add`. Local."""
         return Word(left.data + right.data, width)
 
+    @override
     def subtract(self, left: Word, right: Word, width: int) -> Word:
         """See `Words.subtract`. Local."""
         return Word(left.data - right.data, width)
 
+    @override
     def join(self, parts: Sequence[Word]) -> Word:
-        """See `Words.join`."""
         return Word(np.concatenate([part.data for part in parts]), parts[0].width)
 
+    @override
     def total(self, word: Word, groups: Groups, width: int) -> Word:
         """See `Words.total`. Local."""
         padded = np.append(word.data, np.uint64(0))  # member -1 is the last instance: the zero
         return Word(padded[groups].sum(axis=1, dtype=np.uint64), width)
 
+    @override
     def bits(self, word: Word) -> Bits:
         """See `Words.bits`: an adder circuit over the two shares, cut to the width."""
         own = bitpack.from_integers(word.data, word.width)

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc.circuit import Builder, Form, Netlist, multiply, parity, product_rows, sum_rows, total
 from smc.engines.bits import Bits
@@ -75,38 +76,39 @@ class CircuitWords(Words):
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
+    @override
     def select(self, choices: Sequence[Choice], width: int) -> list[list[Word]]:
-        """See `Words.select`."""
         selected = []
         for choice in choices:
             netlist = _select_netlist(choice.onehot.width, tuple(map(tuple, choice.tables)), width)
             selected.append([Word((bits,), width) for bits in self._engine.run(netlist, choice.onehot)])
         return selected
 
+    @override
     def multiply(self, factor: Bits, offset: int, word: Word, width: int) -> Word:
-        """See `Words.multiply`."""
         netlist = _multiply_netlist(factor.width, offset, word.width, width, self._engine.form)
         return Word(tuple(self._engine.run(netlist, factor, self.bits(word))), width)
 
+    @override
     def add(self, left: Word, right: Word, width: int) -> Word:
-        """See `Words.add`."""
         if self._engine.form == "depth":
             return Word((*self._parts(left, width), *self._parts(right, width)), width)
         return Word((self._sum([*left.data, *right.data], (), width),), width)
 
+    @override
     def subtract(self, left: Word, right: Word, width: int) -> Word:
-        """See `Words.subtract`."""
         if self._engine.form == "depth":
             return self._rows(self._parts(left, width), self._parts(right, width), width)
         return Word((self._sum(left.data, right.data, width),), width)
 
+    @override
     def join(self, parts: Sequence[Word]) -> Word:
-        """See `Words.join`."""
         width = parts[0].width
         if len({_widths(part.data) for part in parts}) > 1:
             parts = [Word((self.bits(part),), width) for part in parts]
         return Word(tuple(Bits.join(same) for same in zip(*(part.data for part in parts), strict=True)), width)
 
+    @override
     def total(self, word: Word, groups: Groups, width: int) -> Word:
         """See `Words.total`: a tree of adders over the members, log2(members) batches; or one carry-save tree."""
         if self._engine.form == "depth":
@@ -128,8 +130,8 @@ class CircuitWords(Words):
             columns += [_resized(column, wider) for column in rest]
         return _resized(columns[0], width)
 
+    @override
     def bits(self, word: Word) -> Bits:
-        """See `Words.bits`."""
         parts: tuple[Bits, ...] = word.data
         return parts[0] if len(parts) == 1 else self._sum(parts, (), word.width)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc.circuit import Netlist, evaluate
 from smc.engines.bits import Bits
@@ -21,6 +22,7 @@ from smc.primitives.bits import BitMatrix
 class ClearEngine(Engine):
     """Cells are the bits themselves, uint8."""
 
+    @override
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `Engine.input`; the owner shows its bits to the peer."""
         if self.party == owner:
@@ -29,14 +31,15 @@ class ClearEngine(Engine):
             return Bits(bits.astype(np.uint8))
         return Bits(self.session.receive("clear.input", np.uint8, (width, batch)))
 
+    @override
     def constant(self, bits: BitMatrix) -> Bits:
-        """See `Engine.constant`."""
         return Bits(bits)
 
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         del batch
         return np.concatenate(evaluate(netlist, inputs))
 
+    @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
         """See `Engine.reveal`: both know the bits already."""
         self.session.meter.opened(sum(secret.data.size for secret in secrets))

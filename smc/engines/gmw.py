@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc.circuit import Netlist
 from smc.circuit.netlist import FIRST_INPUT
@@ -32,6 +33,7 @@ class GmwEngine(XorSharedEngine):
         super().__init__(session)
         self._gates = gates
 
+    @override
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `Engine.input`: the owner's share is the bit, the other's is 0; nothing is sent.
 
@@ -43,12 +45,13 @@ class GmwEngine(XorSharedEngine):
             return Bits(bits.astype(np.uint8))
         return Bits(np.zeros((width, batch), dtype=np.uint8))
 
+    @override
     def constant(self, bits: BitMatrix) -> Bits:
         """See `Engine.constant`: party 0 holds the bit."""
         return Bits(bits if self.party == 0 else np.zeros_like(bits))
 
+    @override
     def prepare(self, netlist: Netlist, batch: int) -> None:
-        """See `Engine.prepare`."""
         for part in _chunks(netlist, batch):
             self._gates.stock(netlist, BatchLayout(part.stop - part.start))
 
@@ -71,8 +74,8 @@ class GmwEngine(XorSharedEngine):
         self._gates.run(netlist, state, rows)
         return rows.get(state, netlist.outputs)
 
+    @override
     def shares(self, bits: Bits) -> BitMatrix:
-        """See `XorSharedEngine.shares`."""
         shares: BitMatrix = bits.data
         return shares
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc.circuit import Netlist
 from smc.engines.bits import Bits
@@ -107,6 +108,7 @@ class XorSharedEngine(Engine):
     def shares(self, bits: Bits) -> BitMatrix:
         """This party's XOR share of each bit, uint8[width, batch]. Local."""
 
+    @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
         """See `Engine.reveal`: one message each way, one bit each."""
         own = [self.shares(secret) for secret in secrets]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc import kernels
 from smc.circuit import Netlist
@@ -47,6 +48,7 @@ class YaoEngine(XorSharedEngine):
         # garbler alone knows which value they stand for (zero label = active label xor value delta).
         self._public_labels = Prg(session.derive("garbler's active input labels"))
 
+    @override
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         """See `Engine.input`. Party 1's bits go through one correlated OT each."""
         if owner == 0:
@@ -67,6 +69,7 @@ class YaoEngine(XorSharedEngine):
     def _cells(self, labels: Blocks, width: int, batch: int) -> Bits:
         return Bits(labels.reshape(width, batch, 2))
 
+    @override
     def constant(self, bits: BitMatrix) -> Bits:
         """See `Engine.constant`: active label 0, zero label delta where the bit is 1."""
         labels = np.zeros((*bits.shape, 2), dtype=np.uint64)
@@ -82,6 +85,7 @@ class YaoEngine(XorSharedEngine):
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         return self._work(netlist, inputs, batch)
 
+    @override
     def shares(self, bits: Bits) -> BitMatrix:
         """See `XorSharedEngine.shares`: the permute bits are XOR shares."""
         return (bits.data[..., 0] & np.uint64(1)).astype(np.uint8)

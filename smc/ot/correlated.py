@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
+from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks, KeySchedule, LabelHash
@@ -68,11 +69,11 @@ class CorrelatedSender(_Hashing, Sender):
     """A sender whose protocol is correlated OT."""
 
     @abstractmethod
-    def correlated(self, count: int) -> Blocks:
-        """See `Sender.correlated`."""
+    @override
+    def correlated(self, count: int) -> Blocks: ...
 
+    @override
     def random(self, count: int, choices: int = 2) -> Blocks:
-        """See `Sender.random`."""
         levels = _levels(choices)
         if choices > 2:
             return self._hash_many(self.correlated(levels * count), choices, levels)
@@ -96,8 +97,8 @@ class CorrelatedSender(_Hashing, Sender):
                 keys[value] ^= self._many.get(choices, value, level)(block)[0]
         return keys
 
+    @override
     def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        """See `Sender.random_bits`."""
         zero, one = self._room(2, words)
         for part in _batches(64 * words):
             place = slice(part.start // 64, part.stop // 64)
@@ -113,11 +114,11 @@ class CorrelatedReceiver(_Hashing, Receiver):
     """A receiver whose protocol is correlated OT."""
 
     @abstractmethod
-    def correlated(self, choice: Choices) -> Blocks:
-        """See `Receiver.correlated`."""
+    @override
+    def correlated(self, choice: Choices) -> Blocks: ...
 
+    @override
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
-        """See `Receiver.random`."""
         levels = _levels(choices)
         if choices > 2:
             blocks = self.correlated(np.concatenate([choice >> level & 1 for level in range(levels)]))
@@ -142,8 +143,8 @@ class CorrelatedReceiver(_Hashing, Receiver):
         # Hashes for every value are computed and one is selected by mask: no branch on the choice.
         return select(choice, keys.view(np.uint8).reshape(choices, count, 16)).view(np.uint64)
 
+    @override
     def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        """See `Receiver.random_bits`."""
         choice, chosen = self._room(2, words)
         for part in _batches(64 * words):
             place = slice(part.start // 64, part.stop // 64)

@@ -23,6 +23,7 @@ import numpy as np
 from nacl import bindings as sodium
 from nacl.exceptions import CryptoError
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc.errors import ProtocolError
 from smc.hashing import Blocks
@@ -86,13 +87,14 @@ class EllipticSender(Sender):
         self._square = _multiply(self._secret, self._public)
         public[:] = np.frombuffer(self._public, dtype=np.uint8)
 
+    @override
     def steps(self) -> Iterator[None]:
         """See `Role.steps`: a sender waits for nothing."""
         self.setup()
         yield
 
+    @override
     def random(self, count: int, choices: int = 2) -> Blocks:
-        """See `Sender.random`."""
         keys = np.zeros((choices, count, 2), dtype=np.uint64)
         if count == 0:
             return keys
@@ -140,13 +142,13 @@ class EllipticReceiver(Receiver):
     def _pairs(self, count: int) -> list[tuple[bytes, bytes]]:
         return [(b, bytes(sodium.crypto_scalarmult_ed25519_base_noclamp(b))) for b in _scalars(self.session, count)]
 
+    @override
     def steps(self) -> Iterator[None]:
-        """See `Role.steps`."""
         yield
         self.setup()
 
+    @override
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
-        """See `Receiver.random`."""
         count = len(choice)
         keys = np.zeros((count, 2), dtype=np.uint64)
         if count == 0:

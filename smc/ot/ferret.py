@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks
@@ -172,13 +173,14 @@ class FerretSender(CorrelatedSender):
         self._plan = IterationSchedule(sets)
         self._supply = _Supply()
 
+    @override
     def steps(self) -> Iterator[None]:
         """See `Role.steps`: those of the extension."""
         yield from self._base.steps()
         self.ready = True
 
+    @override
     def reserve(self, count: int) -> None:
-        """See `Role.reserve`."""
         for number, here, kept in self._plan.due(count):
             first = self._base.random_correlated(here.base) if number == 0 else None
             masked = np.empty((here.trees, here.depth, 2), dtype=np.uint64)
@@ -198,6 +200,7 @@ class FerretSender(CorrelatedSender):
         np.bitwise_xor(pairs, trees.sums, out=masked)
         self._supply.add(_Iteration(trees, code, here, kept))
 
+    @override
     def random_correlated(self, count: int) -> Blocks:
         """See `Sender.random_correlated`; all lowest bits are 0."""
         self.reserve(count)
@@ -207,8 +210,8 @@ class FerretSender(CorrelatedSender):
     def _take(self, count: int) -> Blocks:
         return self._supply.take(count)
 
+    @override
     def correlated(self, count: int) -> Blocks:
-        """See `Sender.correlated`."""
         blocks = self.random_correlated(count)
         for start in range(0, count, BATCH):
             part = blocks[start : start + BATCH]
@@ -231,13 +234,14 @@ class FerretReceiver(CorrelatedReceiver):
         self._plan = IterationSchedule(sets)
         self._supply = _Supply()
 
+    @override
     def steps(self) -> Iterator[None]:
         """See `Role.steps`: those of the extension."""
         yield from self._base.steps()
         self.ready = True
 
+    @override
     def reserve(self, count: int) -> None:
-        """See `Role.reserve`."""
         for number, here, kept in self._plan.due(count):
             first = self._base.random_correlated(here.base) if number == 0 else None
             masked = self.session.receive(f"{self.name}.trees", np.uint64, (here.trees, here.depth, 2))
@@ -257,6 +261,7 @@ class FerretReceiver(CorrelatedReceiver):
         trees = ReceiverTrees(key, pairs ^ masked, (pairs[..., 0] & np.uint64(1)).astype(np.uint8))
         self._supply.add(_Iteration(trees, code, here, kept))
 
+    @override
     def random_correlated(self, count: int) -> tuple[Choices, Blocks]:
         """See `Receiver.random_correlated`; the lowest bits are the choices."""
         self.reserve(count)
@@ -269,6 +274,7 @@ class FerretReceiver(CorrelatedReceiver):
         kernels.lpn_low_bits(blocks, choice)
         return choice, blocks
 
+    @override
     def correlated(self, choice: Choices) -> Blocks:
         """See `Receiver.correlated`. One bit an OT goes to the sender."""
         own, blocks = self.random_correlated(len(choice))

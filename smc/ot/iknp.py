@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks
@@ -74,8 +75,8 @@ class IknpSender(CorrelatedSender):
         self._streams: list[Prg] = []
         self._delta_bits = np.unpackbits(self.delta.view(np.uint8), bitorder="little")
 
+    @override
     def steps(self) -> Iterator[None]:
-        """See `Role.steps`."""
         if self.ready:
             return
         base = self.base_ot(self.session, f"{self.name}.base")
@@ -87,8 +88,8 @@ class IknpSender(CorrelatedSender):
     def _seed(self, seeds: Blocks) -> None:
         self._streams = _streams(self.session, self.name, seeds)
 
+    @override
     def correlated(self, count: int) -> Blocks:
-        """See `Sender.correlated`."""
         out = self._room(count, 2)
         for start, here in _batches(count):
             self.setup()
@@ -112,8 +113,8 @@ class IknpReceiver(CorrelatedReceiver):
         self._zero: list[Prg] = []
         self._one: list[Prg] = []
 
+    @override
     def steps(self) -> Iterator[None]:
-        """See `Role.steps`."""
         if self.ready:
             return
         base = self.base_ot(self.session, f"{self.name}.base")
@@ -125,8 +126,8 @@ class IknpReceiver(CorrelatedReceiver):
     def _seed(self, seeds: Blocks) -> None:
         self._zero, self._one = (_streams(self.session, self.name, side) for side in seeds)
 
+    @override
     def correlated(self, choice: Choices) -> Blocks:
-        """See `Receiver.correlated`."""
         out = self._room(len(choice), 2)
         for start, here in _batches(len(choice)):
             self.setup()

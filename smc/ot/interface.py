@@ -23,6 +23,7 @@ from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc.hashing import Blocks
 from smc.primitives import bits as bitpack
@@ -86,6 +87,7 @@ class Sender(Role):
         self.delta: Blocks = session.prg.words(2)
         self.delta[0] |= np.uint64(1)
 
+    @override
     def steps(self) -> Iterator[None]:
         """See `Role.steps`. This is for a `setup` in one piece: direction 0 goes first."""
         if self.session.party == 1:
@@ -137,8 +139,8 @@ class Receiver(Role):
 
     batch: int
 
+    @override
     def steps(self) -> Iterator[None]:
-        """See `Sender.steps`."""
         if self.session.party == 0:
             yield
         self.setup()

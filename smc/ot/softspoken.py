@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks
@@ -92,8 +93,8 @@ class SoftSpokenSender(CorrelatedSender):
         self._delta_bits = np.unpackbits(self.delta.view(np.uint8), bitorder="little")
         self._delta_masks = np.uint64(0) - self._delta_bits.astype(np.uint64)
 
+    @override
     def steps(self) -> Iterator[None]:
-        """See `Role.steps`."""
         if self.ready:
             return
         base = self.base_ot(self.session, f"{self.name}.base")
@@ -109,8 +110,8 @@ class SoftSpokenSender(CorrelatedSender):
         own = tree_salts(self.session, self.name, *points.shape)
         self._streams = _Streams(punctured_trees(keys, points, offers, own), own[0])
 
+    @override
     def correlated(self, count: int) -> Blocks:
-        """See `Sender.correlated`."""
         out = self._room(_padded(count), 2)
         for start, here in _batches(count):
             self.setup()
@@ -147,8 +148,8 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         self._k = k
         self._streams: _Streams | None = None
 
+    @override
     def steps(self) -> Iterator[None]:
-        """See `Role.steps`."""
         if self.ready:
             return
         base = self.base_ot(self.session, f"{self.name}.base")
@@ -164,8 +165,8 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         leaves, offers[:] = full_trees(keys.reshape(2, -1, self._k, 2), own)
         self._streams = _Streams(leaves, own[0])
 
+    @override
     def correlated(self, choice: Choices) -> Blocks:
-        """See `Receiver.correlated`."""
         count = len(choice)
         out = self._room(_padded(count), 2)
         for start, here in _batches(count):

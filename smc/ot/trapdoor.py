@@ -23,6 +23,7 @@ import gmpy2
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric import rsa
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc.errors import ProtocolError
 from smc.hashing import Blocks
@@ -81,13 +82,14 @@ class TrapdoorSender(Sender):
         self._permutation = _Permutation()
         modulus[:] = _as_bytes([self._permutation.modulus])[0]
 
+    @override
     def steps(self) -> Iterator[None]:
         """See `Role.steps`: a sender waits for nothing."""
         self.setup()
         yield
 
+    @override
     def random(self, count: int, choices: int = 2) -> Blocks:
-        """See `Sender.random`."""
         keys = self._room(choices, count, 2)
         if count:
             self.setup()
@@ -135,13 +137,13 @@ class TrapdoorReceiver(Receiver):
         if self._modulus.bit_length() != MODULUS_BITS or self._modulus % 2 == 0:
             raise ProtocolError(f"the peer's RSA modulus is not an odd number of {MODULUS_BITS} bits")
 
+    @override
     def steps(self) -> Iterator[None]:
-        """See `Role.steps`."""
         yield
         self.setup()
 
+    @override
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
-        """See `Receiver.random`."""
         count = len(choice)
         keys = self._room(count, 2)
         if count:

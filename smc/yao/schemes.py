@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc import kernels
 from smc.hashing import Blocks, RoundKeys
@@ -50,15 +51,15 @@ class HalfGates(Scheme):
 
     row_bytes = 32
 
+    @override
     def garble(
         self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, delta: Blocks, prg: Prg, tables: Octets
     ) -> None:
-        """See `Scheme.garble`."""
         rows = tables.view(np.uint64)
         kernels.garble_half(state, piece.program, piece.start, piece.stop, keys, delta, tweak, piece.stride, rows)
 
+    @override
     def evaluate(self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, tables: Octets) -> None:
-        """See `Scheme.evaluate`."""
         rows = tables.view(np.uint64)
         kernels.evaluate_half(state, piece.program, piece.start, piece.stop, keys, tweak, piece.stride, rows)
 
@@ -68,18 +69,18 @@ class ThreeHalves(Scheme):
 
     row_bytes = 25
 
+    @override
     def garble(
         self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, delta: Blocks, prg: Prg, tables: Octets
     ) -> None:
-        """See `Scheme.garble`."""
         program, start, stop = piece.program, piece.start, piece.stop
         kernels.garble_three(
             state, program, start, stop, keys, delta, tweak, piece.stride,
             prg.bytes(piece.rows), *_columns(tables, piece.rows),
         )  # fmt: skip
 
+    @override
     def evaluate(self, state: Blocks, piece: Piece, keys: RoundKeys, tweak: int, tables: Octets) -> None:
-        """See `Scheme.evaluate`."""
         kernels.evaluate_three(
             state, piece.program, piece.start, piece.stop, keys, tweak, piece.stride, *_columns(tables, piece.rows)
         )

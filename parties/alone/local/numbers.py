@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, falls
 from parties.alone.local.estimation import binomial
@@ -76,8 +77,8 @@ class OneBitMean(Mechanism):
         """How many reports a tally is of."""
         return int(tally[1])
 
+    @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """See `Mechanism.possible`."""
         return bool(tally[0] <= tally[1])
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
@@ -146,6 +147,7 @@ class BitHistogram(Mechanism):
         """How many reports a tally is of."""
         return int(tally[self.buckets :].sum() // self.told)
 
+    @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
         """See `Mechanism.possible`: of each report every bucket is told once at most."""
         ones, asked = tally[: self.buckets], tally[self.buckets :]

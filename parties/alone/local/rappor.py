@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.alone.local import rappor_decoding
 from parties.alone.local.coins import ONE, Coins, below, falls, threshold
@@ -109,6 +110,7 @@ class Rappor(Mechanism):
         """How many reports a tally is of."""
         return int(tally.reshape(self.cohorts, -1)[:, -1].sum())
 
+    @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
         """See `Mechanism.possible`: no bit is set more often than there are reports."""
         table = tally.reshape(self.cohorts, -1)

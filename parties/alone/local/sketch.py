@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, below, falls
 from parties.alone.local.hashing import all_places, digests_of, places
@@ -78,6 +79,7 @@ class CountMeanSketch(Mechanism):
         """How many reports a tally is of."""
         return int(tally.reshape(self.rows, -1)[:, -1].sum())
 
+    @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
         """See `Mechanism.possible`: no bit is set more often than there are reports."""
         table = tally.reshape(self.rows, -1)

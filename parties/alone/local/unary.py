@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, falls
 from parties.alone.local.estimation import binomial
@@ -68,6 +69,7 @@ class UnaryEncoding(Mechanism):
         """How many reports a tally is of."""
         return int(tally[-1])
 
+    @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
         """See `Mechanism.possible`: no bit is set more often than there are reports."""
         return bool((tally[:-1] <= tally[-1]).all())

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 Floats = NDArray[np.float64]
 LossName: TypeAlias = Literal["logistic", "huber"]
@@ -49,20 +50,20 @@ class Logistic(Loss):
     """ln(1 + e^-z)."""
 
     @property
+    @override
     def smoothness(self) -> float:
-        """See `Loss.smoothness`."""
         return 0.25
 
+    @override
     def value(self, z: Floats) -> Floats:
-        """See `Loss.value`."""
         return np.logaddexp(0, -z)
 
+    @override
     def slope(self, z: Floats) -> Floats:
-        """See `Loss.slope`."""
         return -_sigmoid(-z)
 
+    @override
     def curvature(self, z: Floats) -> Floats:
-        """See `Loss.curvature`."""
         return _sigmoid(z) * _sigmoid(-z)
 
 
@@ -73,21 +74,21 @@ class Huber(Loss):
     h: float = 0.5
 
     @property
+    @override
     def smoothness(self) -> float:
-        """See `Loss.smoothness`."""
         return 1 / (2 * self.h)
 
+    @override
     def value(self, z: Floats) -> Floats:
-        """See `Loss.value`."""
         left = np.clip(1 + self.h - z, 0, 2 * self.h)
         return left**2 / (4 * self.h) + np.maximum(1 - self.h - z, 0)
 
+    @override
     def slope(self, z: Floats) -> Floats:
-        """See `Loss.slope`."""
         return -np.clip((1 + self.h - z) / (2 * self.h), 0, 1)
 
+    @override
     def curvature(self, z: Floats) -> Floats:
-        """See `Loss.curvature`."""
         return np.where(np.abs(1 - z) < self.h, 1 / (2 * self.h), 0.0)
 
 

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.base.settings import required
 from parties.base.text import listed
@@ -53,6 +54,7 @@ class Cluster(Release):
     # How a task comes about.
 
     @classmethod
+    @override
     def canonical(cls, settings: Any, schema: Schema) -> Cluster:
         """See `Release.canonical`: columns in the schema's order, bounds with them."""
         columns = required(settings.columns, f"{cls.name}.columns")
@@ -70,12 +72,12 @@ class Cluster(Release):
         return super().canonical(settings.model_copy(update={"columns": names, "bounds": bounds}), schema)
 
     @classmethod
+    @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`."""
         return required(settings.columns, f"{cls.name}.columns")
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         _ = required(self.settings.k, f"{self.name}.k"), self.axes
         if self.on_grid:
             for key in ("iterations", "shares"):
@@ -102,6 +104,7 @@ class Cluster(Release):
         return self.settings.method == "grid"
 
     @property
+    @override
     def target(self) -> str:
         """See `BySchema.target`: the last column, so that rows are read in the schema's order."""
         return list(self.schema.attributes)[-1]
@@ -143,13 +146,14 @@ class Cluster(Release):
     # What is said of it.
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
         """See `Kind.spends`: rounds add up; the clusters of a round, and the cells of a grid, are disjoint."""
         return tuple(part.noise.spending for part in self.rounds if part.noise is not None)
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         numbers = ", ".join(
             f"{axis.column} from {bounds.replace(':', ' to ')}"
             for axis, bounds in zip(self.axes, self.settings.bounds or (), strict=True)
@@ -163,23 +167,25 @@ class Cluster(Release):
             )
         return f"{self.k} clusters, which follow from what both see: {how}"
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         many = (0 if state is None else len(state)) if step is None else self.rounds[step].numbers
         return {"exact number" if self.exact else "number with noise": many}
 
     # What it costs.
 
     @property
+    @override
     def own_count(self) -> int:
         """See `Release.own_count`: of the first round."""
         return self.rounds[0].numbers
 
     @property
+    @override
     def is_countable(self) -> bool:
-        """See `Kind.is_countable`."""
         return sum(part.numbers for part in self.rounds) <= COUNTABLE
 
+    @override
     def program(self, inputs: Any) -> Any:
         """See `Kind.program`: it does not depend on the rows."""
         if self.on_grid:
@@ -189,6 +195,7 @@ class Cluster(Release):
 
     # How it is run.
 
+    @override
     def own_numbers(self, counts: Any) -> Numbers:
         """See `Release.own_numbers`: the counts of the cells, or the points, each with how often it occurs."""
         order = [*self.schema.features(self.target), self.target]
@@ -199,10 +206,11 @@ class Cluster(Release):
         places, rows = points(self.axes, distinct, order)
         return self.grid.count(places, rows) if self.on_grid else np.column_stack([places, rows])
 
+    @override
     def answer(self, engine: Engine, own: Numbers) -> list[int]:
-        """See `Release.answer`."""
         return self.run(engine, own, None, lambda step: None)
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> list[int]:
         """See `Kind.run`; `data` are this party's own numbers. A step is a round."""
         from protocols.release.clusters import noisy_lloyd
@@ -222,20 +230,22 @@ class Cluster(Release):
 
     # Its states: what was opened, round after round.
 
+    @override
     def steps(self, state: State) -> int:
         """See `Kind.steps`: rounds."""
         return 0 if state is None else len(split(state, self.rounds))
 
+    @override
     def is_done(self, state: State) -> bool:
-        """See `Kind.is_done`."""
         return self.steps(state) == len(self.rounds)
 
+    @override
     def cut(self, state: State, steps: int) -> State:
-        """See `Kind.cut`."""
         return state[: ends(self.rounds)[steps]] if steps else None
 
     # What it brings.
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
         """See `Release.found`: the clusters, the one with the most rows first."""
         if self.on_grid:
@@ -254,11 +264,12 @@ class Cluster(Release):
         return {**about, **result.fields(self.axes, places, rows)}
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         return result.text(document)
 
     @classmethod
+    @override
     def picture(cls, document: Document) -> str:
         """See `Kind.picture`: of two columns the regions, else a line for each cluster."""
         from parties.jobs.cluster.drawing import draw_svg  # matplotlib takes its time to load

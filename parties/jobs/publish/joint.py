@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from typing_extensions import override
+
 from parties.base.text import listed
 from parties.jobs.kind import Document, Inputs, OnStep, State, Step
 from parties.jobs.publish.recoded import Recoded, RecodedSettings
@@ -62,8 +64,8 @@ class PublishJoint(Recoded):
 
     # What is said of it.
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
         return [
             f"We and {peer} both learn one recoding of {listed(self.settings.recode or ())} for both tables' rows: "
             "the ranges of values of every class.",
@@ -71,22 +73,23 @@ class PublishJoint(Recoded):
             *self.promises(peer),
         ]
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         from protocols.publish.openings import opened
 
         return opened(len(self.columns), state, step)
 
     # What it costs.
 
+    @override
     def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: for a typical recoding."""
         from protocols.publish import cost_model
 
         return lambda engine: cost_model.with_classes(engine, self.problem, TYPICAL_CLASSES)
 
+    @override
     def with_recoding(self, path: Path) -> Program:
-        """See `Recoded.with_recoding`."""
         from parties.jobs.publish import recoding
         from protocols.publish import cost_model
 
@@ -94,11 +97,12 @@ class PublishJoint(Recoded):
         return lambda engine: cost_model.with_cuts(engine, self.problem, cuts)
 
     @property
+    @override
     def assumed(self) -> str:
-        """See `Kind.assumed`."""
         return f"a recoding with {TYPICAL_CLASSES:,} classes, or as many as the rows allow"
 
     @property
+    @override
     def is_countable(self) -> bool:
         """See `Kind.is_countable`; by what was measured."""
         weight = 1
@@ -108,6 +112,7 @@ class PublishJoint(Recoded):
 
     # How it is run.
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's distinct rows."""
         from protocols.publish.mondrian import Progress, mondrian
@@ -122,32 +127,35 @@ class PublishJoint(Recoded):
 
     beginning: State = ()
 
+    @override
     def steps(self, state: State) -> int:
         """See `Kind.steps`: decided levels."""
         return len(state)
 
+    @override
     def is_done(self, state: State) -> bool:
         """See `Kind.is_done`: the last level cuts nothing."""
         return bool(state) and all(cut is None for cut in state[-1])
 
+    @override
     def cut(self, state: State, steps: int) -> State:
-        """See `Kind.cut`."""
         return state[:steps]
 
+    @override
     def encode(self, state: State) -> Any:
-        """See `Kind.encode`."""
         from protocols.publish.cuts import encode
 
         return encode(state)
 
+    @override
     def decode(self, value: Any) -> State:
-        """See `Kind.decode`."""
         from protocols.publish.cuts import decode
 
         return decode(value or ())
 
     # What it brings.
 
+    @override
     def document(self, state: State) -> Document:
         """See `Kind.document`: the content of a recoding file, the cuts besides."""
         from parties.jobs.publish import recoding
@@ -157,8 +165,8 @@ class PublishJoint(Recoded):
         return recoding.document(self, {"cuts": encode(state)}, boxes=boxes)
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         from parties.jobs.publish import recoding
 
         columns = [name for name, about in document["columns"].items() if about["role"] == "quasi-identifier"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
+from typing_extensions import override
 
 from parties.base.settings import Count, LocalPath
 from parties.base.text import listed, quoted
@@ -70,6 +71,7 @@ class PublishLattice(Recoded):
     # How a task comes about.
 
     @classmethod
+    @override
     def planned(cls, settings: Any) -> PublishLattice:
         """See `Kind.planned`: what a plan says of columns is taken where no setting does."""
         return super().planned(settings if settings.plan is None else _with_plan(settings, settings.plan))
@@ -117,8 +119,8 @@ class PublishLattice(Recoded):
 
     # What is said of it.
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
         columns = listed(self.settings.recode or ())
         found = [
             f"We and {peer} both learn one level of the public hierarchies of {columns} for both tables' rows: the "
@@ -134,14 +136,15 @@ class PublishLattice(Recoded):
             *self.promises(peer),
         ]
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         from protocols.publish.lattice_search import opened
 
         return opened(len(self.columns), state, step)
 
     # What it costs.
 
+    @override
     def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: for levels that take most to find."""
         from protocols.publish import cost_model
@@ -149,21 +152,21 @@ class PublishLattice(Recoded):
         node = cost_model.costliest(self.full_domain.lattice)
         return lambda engine: cost_model.with_node(engine, self.full_domain, node)
 
+    @override
     def with_recoding(self, path: Path) -> Program:
-        """See `Recoded.with_recoding`."""
         from protocols.publish import cost_model
 
         node = self._node_in(path)
         return lambda engine: cost_model.with_node(engine, self.full_domain, node)
 
     @property
+    @override
     def assumed(self) -> str:
-        """See `Kind.assumed`."""
         return "the levels that take most to find"
 
     @property
+    @override
     def is_countable(self) -> bool:
-        """See `Kind.is_countable`."""
         lattice = self.full_domain.lattice
         if lattice.most is None:
             return True
@@ -184,6 +187,7 @@ class PublishLattice(Recoded):
 
     # How it is run.
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's distinct rows."""
         from protocols.publish.lattice import Asking, levels
@@ -199,38 +203,39 @@ class PublishLattice(Recoded):
     # Its states: the answers, then the levels, then which classes are published.
 
     @property
+    @override
     def beginning(self) -> State:
-        """See `Kind.beginning`."""
         from protocols.publish.lattice_search import NOTHING
 
         return NOTHING
 
+    @override
     def steps(self, state: Found) -> int:
-        """See `Kind.steps`."""
         return state.steps
 
+    @override
     def is_done(self, state: Found) -> bool:
-        """See `Kind.is_done`."""
         return (state.node if self.settings.against == "peer" else state.published) is not None
 
+    @override
     def cut(self, state: Found, steps: int) -> State:
-        """See `Kind.cut`."""
         return state.first(steps)
 
+    @override
     def encode(self, state: Found) -> Any:
-        """See `Kind.encode`."""
         from protocols.publish.lattice_search import encode
 
         return encode(state) if state.steps else None
 
+    @override
     def decode(self, value: Any) -> State:
-        """See `Kind.decode`."""
         from protocols.publish.lattice_search import decode
 
         return self.beginning if value is None else decode(value)
 
     # What it brings.
 
+    @override
     def document(self, state: Found) -> Document:
         """See `Kind.document`: the content of a recoding file, what was opened besides."""
         from parties.alone.publish.rule_text import paths_of
@@ -245,8 +250,8 @@ class PublishLattice(Recoded):
         return recoding.document(self, found, boxes=boxes, paths=paths, most=1.0)
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         from parties.jobs.publish.recoding import promise
 
         joint = document["joint"]

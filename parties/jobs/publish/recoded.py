@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from parties.base.settings import LocalPath, required
 from parties.base.text import listed, quoted
 from parties.jobs import privacy_models as models
@@ -124,20 +126,22 @@ class Recoded(BySchema):
     # What is said of it.
 
     @property
+    @override
     def question(self) -> str:
-        """See `Kind.question`."""
         return (
             f"one recoding of {listed(self.settings.recode or ())}, by which each party publishes its own rows "
             f"({', '.join(self.models_in_words)})"
         )
 
     @property
+    @override
     def columns(self) -> tuple[str, ...]:
         """See `Kind.columns`: those that are recoded, those that are kept, the sensitive one."""
         sensitive = () if self.settings.sensitive is None else (self.settings.sensitive,)
         return (*(self.settings.recode or ()), *(self.settings.keep or ()), *sensitive)
 
     @property
+    @override
     def target(self) -> str:
         """See `BySchema.target`: the last, so that rows are read in the order of the columns."""
         return self.columns[-1]
@@ -181,6 +185,7 @@ class Recoded(BySchema):
 
     # What it costs.
 
+    @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: with a recoding exactly."""
         if extra.recoding is None:
@@ -188,6 +193,7 @@ class Recoded(BySchema):
         return Counted(self.with_recoding(extra.recoding), "exact", "this recoding")
 
     @property
+    @override
     def estimate(self) -> Estimate:
         """See `Kind.estimate`: nobody knows the recoding."""
         return "typical"
@@ -198,6 +204,7 @@ class Recoded(BySchema):
 
     # How it is run.
 
+    @override
     def own_rows(self, source: Rows) -> Indices:
         """See `BySchema.own_rows`: the distinct rows, and how often each occurs."""
         return source.distinct()

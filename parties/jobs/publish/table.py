@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.base.canonical import job_digest
 from parties.base.extras import install_line, installed
@@ -59,6 +60,7 @@ class JointTable(BySchema):
     # How a task comes about.
 
     @classmethod
+    @override
     def planned(cls, settings: Any) -> JointTable:
         """See `Kind.planned`: the analyst's certificate is a file, too."""
         if settings.to is not None:
@@ -66,6 +68,7 @@ class JointTable(BySchema):
         return super().planned(settings)
 
     @classmethod
+    @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[JointTable, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
@@ -115,26 +118,27 @@ class JointTable(BySchema):
     # What is said of it.
 
     @property
+    @override
     def subject(self) -> str:
-        """See `Kind.subject`."""
         return self.layout.axes[-1]
 
     @property
+    @override
     def question(self) -> str:
-        """See `Kind.question`."""
         what = "rows" if self.settings.summed is None else f"the sum of {self.settings.summed}"
         few = f"cells of fewer than {self.settings.threshold:,} rows hidden"
         if self.layout.noise is not None:
             few += f", with noise (epsilon {self.settings.epsilon:g})"
         return f"a table of {what} by {listed(self.layout.axes)}, {few}"
 
+    @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: the analyst by name and fingerprint."""
         found = super().parameters()
         return {**found, "analyst": None if found["analyst"] is None else analyst.told(found["analyst"])}
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
         s = self.settings
         if s.analyst is None:
             return [
@@ -157,8 +161,8 @@ class JointTable(BySchema):
             found.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
         return [*found, *nothing_else_of_rows(peer, s.max_rows)]
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         shown = 0 if state is None else state["hidden"].count("0")
         if self.layout.noise is not None:
             cells = 0 if state is None else self.layout.problem.cells
@@ -172,23 +176,24 @@ class JointTable(BySchema):
         }
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
-        """See `Kind.spends`."""
         return tuple(one.spending for one in (self.layout.noise, self.layout.rows_noise) if one is not None)
 
     @property
+    @override
     def exact(self) -> bool:
         """See `Kind.exact`: numbers are sealed as they are, and which cells are small is opened as it is."""
         return self.layout.noise is None
 
     @property
+    @override
     def told_exactly(self) -> str:
-        """See `Kind.told_exactly`."""
         return "whoever holds the analyst's key and one party's rows has the other's numbers"
 
     @property
+    @override
     def analyst(self) -> str:
-        """See `Kind.analyst`."""
         return "" if self.settings.analyst is None else analyst.of(self.settings.analyst)
 
     def lacking(self) -> str:
@@ -197,6 +202,7 @@ class JointTable(BySchema):
             return ""
         return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
 
+    @override
     def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: our table names who may read it."""
         table, _ = inputs.required()
@@ -206,6 +212,7 @@ class JointTable(BySchema):
 
     # What it costs.
 
+    @override
     def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: no cell is hidden."""
         if self.layout.noise is None:
@@ -213,6 +220,7 @@ class JointTable(BySchema):
         own = np.zeros((2, self.layout.problem.cells), dtype=np.int64)
         return lambda engine: self._noisy(engine, own)
 
+    @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: exactly, for a number of hidden cells; with noise it does not matter which they are."""
         if self.layout.noise is not None:
@@ -241,13 +249,14 @@ class JointTable(BySchema):
         return program
 
     @property
+    @override
     def estimate(self) -> Estimate:
         """See `Kind.estimate`: fewer cells leave a sealed table if some are hidden."""
         return "at most" if self.layout.noise is None else "exact"
 
     @property
+    @override
     def assumed(self) -> str:
-        """See `Kind.assumed`."""
         if self.layout.noise is not None:
             return ""
         return "a table of which no cell is hidden"
@@ -255,12 +264,13 @@ class JointTable(BySchema):
     # How it is run.
 
     @contextmanager
+    @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """See `Kind.open`."""
         with inputs.counts(self.layout.target, self.columns) as source:
             own = self.layout.own_numbers(source)
             yield Opened(own, reading.fingerprint(source.fingerprint, own))
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's numbers."""
         if self.layout.noise is not None:
@@ -317,13 +327,13 @@ class JointTable(BySchema):
 
     # What it brings.
 
+    @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`."""
         if self.layout.noise is None:
             return {**self._head(state), "shares": state["shares"]}
         return noisy_cells(self.layout, state, self.layout.noise)
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         return text(document)

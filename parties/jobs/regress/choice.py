@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.alone.regression.losses import radius
 from parties.alone.regression.rows import TrainingRows
@@ -33,13 +34,14 @@ class Choice(Method):
     words = "choosing"
 
     @property
+    @override
     def numbers(self) -> int:
         """See `Method.numbers`: the index of the weight."""
         return 1
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
-        """See `Method.spends`."""
         return (Spending("choice of a weight by noisy max", float(self.epsilon), adjacency=self.settings.adjacency),)
 
     @cached_property
@@ -60,12 +62,13 @@ class Choice(Method):
         """Bits of a party's score."""
         return (self.settings.max_rows * self.BEST).bit_length()
 
+    @override
     def check(self) -> None:
-        """See `Method.check`."""
         columns = self.features.columns
         if len(columns) != 1 or columns[0].numbers is None:
             raise InputError("columns: a choice among weights is for one column, of numbers: name it in numeric, too")
 
+    @override
     def own(self, rows: TrainingRows | None) -> Any:
         """See `Method.own`: the scores of all weights."""
         if rows is None:
@@ -81,17 +84,17 @@ class Choice(Method):
         found: NDArray[np.int64] = np.clip((1 - lost / worst) * self.BEST, 0, self.BEST).astype(np.int64)
         return found
 
+    @override
     def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
-        """See `Method.run`."""
         from protocols.release.choice import noisy_choice
 
         on_step(0, start)
         return ((int(noisy_choice(engine, own, self.width, self.law)[0]),),)
 
+    @override
     def weights(self, opened: Opened) -> Floats:
-        """See `Method.weights`."""
         return np.array([self.grid[opened[0][0]], 0.0])
 
+    @override
     def fields(self, opened: Opened) -> Document:
-        """See `Method.fields`."""
         return {"points": POINTS}

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.alone.regression.features import BITS
 from parties.alone.regression.rows import SLOPE_BITS, TrainingRows
@@ -30,6 +31,7 @@ class Gradient(Method):
         return self.settings.steps
 
     @property
+    @override
     def numbers(self) -> int:
         """See `Method.numbers`: the number of rows is one more."""
         return self.features.number + 1
@@ -53,8 +55,8 @@ class Gradient(Method):
         return self._gauss(self.steps, self.change.squared)
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
-        """See `Method.spends`."""
         return (self.noise[1],)
 
     @cached_property
@@ -74,10 +76,11 @@ class Gradient(Method):
             epsilon=self.epsilon,
         )
 
+    @override
     def check(self) -> None:
-        """See `Method.check`."""
         self.problem.check()
 
+    @override
     def own(self, rows: TrainingRows | None) -> Any:
         """See `Method.own`: sums at any weights."""
         if rows is None:
@@ -85,16 +88,17 @@ class Gradient(Method):
         loss = self.settings.objective
         return lambda weights: (rows.slopes(loss, weights, self.clip), rows.total)
 
+    @override
     def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
-        """See `Method.run`."""
         from protocols.release.descent import descend
 
         return descend(engine, self.problem, own, on_step, start)
 
+    @override
     def weights(self, opened: Opened) -> Floats:
-        """See `Method.weights`."""
         return self.problem.weights(opened)
 
+    @override
     def fields(self, opened: Opened) -> Document:
         """See `Method.fields`; sigma is of a sum of gradients."""
         from protocols.release.descent import COARSE
@@ -104,6 +108,7 @@ class Gradient(Method):
         rows = round(self.problem.rows(opened))
         return {**about, **self.noise[0].fields(Fraction(1, 1 << COARSE)), "rows": rows}
 
+    @override
     def spread(self, opened: Opened) -> float:
         """See `Method.spread`: a bound."""
         return self.problem.spread(opened)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.alone.regression.features import Features
 from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
@@ -70,6 +71,7 @@ class RegressJoint(BySchema):
         return task
 
     @classmethod
+    @override
     def proposed(cls, settings: Any, inputs: Inputs) -> RegressJoint:
         """See `Kind.proposed`: both bounds of the table, unless the job has others."""
         table, _ = inputs.required()
@@ -78,6 +80,7 @@ class RegressJoint(BySchema):
         return super().proposed(settings, inputs)
 
     @classmethod
+    @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[RegressJoint, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
@@ -112,20 +115,20 @@ class RegressJoint(BySchema):
         return self.settings.target
 
     @property
+    @override
     def subject(self) -> str:
-        """See `Kind.subject`."""
         return self.target
 
     @property
+    @override
     def question(self) -> str:
-        """See `Kind.question`."""
         return (
             f"a linear classifier for {self.target} from the rows of both parties, by {WAYS[self.settings.method]} "
             f"(epsilon {self.settings.epsilon:g})"
         )
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
         settings = self.settings
         change = "more or less" if settings.adjacency == "add-remove" else "replaced by another"
         but = "" if settings.delta is None else f", but for a chance of {settings.delta:g}"
@@ -144,10 +147,11 @@ class RegressJoint(BySchema):
             f"{settings.max_rows:,}{least}.",
         ]
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         return {self.method.what: sum(map(len, state if step is None else state[step : step + 1]))}
 
+    @override
     def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: what a row changes is bounded by the fewest rows that there can be, not that there are."""
         table, _ = inputs.required()
@@ -156,19 +160,19 @@ class RegressJoint(BySchema):
         return super().misfit(inputs)
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
-        """See `Kind.spends`."""
         return self.method.spends
 
     # What it costs.
 
     @property
+    @override
     def is_countable(self) -> bool:
-        """See `Kind.is_countable`."""
         return self.method.steps * self.method.numbers <= COUNTABLE
 
+    @override
     def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`."""
         return lambda engine: self.method.run(engine, self.method.own(None), lambda step, opened: None, ())
 
     # How it is run.
@@ -185,6 +189,7 @@ class RegressJoint(BySchema):
         return rows
 
     @contextmanager
+    @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the noise of a session that goes on is for these rows and no others."""
         with inputs.counts(self.target, self.columns) as source:
@@ -192,6 +197,7 @@ class RegressJoint(BySchema):
             known = np.concatenate([rows.codes.reshape(-1), rows.signs.astype(np.int64), rows.counts])
             yield Opened(self.method.own(rows), reading.fingerprint(source.fingerprint, known))
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is what `Method.own` makes of the rows."""
 
@@ -205,28 +211,29 @@ class RegressJoint(BySchema):
 
     beginning: State = ()
 
+    @override
     def steps(self, state: State) -> int:
-        """See `Kind.steps`."""
         return len(state)
 
+    @override
     def is_done(self, state: State) -> bool:
-        """See `Kind.is_done`."""
         return len(state) == self.method.steps
 
+    @override
     def cut(self, state: State, steps: int) -> State:
-        """See `Kind.cut`."""
         return state[:steps]
 
+    @override
     def encode(self, state: State) -> Any:
-        """See `Kind.encode`."""
         return [list(step) for step in state] or None
 
+    @override
     def decode(self, value: Any) -> State:
-        """See `Kind.decode`."""
         return tuple(tuple(map(int, step)) for step in value or ())
 
     # What it brings.
 
+    @override
     def document(self, state: State) -> Document:
         """See `Kind.document`: the content of a model file."""
         settings = self.settings
@@ -245,16 +252,17 @@ class RegressJoint(BySchema):
         return {**about, "schema_digest": self.schema.digest(), **model}
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         return result.text(document)
 
     @classmethod
+    @override
     def picture(cls, document: Document) -> str:
         """See `Kind.picture`: the weights."""
         return result.picture(document)
 
     @classmethod
+    @override
     def files(cls) -> tuple[File, ...]:
-        """See `Kind.files`."""
         return (*super().files(), File(f"{cls.noun}.svg", "image/svg+xml", cls.picture, "svg"))

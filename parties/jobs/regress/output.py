@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.alone.regression.features import ONE
 from parties.alone.regression.losses import radius
@@ -62,12 +63,12 @@ class Output(Method):
         return self._gauss(1, self.squared)
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
-        """See `Method.spends`."""
         return (self.noise[1],)
 
+    @override
     def check(self) -> None:
-        """See `Method.check`."""
         from protocols.release.numbers import MOST_BITS, sum_width
 
         check_features(self.features.number)
@@ -75,6 +76,7 @@ class Output(Method):
         if width > MOST_BITS:
             raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower least_rows")
 
+    @override
     def own(self, rows: TrainingRows | None) -> Any:
         """See `Method.own`: the minimiser in integers."""
         if rows is None:
@@ -82,24 +84,26 @@ class Output(Method):
         found = minimise(rows, self.settings.objective, self.regularisation)
         return np.rint(found.weights / self.unit).astype(np.int64)
 
+    @override
     def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
-        """See `Method.run`."""
         from protocols.release.numbers import noisy_sums
 
         on_step(0, start)
         found = noisy_sums(engine, own, self.width, self.noise[0].law(self.numbers), signed=True)
         return (tuple(found.tolist()),)
 
+    @override
     def weights(self, opened: Opened) -> Floats:
         """See `Method.weights`: the mean of two."""
         found: Floats = np.array(opened[0], dtype=np.float64) * (self.unit / 2)
         return found
 
+    @override
     def fields(self, opened: Opened) -> Document:
         """See `Method.fields`; sigma is of the weight of a category."""
         noise = self.noise[0].fields(Fraction(self.unit) / 2 * Fraction(self.features.unit, ONE))
         return {"delta": self.settings.delta, "least_rows": self.settings.least_rows, **noise}
 
+    @override
     def spread(self, opened: Opened) -> float:
-        """See `Method.spread`."""
         return float(self.noise[0].scale) * self.unit / 2

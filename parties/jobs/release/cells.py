@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+from typing_extensions import override
+
 from parties.base.settings import required
 from parties.jobs.release.kind import Release
 from parties.jobs.release.reading import Question
@@ -28,19 +30,19 @@ class OfColumn(Release):
     settings: Any
 
     @classmethod
+    @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`."""
         return (*by_columns(settings), required(settings.of, f"{cls.name}.of"))
 
     @property
+    @override
     def subject(self) -> str:
-        """See `Kind.subject`."""
         of: str = self.settings.of
         return of
 
     @property
+    @override
     def target(self) -> str:
-        """See `BySchema.target`."""
         return self.subject
 
     @property

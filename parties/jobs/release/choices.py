@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.jobs.kind import Document, Spending, State
 from parties.jobs.release.cells import GroupSettings, OfColumn
@@ -40,8 +41,8 @@ class Choices(OfColumn):
         """Bits of an own number."""
         return self.settings.max_rows.bit_length()
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         Question(self.where, self.named(self.settings)).check(self.schema)
         if not self.exact:
             _ = self.law  # refused here if there is none
@@ -52,14 +53,15 @@ class Choices(OfColumn):
         raise NotImplementedError
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
         """See `Kind.spends`: groups are disjoint."""
         if self.exact:
             return ()
         return (Spending("report noisy max", float(self.epsilon), adjacency=self.settings.adjacency),)
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         return {f"choice {'without' if self.exact else 'with'} noise": 0 if state is None else len(state)}
 
     def own_table(self, counts: Counts) -> Numbers:

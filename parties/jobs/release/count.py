@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from parties.jobs.kind import Document
 from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import Noise, gauss, laplace
@@ -56,12 +58,13 @@ class Count(Sums):
     settings: CountSettings
 
     @classmethod
+    @override
     def named(cls, settings: ReleaseSettings) -> tuple[str, ...]:
         """See `Release.named`: none but those of the predicates."""
         return ()
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         if len(self.predicates) > MOST_PREDICATES:
             raise InputError(f"where: {len(self.predicates)} predicates, at most {MOST_PREDICATES} are counted at once")
         for predicate in self.predicates:
@@ -76,25 +79,25 @@ class Count(Sums):
         return min(len(self.predicates), 2 * near if self.replaced else near)
 
     @property
+    @override
     def parts(self) -> tuple[Part, ...]:
-        """See `Sums.parts`."""
         noise = None if self.exact else vector_noise(self.settings, self.overlap)
         return (Part(len(self.predicates), self.settings.max_rows, False, noise),)
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         several = [f"{place}) those{one.words()}" for place, one in enumerate(self.predicates, 1)]
         if len(several) > 1:
             return f"how many rows of both tables are such: {'; '.join(several)}"
         return f"how many rows of both tables there are{self.where.words()}"
 
+    @override
     def own_numbers(self, counts: Counts) -> Numbers:
-        """See `Release.own_numbers`."""
         return own_vector(*(cells(counts, self.schema, self.target, Question(one)) for one in self.predicates))
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
-        """See `Release.found`."""
         noise = self.parts[0].noise
         reach = None if noise is None else noise.reach()
         most = Fraction(2 * self.settings.max_rows)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.kind import Document
@@ -45,8 +46,8 @@ class Histogram(Sums):
     draws = True
 
     @classmethod
+    @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`."""
         return (required(settings.by, f"{cls.name}.by"),)
 
     @property
@@ -54,12 +55,13 @@ class Histogram(Sums):
         """The cells."""
         return Question(self.where, self.named(self.settings))
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         self.asked_for.check(self.schema)
         self.check_sizes()
 
     @property
+    @override
     def parts(self) -> tuple[Part, ...]:
         """See `Sums.parts`: disjoint cells."""
         many = len(labels(self.asked_for, self.schema))
@@ -69,24 +71,25 @@ class Histogram(Sums):
         return (Part(many, self.settings.max_rows, False, noise),)
 
     @property
+    @override
     def subject(self) -> str:
-        """See `Kind.subject`."""
         return self.asked_for.by[-1]
 
     @property
+    @override
     def target(self) -> str:
-        """See `BySchema.target`."""
         return self.asked_for.by[-1]
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         return "how many rows of both tables there are" + words(self.asked_for, self.schema)
 
+    @override
     def own_numbers(self, counts: Counts) -> Numbers:
-        """See `Release.own_numbers`."""
         return own_vector(cells(counts, self.schema, self.target, self.asked_for))
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
         """See `Release.found`: every number within its bounds by itself, and their sum."""
         (part,) = self.parts

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.release import presenting, reading
@@ -44,8 +45,8 @@ class Release(BoundedLoss, BySchema):
     draws: ClassVar[bool] = False  # whether the answer is a picture, too
     counts_several: ClassVar[bool] = False  # whether there may be several predicates
 
+    @override
     def __init__(self, settings: ReleaseSettings, schema: Schema) -> None:
-        """See `BySchema`."""
         super().__init__(settings, schema)
         self.predicates = parse(settings.where or "", schema)
 
@@ -67,6 +68,7 @@ class Release(BoundedLoss, BySchema):
         return task
 
     @classmethod
+    @override
     def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         task = cls.planned(settings)
@@ -93,12 +95,12 @@ class Release(BoundedLoss, BySchema):
         return self.predicates[0]
 
     @property
+    @override
     def exact(self) -> bool:
-        """See `Kind.exact`."""
         return self.settings.exact
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
         if self.exact:
             told = f"We and {peer} both learn {self.learnt}, exactly: {EXACT}."
         else:
@@ -111,8 +113,8 @@ class Release(BoundedLoss, BySchema):
         """What both learn, a phrase."""
 
     @property
+    @override
     def question(self) -> str:
-        """See `Kind.question`."""
         return self.learnt
 
     @property
@@ -139,12 +141,12 @@ class Release(BoundedLoss, BySchema):
         """How many numbers each party brings."""
 
     @property
+    @override
     def is_countable(self) -> bool:
-        """See `Kind.is_countable`."""
         return self.own_count <= COUNTABLE
 
+    @override
     def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`."""
         own = np.zeros(self.own_count, dtype=np.int64)
         return lambda engine: self.answer(engine, own)
 
@@ -159,12 +161,14 @@ class Release(BoundedLoss, BySchema):
         """The protocol: what is opened."""
 
     @contextmanager
+    @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: the rows are counted here, once; a session that goes on has the same numbers."""
         with inputs.counts(self.target, self.columns) as source:
             own = self.own_numbers(source)
             yield Opened(own, reading.fingerprint(source.fingerprint, own))
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's numbers."""
         on_step(Step(0, self.own_count, start, "counting" if self.exact else "adding noise"))
@@ -177,8 +181,8 @@ class Release(BoundedLoss, BySchema):
         """What a result says of its noise besides epsilon."""
         return {}
 
+    @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`."""
         about: Document = {"question": self.name.removeprefix("release-")}
         if self.settings.where is not None:
             about["where"] = self.settings.where
@@ -195,11 +199,12 @@ class Release(BoundedLoss, BySchema):
         """The result proper, from what was opened."""
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         return presenting.text(document)
 
     @classmethod
+    @override
     def picture(cls, document: Document) -> str | None:
         """See `Kind.picture`: numbers with their intervals."""
         if not cls.draws:
@@ -209,8 +214,8 @@ class Release(BoundedLoss, BySchema):
         return draw_svg(document)
 
     @classmethod
+    @override
     def files(cls) -> tuple[File, ...]:
-        """See `Kind.files`."""
         if not cls.draws:
             return super().files()
         return (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from parties.base.text import listed
 from parties.jobs.kind import Document
@@ -57,6 +58,7 @@ class Marginals(Sums):
     settings: MarginalsSettings
 
     @classmethod
+    @override
     def canonical(cls, settings: Any, schema: Schema) -> Marginals:
         """See `Release.canonical`: sets and columns in the schema's order."""
         if settings.sets is None:
@@ -72,8 +74,8 @@ class Marginals(Sums):
         return super().canonical(settings.model_copy(update={"sets": text}), schema)
 
     @classmethod
+    @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`."""
         return tuple(dict.fromkeys(name for one in _sets(settings) for name in one))
 
     @property
@@ -86,19 +88,20 @@ class Marginals(Sums):
         """The values of each marginal's columns."""
         return [tuple(len(self.where.values(name, self.schema)) for name in one) for one in self.sets]
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         columns.check_cells(self.sets, self.where, self.schema)
         Question(self.where).check(self.schema)
         check_delta(self.settings)
         self.check_sizes()
 
     @property
+    @override
     def subject(self) -> str:
-        """See `Kind.subject`."""
         return listed(self.named(self.settings))
 
     @property
+    @override
     def parts(self) -> tuple[Part, ...]:
         """See `Sums.parts`: a row is in one cell of each marginal."""
         changed = len(self.sets) * (2 if self.replaced else 1)
@@ -106,17 +109,18 @@ class Marginals(Sums):
         return (Part(sum(map(prod, self.shapes)), self.settings.max_rows, False, noise),)
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         what = listed([" and ".join(one) for one in self.sets]) if len(self.sets) <= SPELT else f"{len(self.sets)} sets"
         if len(self.sets) > SPELT:
             what += f" of the columns {listed(self.named(self.settings))}"
         return f"how many rows of both tables have each combination of values of {what}{self.where.words()}"
 
+    @override
     def own_numbers(self, counts: Counts) -> Numbers:
-        """See `Release.own_numbers`."""
         return own_vector(*marginals(counts, self.schema, self.target, self.where, self.sets))
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
         """See `Release.found`: the counts as they were opened, the values in their order."""
         ends = [0, *accumulate(map(prod, self.shapes))]
@@ -133,6 +137,7 @@ class Marginals(Sums):
         }
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
         """See `Kind.text`: their sizes; the counts are for programs."""
         lines = [

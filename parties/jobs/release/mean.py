@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+from typing_extensions import override
 
 from parties.jobs.kind import Document
 from parties.jobs.release.cells import words
@@ -42,6 +43,7 @@ class Mean(Numeric):
         return self.values.moved(self.values.middle)
 
     @property
+    @override
     def parts(self) -> tuple[Part, ...]:
         """See `Sums.parts`: the sums of the groups, then their numbers of rows."""
         groups, rows, whole = len(self.group_labels), self.settings.max_rows, self.centred.whole()
@@ -53,33 +55,35 @@ class Mean(Numeric):
         return (Part(groups, rows * max(map(abs, whole)), True, sums), Part(groups, rows, False, counts))
 
     @property
+    @override
     def unit(self) -> Fraction:
-        """See `Sums.unit`."""
         return self.centred.unit
 
     @property
+    @override
     def noise_fields(self) -> Document:
         """See `Release.noise_fields`: of the sums, and of the numbers of rows."""
         rows = self.parts[1].noise
         return {} if rows is None else {**super().noise_fields, "scale_of_rows": float(rows.scale)}
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         both = "their number and the sum of their distances from the middle of its bounds"
         return (
             f"the mean of {self.subject} over the rows of both tables{words(self.groups, self.schema)}, from two "
             f"numbers of each: {both}"
         )
 
+    @override
     def own_numbers(self, counts: Counts) -> Numbers:
         """See `Release.own_numbers`: the sums in units, then the numbers of rows."""
         table = self.own_table(counts)
         present = np.array([value is not None for value in self.values.numbers], dtype=np.int64)
         return own_vector(table @ np.array(self.centred.whole(), dtype=np.int64), table @ present)
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
-        """See `Release.found`."""
         sums, counts = self.parts
         groups = len(self.group_labels)
         pairs = zip(state[:groups], state[groups:], strict=True)

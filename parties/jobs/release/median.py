@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.jobs.kind import Document
 from parties.jobs.release.cells import words
@@ -39,12 +40,13 @@ class Median(Choices):
         found = read(self.subject, self.wanted, "a median").numbers
         return sorted((number, place) for place, number in enumerate(found) if number is not None)
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         _ = self.candidates  # refused here if there are none
         super().check()
 
     @property
+    @override
     def law(self) -> Any:
         """See `Choices.law`: of sensitivity 1 and monotone, see `protocols.release.median`."""
         from protocols.release.choice import choice_law
@@ -53,15 +55,16 @@ class Median(Choices):
         return None if self.exact else choice_law(self.epsilon, change, True, len(self.candidates) * groups)
 
     @property
+    @override
     def own_count(self) -> int:
-        """See `Release.own_count`."""
         return 2 * len(self.candidates) * len(self.group_labels)
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         return f"the median of {self.subject} over the rows of both tables" + words(self.groups, self.schema)
 
+    @override
     def own_numbers(self, counts: Counts) -> Numbers:
         """See `Release.own_numbers`: how many rows have less than each candidate, then how many have more."""
         table = self.own_table(counts)
@@ -70,13 +73,13 @@ class Median(Choices):
         less = np.array([[other < number for other in numbers] for number in numbers], dtype=np.int64)
         return np.concatenate([less @ ordered, less.T @ ordered]).reshape(-1)
 
+    @override
     def answer(self, engine: Engine, own: Numbers) -> list[int]:
-        """See `Release.answer`."""
         from protocols.release.median import noisy_median
 
         below, above = own.reshape(2, len(self.candidates), -1)
         return noisy_median(engine, below, above, self.width, self.law).tolist()
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
-        """See `Release.found`."""
         return self.answers([{"value": plain(self.candidates[index][0])} for index in state])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.kind import Document
@@ -49,6 +50,7 @@ class NaiveBayes(Sums):
     settings: NaiveBayesSettings
 
     @classmethod
+    @override
     def canonical(cls, settings: Any, schema: Schema) -> NaiveBayes:
         """See `Release.canonical`: target and columns by their names, in the schema's order."""
         target = schema.choose_target(settings.target)
@@ -60,12 +62,12 @@ class NaiveBayes(Sums):
         return super().canonical(settings.model_copy(update={"target": target, "columns": tuple(ordered)}), schema)
 
     @classmethod
+    @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`."""
         return (*required(settings.columns, f"{cls.name}.columns"), required(settings.target, f"{cls.name}.target"))
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         Question(self.where).check(self.schema)
         check_delta(self.settings)
         if len(self.classes) < 2:
@@ -73,13 +75,13 @@ class NaiveBayes(Sums):
         self.check_sizes()
 
     @property
+    @override
     def subject(self) -> str:
-        """See `Kind.subject`."""
         return self.target
 
     @property
+    @override
     def target(self) -> str:
-        """See `BySchema.target`."""
         assert self.settings.target is not None
         return self.settings.target
 
@@ -94,6 +96,7 @@ class NaiveBayes(Sums):
         return self.where.values(self.target, self.schema)
 
     @property
+    @override
     def parts(self) -> tuple[Part, ...]:
         """See `Sums.parts`: the classes, then each column's values by class."""
         lines = 1 + sum(len(self.where.values(column, self.schema)) for column in self.using)
@@ -102,19 +105,20 @@ class NaiveBayes(Sums):
         return (Part(lines * len(self.classes), self.settings.max_rows, False, noise),)
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         return (
             f"how many rows of both tables each class of {self.target} has{self.where.words()}, and in it every "
             f"value of {', '.join(self.using)}: a naive Bayes classifier"
         )
 
+    @override
     def own_numbers(self, counts: Counts) -> Numbers:
-        """See `Release.own_numbers`."""
         tables = pairs(counts, self.schema, self.target, self.where)
         by_class = next(iter(tables.values())).sum(axis=0)
         return own_vector(by_class, *(tables[column] for column in self.using))
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
         """See `Release.found`: the model; each table by itself is made consistent."""
         noisy = np.array(state, dtype=np.int64).reshape(-1, len(self.classes))

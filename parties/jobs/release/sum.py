@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+from typing_extensions import override
 
 from parties.jobs.kind import Document
 from parties.jobs.release.cells import GroupSettings, OfColumn, words
@@ -47,8 +48,8 @@ class Numeric(OfColumn, Sums):
         """The numbers that the wanted values are."""
         return read(self.subject, self.where.values(self.subject, self.schema), self.what)
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         Question(self.where, self.named(self.settings)).check(self.schema)
         _ = self.values  # refused here if they are none
         self.check_sizes()
@@ -81,8 +82,8 @@ class Sum(Numeric):
     noun = "sum"
 
     @property
+    @override
     def parts(self) -> tuple[Part, ...]:
-        """See `Sums.parts`."""
         whole, groups = self.values.whole(), len(self.group_labels)
         noise = None
         if not self.exact:
@@ -91,21 +92,22 @@ class Sum(Numeric):
         return (Part(groups, self.settings.max_rows * max(map(abs, whole)), min(whole) < 0, noise),)
 
     @property
+    @override
     def unit(self) -> Fraction:
-        """See `Sums.unit`."""
         return self.values.unit
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         return f"the sum of {self.subject} over the rows of both tables" + words(self.groups, self.schema)
 
+    @override
     def own_numbers(self, counts: Counts) -> Numbers:
         """See `Release.own_numbers`: in units."""
         return own_vector(self.own_table(counts) @ np.array(self.values.whole(), dtype=np.int64))
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
-        """See `Release.found`."""
         (part,) = self.parts
         reach = None if part.noise is None else part.noise.reach()
         rows = 2 * self.settings.max_rows

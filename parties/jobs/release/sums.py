@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.jobs.kind import Spending, State
 from parties.jobs.release.kind import Numbers, Release
@@ -60,17 +61,17 @@ class Sums(Release):
         """The numbers, in the order in which they are opened."""
 
     @property
+    @override
     def own_count(self) -> int:
-        """See `Release.own_count`."""
         return sum(part.numbers for part in self.parts)
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
-        """See `Kind.spends`."""
         return tuple(part.noise.spending for part in self.parts if part.noise is not None)
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         return {"exact number" if self.exact else "number with noise": 0 if state is None else len(state)}
 
     def check_sizes(self) -> None:
@@ -78,13 +79,14 @@ class Sums(Release):
         for part in self.parts:
             part.check()
 
+    @override
     def answer(self, engine: Engine, own: Numbers) -> list[int]:
-        """See `Release.answer`."""
         ends = [0, *accumulate(part.numbers for part in self.parts)]
         places = zip(self.parts, pairwise(ends), strict=True)
         return [number for part, (start, end) in places for number in part.opened(engine, own[start:end])]
 
     @property
+    @override
     def noise_fields(self) -> dict[str, Any]:
         """See `Release.noise_fields`: of the first part, in the units of its numbers."""
         noise = self.parts[0].noise

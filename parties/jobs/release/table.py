@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.kind import Document
@@ -41,11 +42,12 @@ class Table(Histogram):
     noun = "table"
 
     @classmethod
+    @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`."""
         found: tuple[str, ...] = required(settings.by, f"{cls.name}.by")
         return found
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
         """See `Release.found`: cells that are consistent, and the margins by each column."""
         document = super().found(state)

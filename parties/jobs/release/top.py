@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from parties.jobs.kind import Document, Inputs
 from parties.jobs.release.cells import words
@@ -44,13 +45,14 @@ class Top(Choices):
     noun = "top"
     settings: TopSettings
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         if self.settings.first > len(self.wanted):
             raise InputError(f"first: there are {len(self.wanted)} values of {self.subject!r} only")
         super().check()
 
     @property
+    @override
     def law(self) -> Any:
         """See `Choices.law`: one noise for all places, see `protocols.release.top`."""
         from protocols.release.top import top_law
@@ -59,21 +61,23 @@ class Top(Choices):
         return None if self.exact else top_law(self.epsilon, self.settings.first, values, self.replaced, groups)
 
     @property
+    @override
     def own_count(self) -> int:
-        """See `Release.own_count`."""
         return len(self.wanted) * len(self.group_labels)
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         many = self.settings.first
         which = "the most frequent value" if many == 1 else f"the {many} most frequent values, in their order,"
         return f"{which} of {self.subject} in the rows of both tables" + words(self.groups, self.schema)
 
+    @override
     def own_numbers(self, counts: Counts) -> Numbers:
         """See `Release.own_numbers`: rows by value, group by group."""
         return self.own_table(counts).reshape(-1)
 
+    @override
     def answer(self, engine: Engine, own: Numbers) -> list[int]:
         """See `Release.answer`: the places of each group, one group after the other."""
         from protocols.release.top import noisy_top
@@ -81,14 +85,14 @@ class Top(Choices):
         found = noisy_top(engine, own.reshape(len(self.wanted), -1), self.settings.first, self.width, self.law)
         return found.T.reshape(-1).tolist()
 
+    @override
     def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`."""
         from protocols.release.top import count_top
 
         values, groups = len(self.wanted), len(self.group_labels)
         return lambda engine: count_top(engine, values, groups, self.settings.first, self.width, self.law)
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
-        """See `Release.found`."""
         table = np.array(state).reshape(-1, self.settings.first).tolist()
         return self.answers([{"first": [self.wanted[index] for index in line]} for line in table])

@@ -8,6 +8,7 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.base.settings import required
 from parties.base.text import quoted
@@ -63,8 +64,8 @@ class Triangles(Release):
     settings: TrianglesSettings
 
     @classmethod
+    @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`."""
         found: tuple[str, ...] = required(settings.columns, f"{cls.name}.columns")
         if len(found) != 2:
             raise InputError(f"columns: name the two that say which vertices a row joins, not {len(found)}")
@@ -77,6 +78,7 @@ class Triangles(Release):
         return first, second
 
     @property
+    @override
     def target(self) -> str:
         """See `BySchema.target`: the second end."""
         return self.ends[1]
@@ -86,8 +88,8 @@ class Triangles(Release):
         """The values of both columns, but for a missing one."""
         return tuple(dict.fromkeys(v for name in self.ends for v in self.schema.attributes[name] if v != MISSING))
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         from protocols.release.triangles import LEAST_VERTICES, MOST_VERTICES
 
         if not LEAST_VERTICES <= len(self.vertices) <= MOST_VERTICES:
@@ -107,6 +109,7 @@ class Triangles(Release):
         return exact(self.settings.delta)
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
         """See `Kind.spends`: of the bound and the number together, see `protocols.release.triangles`."""
         if self.exact:
@@ -114,39 +117,42 @@ class Triangles(Release):
         about = "private bound, discrete Laplace"
         return (Spending(about, float(self.epsilon), delta=float(self.delta), adjacency=self.settings.adjacency),)
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         return {"exact number" if self.exact else "number with noise": 0 if state is None else len(state)}
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         ends = f"{self.ends[0]} to {self.ends[1]}"
         what = f"how many triangles the graph of both tables' edges, from {ends}, has{self.where.words()}"
         return what if self.exact else f"{what}, and a bound of what one edge changes"
 
     @property
+    @override
     def own_count(self) -> int:
         """See `Release.own_count`: pairs of vertices."""
         return comb(len(self.vertices), 2)
 
     @property
+    @override
     def is_countable(self) -> bool:
         """See `Kind.is_countable`: batches of pairs are alike, so more can be counted than of other questions."""
         return self.own_count <= COUNTABLE_PAIRS
 
     @property
+    @override
     def estimate(self) -> Estimate:
         """See `Kind.estimate`: a law of a smaller scale may have a few gates more."""
         return "exact" if self.exact else "typical"
 
     @property
+    @override
     def assumed(self) -> str:
-        """See `Kind.assumed`."""
         return "" if self.exact else "the greatest bound there can be; the noise of another costs a little less or more"
 
+    @override
     def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`."""
         from protocols.release.triangles import exact_triangles, foreseen
 
         size, pairs = len(self.vertices), self.own_count
@@ -154,6 +160,7 @@ class Triangles(Release):
             return lambda engine: exact_triangles(engine, np.zeros(pairs, dtype=np.uint8), size)
         return lambda engine: foreseen(engine, size, self.epsilon, self.replaced)
 
+    @override
     def own_numbers(self, counts: Counts) -> Numbers:
         """See `Release.own_numbers`: whether there is an edge, for each pair of vertices."""
         from protocols.release.triangles import pairs as vertex_pairs
@@ -167,6 +174,7 @@ class Triangles(Release):
         found: Numbers = edges[first, second] | edges[second, first]
         return found
 
+    @override
     def answer(self, engine: Engine, own: Numbers) -> list[int]:
         """See `Release.answer`: the bound and the number, or the exact number."""
         from protocols.release.triangles import exact_triangles, noisy_triangles
@@ -176,6 +184,7 @@ class Triangles(Release):
             return [exact_triangles(engine, mine, size)]
         return list(noisy_triangles(engine, mine, size, self.epsilon, self.delta, self.replaced))
 
+    @override
     def found(self, state: Sequence[int]) -> Document:
         """See `Release.found`: the noise is of the bound that was opened."""
         size = len(self.vertices)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
+from typing_extensions import override
 
 from parties.base.settings import Count
 from parties.base.text import did_you_mean, quoted
@@ -57,19 +58,20 @@ class Amounts(Kind):
         self._counted_values()  # refused here if it cannot be read
 
     @property
+    @override
     def subject(self) -> str:
         """See `Kind.subject`: what is counted."""
         return self.settings.of or ""
 
     @property
+    @override
     def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
         column, _ = self._counted_values()
         return (column,) if column is not None else ()
 
     @property
+    @override
     def reads_table(self) -> bool:
-        """See `Kind.reads_table`."""
         return self.settings.of is not None
 
     def whose(self) -> str:
@@ -79,6 +81,7 @@ class Amounts(Kind):
             return "the number that each operator types"
         return "the number of rows" + ("" if column is None else f" whose {column} is {value}")
 
+    @override
     def misfit(self, inputs: Inputs) -> str | None:
         """See `Kind.misfit`: no such column or value, or a table too large for the width."""
         if not self.reads_table:
@@ -94,12 +97,12 @@ class Amounts(Kind):
             return f"bits of the job must hold {table.max_rows}, the public bound of the table here"
         return None
 
+    @override
     def opened(self, state: Any, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         return {self.opens: 0 if state is None else 1}
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
         return [
             f"We and {peer} both learn {self.learnt()}: {self.whose()}.",
             *nothing_else(peer, "number", f"it has at most {self.settings.bits} bits"),
@@ -109,18 +112,20 @@ class Amounts(Kind):
         """What both learn, a phrase."""
         raise NotImplementedError
 
+    @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: so many at once."""
         return Counted(self.batch_program(extra.batch), "exact")
 
+    @override
     def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`."""
         return self.batch_program(1)
 
     def batch_program(self, batch: int) -> Program:
         """The conversation for so many pairs."""
         raise NotImplementedError
 
+    @override
     def own(self, typed: Mapping[str, Any]) -> int:
         """See `Kind.own`: a number that fits the width."""
         value: int = typed_value(type(self), typed, "value")
@@ -130,6 +135,7 @@ class Amounts(Kind):
         return value
 
     @contextmanager
+    @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: what was typed, or what is counted."""
         if not self.reads_table:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from parties.base.files import refuse_device
 from parties.base.settings import LocalPath
 from parties.base.text import instead, quoted
@@ -50,6 +52,7 @@ class Circuit(Kind):
         self._digest, self._netlist = digest, netlist
 
     @classmethod
+    @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Circuit:
         """See `Kind.proposed`: the circuit is one of party.toml."""
         assert isinstance(settings, CircuitSettings)
@@ -62,14 +65,15 @@ class Circuit(Kind):
         return cls(settings, netlist.digest(), netlist)
 
     @classmethod
+    @override
     def agreed(cls, specification: Mapping[str, Any]) -> Circuit:
-        """See `Kind.agreed`."""
         digest = specification.get("circuit")
         if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
             raise ValueError("the circuit is not named by its digest")
         return cls(cls.settings_in({name: v for name, v in specification.items() if name != "circuit"}), digest)
 
     @classmethod
+    @override
     def planned(cls, settings: KindSettings) -> Circuit:
         """See `Kind.planned`: the circuit is a file."""
         assert isinstance(settings, CircuitSettings)
@@ -79,34 +83,35 @@ class Circuit(Kind):
         return cls(settings, netlist.digest(), netlist)
 
     @classmethod
+    @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Circuit, Any, list[str]]:
-        """See `Kind.alone`."""
         assert isinstance(settings, CircuitSettings)
         task = cls.planned(settings)
         return task, parse_bits(settings.input, task.netlist(Inputs(party)).input_widths, party), []
 
+    @override
     def specification(self) -> Document:
-        """See `Kind.specification`."""
         return {"protocol": self.name, "circuit": self._digest, **self.engine_fields()}
 
+    @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: the circuit by its digest."""
         return {**super().parameters(), "circuit": self._digest}
 
     @property
+    @override
     def question(self) -> str:
-        """See `Kind.question`."""
         return f"the outputs of the circuit {self._digest[:16]} on an input of each party"
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
         return [
             f"We and {peer} both learn all outputs of the circuit: what follows from them and one's own input is told.",
             f"{peer} learns nothing else of our input, and we nothing else of {peer}'s.",
         ]
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         return {"outputs of the circuit": 0 if state is None else len(state)}
 
     def netlist(self, inputs: Inputs) -> Netlist:
@@ -120,22 +125,24 @@ class Circuit(Kind):
             self._netlist = found[0]
         return self._netlist
 
+    @override
     def missing(self, inputs: Inputs) -> list[str]:
         """See `Kind.missing`: a circuit of one input takes it from party 0."""
         return super().missing(inputs) if inputs.party < len(self.netlist(inputs).input_widths) else []
 
+    @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """See `Kind.misfit`."""
         try:
             arity = len(self.netlist(inputs).input_widths)
         except InputError as error:
             return str(error)
         return None if 1 <= arity <= 2 else f"the circuit has {arity} inputs; two parties can hold one or two"
 
+    @override
     def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`."""
         return self._program(self.netlist(inputs), 1)
 
+    @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: so many at once."""
         netlist = self.netlist(inputs)
@@ -156,16 +163,18 @@ class Circuit(Kind):
         return program
 
     @property
+    @override
     def is_countable(self) -> bool:
         """See `Kind.is_countable`: once the circuit is there."""
         return self._netlist is not None
 
     @contextmanager
+    @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """See `Kind.open`."""
         text = typed_value(type(self), inputs.typed, "input") if "input" in inputs.typed else None
         yield Opened(parse_bits(text, self.netlist(inputs).input_widths, inputs.party))
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is the own input, uint8[width, 1], or None."""
         from protocols.circuit import evaluate
@@ -176,13 +185,13 @@ class Circuit(Kind):
         outputs = evaluate(engine, self._netlist, data)
         return [f"0x{bitpack.to_integers(output)[0]:0{(len(output) + 3) // 4}x}" for output in outputs]
 
+    @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`."""
         return {"outputs": state}
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         return "".join(f"{output}\n" for output in document["outputs"])
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from parties.jobs.kind import Document, OnStep, State, Step
 from parties.jobs.small.amounts import Amounts
 
@@ -22,34 +24,34 @@ class Equality(Amounts):
     opens = "whether both are equal"
 
     @property
+    @override
     def question(self) -> str:
-        """See `Kind.question`."""
         return f"whether both parties have the same: {self.whose()}"
 
+    @override
     def learnt(self) -> str:
-        """See `Amounts.learnt`."""
         return "whether both have the same"
 
+    @override
     def batch_program(self, batch: int) -> Program:
-        """See `Amounts.batch_program`."""
         import numpy as np
 
         from protocols.equality import equal
 
         return lambda engine: equal(engine, np.zeros(batch, dtype=np.uint64), self.settings.bits)
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`."""
         from protocols.equality import equal
 
         on_step(Step(0, 1, start, "comparing"))
         return bool(equal(engine, [data], self.settings.bits)[0])
 
+    @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`."""
         return {"result": state}
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         return "equal: both have the same\n" if document["result"] else "different: the two are not the same\n"

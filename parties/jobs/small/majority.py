@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
+from typing_extensions import override
 
 from parties.base.settings import merge
 from parties.base.text import listed, quoted
@@ -55,6 +56,7 @@ class Majority(Kind):
     settings: MajoritySettings
 
     @classmethod
+    @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Majority:
         """See `Kind.proposed`: the classes of a table's column, unless they are given and the counts are typed."""
         assert isinstance(settings, MajoritySettings)
@@ -67,8 +69,8 @@ class Majority(Kind):
         return cls(merge(settings, chosen))
 
     @classmethod
+    @override
     def agreed(cls, specification: Mapping[str, Any]) -> Majority:
-        """See `Kind.agreed`."""
         task = cls(cls.settings_in(specification))
         classes = task.settings.classes
         if classes is None:
@@ -80,12 +82,12 @@ class Majority(Kind):
         return task
 
     @classmethod
+    @override
     def planned(cls, settings: KindSettings) -> Majority:
-        """See `Kind.planned`."""
         return cls.agreed(cls(settings).specification())
 
+    @override
     def specification(self) -> Document:
-        """See `Kind.specification`."""
         about = {"target": self.settings.target, "classes": list(self.classes) or None}
         return {**super().specification(), **{name: value for name, value in about.items() if value is not None}}
 
@@ -95,44 +97,46 @@ class Majority(Kind):
         return self.settings.classes or ()
 
     @property
+    @override
     def subject(self) -> str:
-        """See `Kind.subject`."""
         return self.settings.target or ""
 
     @property
+    @override
     def question(self) -> str:
-        """See `Kind.question`."""
         where = f" of {self.settings.target}" if self.settings.target else ""
         return f"which class{where} most rows of both parties have: {listed(self.classes)}"
 
     @property
+    @override
     def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
         return (self.settings.target,) if self.settings.target is not None else ()
 
     @property
+    @override
     def reads_table(self) -> bool:
-        """See `Kind.reads_table`."""
         return self.settings.target is not None
 
+    @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what is the subject. Classes that are no target's are one text."""
         found = {name: value for name, value in super().parameters().items() if name not in ("target", "classes")}
         return found if self.reads_table else {"classes": ", ".join(self.classes) or None, **found}
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
         return [
             f"We and {peer} both learn which class is the most frequent in both parties' counts together.",
             *nothing_else(peer, "counts", f"each has at most {self.settings.bits} bits"),
         ]
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
         """See `Kind.opened`: of one class nothing is asked."""
         return {"class of the majority": 0 if state is None or len(self.classes) == 1 else 1}
 
+    @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """See `Kind.misfit`."""
         if not self.reads_table:
             return None
         table, schema = inputs.required()
@@ -141,12 +145,13 @@ class Majority(Kind):
             return f"bits of the job must hold {table.max_rows}, the public bound of the table here"
         return schema.misfit(Schema({self.settings.target: self.classes}))
 
+    @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: so many at once."""
         return Counted(self._program(extra.batch), "exact")
 
+    @override
     def program(self, inputs: Inputs) -> Program:
-        """See `Kind.program`."""
         return self._program(1)
 
     def _program(self, batch: int) -> Program:
@@ -156,6 +161,7 @@ class Majority(Kind):
 
         return lambda engine: majority(engine, np.zeros((len(self.classes), batch), dtype=np.int64), self.settings.bits)
 
+    @override
     def own(self, typed: Mapping[str, Any]) -> list[int]:
         """See `Kind.own`: one count for every class."""
         text = str(typed_value(type(self), typed, "counts"))
@@ -169,6 +175,7 @@ class Majority(Kind):
         return [int(part) for part in parts]
 
     @contextmanager
+    @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """See `Kind.open`: what was typed, or the counts of the target's values."""
         if not self.reads_table:
@@ -178,6 +185,7 @@ class Majority(Kind):
         with inputs.value_counts(self.settings.target) as found:
             yield replace(found, data=found.data.tolist())
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are the counts of the classes."""
         import numpy as np
@@ -187,11 +195,11 @@ class Majority(Kind):
         on_step(Step(0, 1, start, "comparing"))
         return int(majority(engine, np.array(data, dtype=np.int64)[:, None], self.settings.bits)[0])
 
+    @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`."""
         return {"result": self.classes[state]}
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         return f"{quoted(document['result'])[1:-1]}\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from parties.jobs.kind import Document, OnStep, State, Step
 from parties.jobs.small.amounts import Amounts
 
@@ -22,35 +24,35 @@ class Millionaires(Amounts):
     opens = "who has more"
 
     @property
+    @override
     def question(self) -> str:
-        """See `Kind.question`."""
         return f"which party has more, or whether both have the same: {self.whose()}"
 
+    @override
     def learnt(self) -> str:
-        """See `Amounts.learnt`."""
         return "who has more, or that both have the same"
 
+    @override
     def batch_program(self, batch: int) -> Program:
-        """See `Amounts.batch_program`."""
         import numpy as np
 
         from protocols.millionaires import three_way
 
         return lambda engine: three_way(engine, np.zeros(batch, dtype=np.uint64), self.settings.bits)
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`."""
         from protocols.millionaires import three_way
 
         on_step(Step(0, 1, start, "comparing"))
         return three_way(engine, [data], self.settings.bits)[0]
 
+    @override
     def document(self, state: State) -> Document:
-        """See `Kind.document`."""
         return {"result": state}
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         names = {"equal": "both have the same", f"party{party}": "this party has more"}
         return f"{document['result']}: {names.get(document['result'], 'the peer has more')}\n"

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.base.text import listed
 from parties.jobs.kind import Document, Estimate, File, OnStep, Spending, State, Step
@@ -53,18 +54,19 @@ class Synthesise(Release):
     # How a task comes about.
 
     @classmethod
+    @override
     def canonical(cls, settings: Any, schema: Schema) -> Synthesise:
         """See `Release.canonical`: columns in the schema's order."""
         chosen = settings.model_copy(update={"columns": ordered(settings.columns, schema)})
         return super().canonical(chosen, schema)
 
     @classmethod
+    @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """See `Release.named`."""
         return tuple(settings.columns)
 
+    @override
     def check(self) -> None:
-        """See `Release.check`."""
         settings = self.settings
         if settings.delta is None:
             raise InputError("delta: is missing: give far less than one over the number of rows, 1e-9 for example")
@@ -122,18 +124,19 @@ class Synthesise(Release):
     # What is said of it.
 
     @property
+    @override
     def exact(self) -> bool:
         """See `Kind.exact`: never."""
         return False
 
     @property
+    @override
     def subject(self) -> str:
-        """See `Kind.subject`."""
         return listed(self.names)
 
     @property
+    @override
     def learnt(self) -> str:
-        """See `Release.learnt`."""
         which = "some small sets of them" if self.settings.select == "aim" else "pairs that join them"
         return (
             f"how often values of {listed(self.names)}, alone and in {which}, occur in both tables' rows"
@@ -141,18 +144,19 @@ class Synthesise(Release):
         )
 
     @property
+    @override
     def question(self) -> str:
-        """See `Kind.question`."""
         return f"synthetic rows of {listed(self.names)} (epsilon {self.settings.epsilon:g})"
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
         """See `Kind.spends`: all of rho, whatever the rounds come to."""
         how = self.settings.select.upper()
         return (Spending(f"marginals by {how}", rho=float(self.work.rho), adjacency=self.settings.adjacency),)
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         measured = state.measured
         if step is not None:
             ends = self._ends(state)
@@ -165,10 +169,11 @@ class Synthesise(Release):
     # What it costs.
 
     @property
+    @override
     def own_count(self) -> int:
-        """See `Release.own_count`."""
         return sum(self.work.sizes)
 
+    @override
     def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: of a run with all rounds that there can be."""
         from protocols.release import aim, mst
@@ -183,13 +188,14 @@ class Synthesise(Release):
         return program
 
     @property
+    @override
     def estimate(self) -> Estimate:
         """See `Kind.estimate`: what is opened decides how many rounds there are."""
         return "at most"
 
     @property
+    @override
     def assumed(self) -> str:
-        """See `Kind.assumed`."""
         if self.settings.select == "mst":
             found = "the largest pairs"
         else:
@@ -198,11 +204,13 @@ class Synthesise(Release):
 
     # How it is run.
 
+    @override
     def own_numbers(self, counts: Counts) -> Numbers:
         """See `Release.own_numbers`: all marginals, one after the other."""
         tables = marginals(counts, self.schema, self.target, self.where, self.sets)
         return np.concatenate([table.reshape(-1) for table in tables])
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` are this party's counts."""
         from protocols.release import aim, mst
@@ -225,6 +233,7 @@ class Synthesise(Release):
         on_step(Step(self.steps(state), 1, state, "making rows"))
         return Synthesis(measured, rows.agreed(engine, self.settings, self.work, self.names, model, state))
 
+    @override
     def answer(self, engine: Engine, own: Numbers) -> list[int]:
         """See `Release.answer`; it is `run` that answers."""
         raise NotImplementedError
@@ -244,45 +253,47 @@ class Synthesise(Release):
             else [*range(single, many + 1)]
         )
 
+    @override
     def steps(self, state: State) -> int:
-        """See `Kind.steps`."""
         return len(self._ends(state)) + (state.rows is not None)
 
+    @override
     def is_done(self, state: State) -> bool:
-        """See `Kind.is_done`."""
         return state.rows is not None
 
+    @override
     def cut(self, state: State, steps: int) -> State:
-        """See `Kind.cut`."""
         if steps >= self.steps(state):
             return state
         return Synthesis(state.measured[: self._ends(state)[steps - 1]] if steps else ())
 
+    @override
     def encode(self, state: State) -> Any:
-        """See `Kind.encode`."""
         return state.encode()
 
+    @override
     def decode(self, value: Any) -> State:
-        """See `Kind.decode`."""
         return Synthesis.decode(value)
 
     # What it brings.
 
     @property
+    @override
     def noise_fields(self) -> Document:
-        """See `Release.noise_fields`."""
         return {"rho": float(self.work.rho)}
 
+    @override
     def found(self, state: State) -> Document:
         """See `Release.found`: what was measured, and the rows as places of values."""
         return result.fields(self.settings, self.work, dict(zip(self.names, self.values, strict=True)), state)
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         return result.text(document)
 
     @classmethod
+    @override
     def files(cls) -> tuple[File, ...]:
         """See `Kind.files`: the rows as a table, too."""
         return (*super().files(), File("synthetic.csv", "text/csv", result.rows_as_csv, "csv"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from parties.jobs.kind import OnStep, State
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.tree import leaf_rules
@@ -27,6 +29,7 @@ class Exact(Learner):
     specified = ("delta", "min_rows", "max_depth", "max_rows", "plain", *leaf_rules.KEYS)
 
     @classmethod
+    @override
     def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
         """See `Learner.completed`: k and a depth that keep leaves from pointing at people, unless it shall be plain."""
         from protocols.rules import NO_RULES, USUAL, usual_depth
@@ -54,19 +57,21 @@ class Exact(Learner):
         )
 
     @property
+    @override
     def bounded(self) -> bool:
-        """See `Learner.bounded`."""
         from protocols import cost_model
 
         return cost_model.cells(self.problem) <= LARGEST_COUNTED
 
     @property
+    @override
     def scored(self) -> int:
         """See `Learner.scored`: rules that sum up both parties' rows do so for leaves too."""
         rules = self.problem.rules
         computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
         return max(self.domains, default=1) if computed else 1
 
+    @override
     def check(self) -> None:
         """See `Learner.check`: also if delta and bound do not fit the word size."""
         defaults = Id3Settings()
@@ -77,25 +82,27 @@ class Exact(Learner):
         self.problem.precision()
 
     @property
+    @override
     def question(self) -> str:
-        """See `Learner.question`."""
         rules = " under rules for its leaves" if self.problem.rules.any else ""
         return f"a decision tree that predicts {self.target} from the rows of both parties (ID3){rules}"
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Learner.reveals`."""
         return [
             f"We and {peer} both learn the decision tree for {self.target} of both tables' rows together.",
             *nothing_else_of_rows(peer, self.settings.max_rows),
             *leaf_rules.promises(self.settings, peer),
         ]
 
+    @override
     def opened(self, state: State, step: int | None) -> dict[str, int]:
         """See `Learner.opened`: what the tree says, nothing else."""
         from protocols.openings import opened
 
         return opened(self.problem.domains, self.problem.classes, state, step)
 
+    @override
     def run(self, engine: Engine, own: Any, start: State, on_step: OnStep) -> State:
         """See `Learner.run`; `own` is a `protocols.counts.Counts`."""
         from protocols import id3
@@ -105,64 +112,64 @@ class Exact(Learner):
 
         return id3.id3(engine, self.problem, own, tell, start)
 
+    @override
     def with_result(self, state: State) -> Program:
-        """See `Learner.with_result`."""
         from protocols import cost_model
 
         return lambda engine: cost_model.with_tree(engine, self.problem, state)
 
+    @override
     def at_most(self, splits: int | None = None) -> Program:
-        """See `Learner.at_most`."""
         from protocols import cost_model
 
         return lambda engine: cost_model.at_most(engine, self.problem, splits)
 
     @property
+    @override
     def beginning(self) -> State:
-        """See `Learner.beginning`."""
         from protocols.tree import Open
 
         return Open()
 
+    @override
     def steps(self, state: State) -> int:
-        """See `Learner.steps`."""
         from protocols.tree import decided_levels
 
         return decided_levels(state)
 
+    @override
     def is_done(self, state: State) -> bool:
-        """See `Learner.is_done`."""
         from protocols.tree import open_depth
 
         return open_depth(state) is None
 
+    @override
     def cut(self, state: State, steps: int) -> State:
-        """See `Learner.cut`."""
         from protocols.tree import cut
 
         return cut(state, min(steps, self.steps(state)))
 
+    @override
     def encode(self, state: State) -> Any:
-        """See `Learner.encode`."""
         from protocols.tree import encode
 
         return encode(state)
 
+    @override
     def decode(self, value: Any) -> State:
-        """See `Learner.decode`."""
         from protocols.tree import decode
 
         return decode(value)
 
+    @override
     def tree_file(self, state: State) -> TreeFile:
-        """See `Learner.tree_file`."""
         from parties.models.trees.tree import TreeFile
 
         tree = named(state, self.schema, self.target)
         return TreeFile(self.schema.digest(), self.target, self.settings.delta, tree)
 
+    @override
     def state_of(self, found: TreeFile) -> State:
-        """See `Learner.state_of`."""
         self.check_fits(found)
         if found.noise is not None:
             raise InputError("the tree was made with noise: give epsilon")

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from parties.base.settings import merge
 from parties.base.text import listed
 from parties.jobs.kind import Counted, Document, Estimate, File, Inputs, OnStep, Opened, Spending, State
@@ -53,6 +55,7 @@ class Id3(Tabular):
         self.schema, self.target = schema, target
 
     @classmethod
+    @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Id3:
         """See `Kind.proposed`: some of the table's columns, and its public bound unless the job has another."""
         assert isinstance(settings, Id3Settings)
@@ -68,8 +71,8 @@ class Id3(Tabular):
         return cls(merged, schema, target)._checked()
 
     @classmethod
+    @override
     def agreed(cls, specification: Mapping[str, Any]) -> Id3:
-        """See `Kind.agreed`."""
         schema = Schema.from_public(specification.get("schema"))
         target = specification.get("target")
         if not isinstance(target, str) or target not in schema.attributes:
@@ -78,6 +81,7 @@ class Id3(Tabular):
         return cls(merge(Id3Settings(), given), schema, target)._checked()
 
     @classmethod
+    @override
     def planned(cls, settings: KindSettings) -> Id3:
         """See `Kind.planned`: the schema is a file."""
         assert isinstance(settings, Id3Settings)
@@ -86,6 +90,7 @@ class Id3(Tabular):
         return cls(settings, agreed, target)._checked()
 
     @classmethod
+    @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Id3, Any, list[str]]:
         """See `Kind.alone`: the rows are a file too."""
         assert isinstance(settings, Id3Settings)
@@ -117,8 +122,8 @@ class Id3(Tabular):
         """The protocol that finds the tree."""
         return (Exact if self.settings.epsilon is None else Private)(self.settings, self.schema, self.target)
 
+    @override
     def specification(self) -> Document:
-        """See `Kind.specification`."""
         return {
             "protocol": self.name,
             "schema": self.schema.public(),
@@ -130,43 +135,46 @@ class Id3(Tabular):
     # What is said of it.
 
     @property
+    @override
     def subject(self) -> str:
-        """See `Kind.subject`."""
         return self.target
 
     @property
+    @override
     def question(self) -> str:
-        """See `Kind.question`."""
         return self.learner.question
 
     @property
+    @override
     def columns(self) -> tuple[str, ...]:
-        """See `Kind.columns`."""
         return tuple(self.schema.attributes)
 
+    @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what the specification says by its schema."""
         return {name: getattr(self.settings, name) for name in (*self.learner.specified, *ENGINE)}
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Kind.reveals`."""
         return self.learner.reveals(peer)
 
+    @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """See `Kind.opened`."""
         return self.learner.opened(state, step)
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
-        """See `Kind.spends`."""
         return self.learner.spends
 
     # What it costs.
 
+    @override
     def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: for a typical tree."""
         return self.learner.at_most(TYPICAL_SPLITS)
 
+    @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
         """See `Kind.counted`: with a tree exactly, else at most."""
         if extra.tree is None:
@@ -182,16 +190,18 @@ class Id3(Tabular):
             raise InputError(f"{extra.tree}: {error}") from None
 
     @property
+    @override
     def estimate(self) -> Estimate:
         """See `Kind.estimate`: nobody knows the tree."""
         return "typical"
 
     @property
+    @override
     def assumed(self) -> str:
-        """See `Kind.assumed`."""
         return f"a tree of at most {TYPICAL_SPLITS} splits a level"
 
     @property
+    @override
     def is_countable(self) -> bool:
         """See `Kind.is_countable`; by what was measured."""
         domains, classes, levels = self.learner.domains, self.learner.classes, self.learner.levels
@@ -202,11 +212,12 @@ class Id3(Tabular):
     # How it is run.
 
     @contextmanager
+    @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """See `Kind.open`."""
         with inputs.counts(self.target, self.columns) as source:
             yield Opened(self.learner.own(source, inputs.secret), source.fingerprint)
 
+    @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """See `Kind.run`; `data` is what `Learner.own` makes of the rows."""
         return self.learner.run(engine, data, start, on_step)
@@ -214,47 +225,49 @@ class Id3(Tabular):
     # Its states: see `Learner`.
 
     @property
+    @override
     def beginning(self) -> State:
-        """See `Kind.beginning`."""
         return self.learner.beginning
 
+    @override
     def steps(self, state: State) -> int:
         """See `Kind.steps`: decided levels."""
         return self.learner.steps(state)
 
+    @override
     def is_done(self, state: State) -> bool:
-        """See `Kind.is_done`."""
         return self.learner.is_done(state)
 
+    @override
     def cut(self, state: State, steps: int) -> State:
-        """See `Kind.cut`."""
         return self.learner.cut(state, steps)
 
+    @override
     def encode(self, state: State) -> Any:
-        """See `Kind.encode`."""
         return self.learner.encode(state)
 
+    @override
     def decode(self, value: Any) -> State:
-        """See `Kind.decode`."""
         return self.learner.decode(value)
 
     # What it brings.
 
+    @override
     def document(self, state: State) -> Document:
         """See `Kind.document`: the content of tree.json."""
         return self.learner.tree_file(state).fields()
 
     @classmethod
+    @override
     def text(cls, document: Document, party: int) -> str:
-        """See `Kind.text`."""
         return result.text(document)
 
     @classmethod
+    @override
     def picture(cls, document: Document) -> str:
-        """See `Kind.picture`."""
         return result.picture(document)
 
     @classmethod
+    @override
     def files(cls) -> tuple[File, ...]:
-        """See `Kind.files`."""
         return (*super().files(), *result.FILES)

@@ -6,6 +6,8 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from parties.jobs.kind import OnStep, Spending, State
 from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.spending import exact
@@ -33,6 +35,7 @@ class Private(Learner, BoundedLoss):
     specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
 
     @property
+    @override
     def bounded(self) -> bool:
         """See `Learner.bounded`: a node without rows may be split too."""
         return False
@@ -73,8 +76,8 @@ class Private(Learner, BoundedLoss):
         found = chosen(rows, epsilon, learner.domains, learner.classes, settings.quality)
         return settings.model_copy(update={"max_depth": found.depth})
 
+    @override
     def check(self) -> None:
-        """See `Learner.check`."""
         from protocols.release.partition_rows import DEALT
 
         if self.settings.min_rows:
@@ -92,13 +95,13 @@ class Private(Learner, BoundedLoss):
         problem.check()
 
     @property
+    @override
     def question(self) -> str:
-        """See `Learner.question`."""
         what = "a decision tree" if self.settings.trees == 1 else f"{self.settings.trees} decision trees that vote"
         return f"{what} for {self.target} from the rows of both parties, with noise (epsilon {self.settings.epsilon:g})"
 
+    @override
     def reveals(self, peer: str) -> list[str]:
-        """See `Learner.reveals`."""
         settings = self.settings
         what = "the decision tree" if settings.trees == 1 else f"{settings.trees} decision trees"
         change = "more or less" if settings.adjacency == "add-remove" else "replaced by another"
@@ -112,6 +115,7 @@ class Private(Learner, BoundedLoss):
         ]
 
     @property
+    @override
     def spends(self) -> tuple[Spending, ...]:
         """See `Learner.spends`: once each level that chooses, and once for the classes of all leaves."""
         problem, adjacency = self.problem, self.settings.adjacency
@@ -122,12 +126,14 @@ class Private(Learner, BoundedLoss):
             events.insert(0, Spending(what, level, adjacency=adjacency, times=problem.levels))
         return tuple(events)
 
+    @override
     def opened(self, state: State, step: int | None) -> dict[str, int]:
         """See `Learner.opened`: what the trees say, nothing else."""
         from protocols.release.tree_openings import opened
 
         return opened(self.problem, state, step)
 
+    @override
     def own(self, rows: Rows, secret: bytes) -> Any:
         """See `Learner.own`: for several trees, the rows are dealt."""
         from protocols.release.partition_rows import Partitioned, Unpartitioned
@@ -136,6 +142,7 @@ class Private(Learner, BoundedLoss):
             return Unpartitioned(rows)
         return Partitioned(self.domains, self.classes, rows, self.settings.trees, secret)
 
+    @override
     def run(self, engine: Engine, own: Any, start: State, on_step: OnStep) -> State:
         """See `Learner.run`; `own` is a `protocols.release.tree.ForestCounts`."""
         from protocols.release import tree
@@ -145,56 +152,58 @@ class Private(Learner, BoundedLoss):
 
         return tree.private_tree(engine, self.problem, own, tell, start)
 
+    @override
     def with_result(self, state: State) -> Program:
-        """See `Learner.with_result`."""
         from protocols.release import tree_openings
 
         return lambda engine: tree_openings.with_forest(engine, self.problem, state)
 
+    @override
     def at_most(self, splits: int | None = None) -> Program:
-        """See `Learner.at_most`."""
         from protocols.release import tree_openings
 
         most = TYPICAL_SPLITS if splits is None else splits
         return lambda engine: tree_openings.at_most(engine, self.problem, most)
 
     @property
+    @override
     def beginning(self) -> State:
-        """See `Learner.beginning`."""
         return self.problem.beginning
 
+    @override
     def steps(self, state: State) -> int:
         """See `Learner.steps`: as many as the deepest tree has."""
         from protocols.release.tree import decided
 
         return decided(state)
 
+    @override
     def is_done(self, state: State) -> bool:
-        """See `Learner.is_done`."""
         from protocols.tree import open_depth
 
         return all(open_depth(tree) is None for tree in state)
 
+    @override
     def cut(self, state: State, steps: int) -> State:
-        """See `Learner.cut`."""
         from protocols.tree import cut
 
         return tuple(cut(tree, min(steps, self.steps(state))) for tree in state)
 
+    @override
     def encode(self, state: State) -> Any:
         """See `Learner.encode`: a list of trees, null for the beginning."""
         from protocols.tree import encode
 
         return None if state == self.beginning else [encode(tree) for tree in state]
 
+    @override
     def decode(self, value: Any) -> State:
-        """See `Learner.decode`."""
         from protocols.tree import decode
 
         return self.beginning if value is None else tuple(map(decode, value))
 
+    @override
     def tree_file(self, state: State) -> TreeFile:
-        """See `Learner.tree_file`."""
         from parties.models.trees.tree import Noise, TreeFile
 
         settings = self.settings
@@ -203,8 +212,8 @@ class Private(Learner, BoundedLoss):
         noise = Noise(settings.epsilon, settings.adjacency, settings.quality)
         return TreeFile(self.schema.digest(), self.target, None, first, noise, tuple(others))
 
+    @override
     def state_of(self, found: TreeFile) -> State:
-        """See `Learner.state_of`."""
         self.check_fits(found)
         if found.noise is None or len(found.trees) != self.settings.trees:
             raise InputError(f"this is not a result of {self.settings.trees} trees with epsilon")

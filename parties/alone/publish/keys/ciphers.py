@@ -19,6 +19,7 @@ from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV, AESSIV
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from typing_extensions import override
 
 from smc.errors import InputError
 
@@ -53,8 +54,8 @@ class Deterministic(CellCipher):
         """The synthetic initialisation vector, 16 bytes, and as many bytes as `plain` has."""
         return self._cipher.encrypt(plain, [associated])
 
+    @override
     def open(self, sealed: bytes, associated: bytes) -> bytes:
-        """See `CellCipher.open`."""
         try:
             return self._cipher.decrypt(sealed, [associated])
         except InvalidTag:
@@ -72,8 +73,8 @@ class Randomised(CellCipher):
         nonce = secrets.token_bytes(NONCE_BYTES) if nonce is None else nonce
         return nonce + self._cipher.encrypt(nonce, plain, associated)
 
+    @override
     def open(self, sealed: bytes, associated: bytes) -> bytes:
-        """See `CellCipher.open`."""
         try:
             return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
         except InvalidTag:

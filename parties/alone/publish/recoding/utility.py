@@ -10,6 +10,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
@@ -119,8 +120,8 @@ class Certainty(_ByCell):
     name: ClassVar[str] = "ncp"
 
     @staticmethod
+    @override
     def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Prices]:
-        """See `Hierarchy.penalties`."""
         return list(hierarchy.penalties)
 
 
