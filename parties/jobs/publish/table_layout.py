@@ -82,7 +82,7 @@ class Layout(BoundedLoss):
     @property
     def whole(self) -> tuple[int, ...]:
         """What a row counts, in units, by its value of the column that is summed."""
-        return (1,) if self.numbers is None else self.numbers.whole()
+        return (1,) if self.numbers is None else self.numbers.whole
 
     @property
     def unit(self) -> Fraction:

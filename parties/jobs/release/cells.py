@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -49,6 +50,11 @@ class OfColumn(Release):
     def groups(self) -> Question:
         """The groups of rows."""
         return Question(self.where, by_columns(self.settings))
+
+    @property
+    def group_count(self) -> int:
+        """How many groups there are."""
+        return math.prod(map(len, self.groups.domains(self.schema)))
 
     @property
     def group_labels(self) -> list[dict[str, str]]:

@@ -67,7 +67,7 @@ class Choices(OfColumn):
     def own_table(self, counts: Counts) -> Numbers:
         """Own rows by value and group, int64[values, groups]."""
         table = cells(counts, self.schema, self.target, Question(self.where, self.named(self.settings)))
-        return np.ascontiguousarray(table.reshape(len(self.group_labels), -1).T)
+        return np.ascontiguousarray(table.reshape(self.group_count, -1).T)
 
     def answers(self, found: Sequence[Document]) -> Document:
         """The result: an answer for each group."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
@@ -78,7 +79,7 @@ class Count(Sums):
         near = max(sum(not one.excludes(other) for other in self.predicates) for one in self.predicates)
         return min(len(self.predicates), 2 * near if self.replaced else near)
 
-    @property
+    @cached_property
     @override
     def parts(self) -> tuple[Part, ...]:
         noise = None if self.exact else vector_noise(self.settings, self.overlap)

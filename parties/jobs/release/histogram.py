@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -60,7 +61,7 @@ class Histogram(Sums):
         self.asked_for.check(self.schema)
         self.check_sizes()
 
-    @property
+    @cached_property
     @override
     def parts(self) -> tuple[Part, ...]:
         """See `Sums.parts`: disjoint cells."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate, pairwise
 from math import prod
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,7 +101,7 @@ class Marginals(Sums):
     def subject(self) -> str:
         return listed(self.named(self.settings))
 
-    @property
+    @cached_property
     @override
     def parts(self) -> tuple[Part, ...]:
         """See `Sums.parts`: a row is in one cell of each marginal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,6 @@ from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import CONFIDENCE, laplace
 from parties.jobs.release.sum import Numeric
 from parties.jobs.release.sums import Part, own_vector, plain
-from parties.jobs.release.values import Values
 
 if TYPE_CHECKING:
     from protocols.counts import Counts
@@ -37,19 +37,14 @@ class Mean(Numeric):
     noun = "mean"
     what = "a mean"
 
-    @property
-    def centred(self) -> Values:
-        """The numbers less the middle of their bounds: one row changes their sum by half the range at most."""
-        return self.values.moved(self.values.middle)
-
-    @property
+    @cached_property
     @override
     def parts(self) -> tuple[Part, ...]:
         """See `Sums.parts`: the sums of the groups, then their numbers of rows."""
-        groups, rows, whole = len(self.group_labels), self.settings.max_rows, self.centred.whole()
+        groups, rows, whole = self.group_count, self.settings.max_rows, self.values.centred.whole
         sums = counts = None
         if not self.exact:
-            change = max(1, self.centred.change(self.replaced, groups))
+            change = max(1, self.values.centred.change(self.replaced, groups))
             sums = laplace(self.epsilon / 2, change, self.settings.adjacency)
             counts = laplace(self.epsilon / 2, min(groups, 2) if self.replaced else 1, self.settings.adjacency)
         return (Part(groups, rows * max(map(abs, whole)), True, sums), Part(groups, rows, False, counts))
@@ -57,7 +52,7 @@ class Mean(Numeric):
     @property
     @override
     def unit(self) -> Fraction:
-        return self.centred.unit
+        return self.values.centred.unit
 
     @property
     @override
@@ -80,12 +75,12 @@ class Mean(Numeric):
         """See `Release.own_numbers`: the sums in units, then the numbers of rows."""
         table = self.own_table(counts)
         present = np.array([value is not None for value in self.values.numbers], dtype=np.int64)
-        return own_vector(table @ np.array(self.centred.whole(), dtype=np.int64), table @ present)
+        return own_vector(table @ np.array(self.values.centred.whole, dtype=np.int64), table @ present)
 
     @override
     def found(self, state: Sequence[int]) -> Document:
         sums, counts = self.parts
-        groups = len(self.group_labels)
+        groups = self.group_count
         pairs = zip(state[:groups], state[groups:], strict=True)
         if sums.noise is None or counts.noise is None:
             return self.answers([self._exact(one, rows) for one, rows in pairs])

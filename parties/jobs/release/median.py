@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,29 +36,28 @@ class Median(Choices):
     noun = "median"
 
     @property
-    def candidates(self) -> list[tuple[Fraction, int]]:
+    def candidates(self) -> tuple[tuple[Fraction, int], ...]:
         """The numbers that may be chosen, by size, and the place of each among the wanted values."""
-        found = read(self.subject, self.wanted, "a median").numbers
-        return sorted((number, place) for place, number in enumerate(found) if number is not None)
+        return read(self.subject, self.wanted, "a median").ordered
 
     @override
     def check(self) -> None:
         _ = self.candidates  # refused here if there are none
         super().check()
 
-    @property
+    @cached_property
     @override
     def law(self) -> Any:
         """See `Choices.law`: of sensitivity 1 and monotone, see `protocols.release.median`."""
         from protocols.release.choice import choice_law
 
-        groups, change = len(self.group_labels), 2 if self.replaced else 1
+        groups, change = self.group_count, 2 if self.replaced else 1
         return None if self.exact else choice_law(self.epsilon, change, True, len(self.candidates) * groups)
 
     @property
     @override
     def own_count(self) -> int:
-        return 2 * len(self.candidates) * len(self.group_labels)
+        return 2 * len(self.candidates) * self.group_count
 
     @property
     @override

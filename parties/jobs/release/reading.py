@@ -60,7 +60,7 @@ def cells(counts: Counts, schema: Schema, target: str, question: Question) -> In
     splits = _splits(question, target)
     (open_nodes,) = (counts.level(_tree(question.where, splits, schema, target), attributes=False).classes,)
     shape = [len(question.where.values(column, schema)) for column in splits]
-    wanted = [schema.attributes[target].index(value) for value in question.where.values(target, schema)]
+    wanted = _places(question.where, target, schema)
     table = open_nodes.reshape(*shape, -1)[..., wanted]
     names = [*splits, target]
     hidden = tuple(place for place, name in enumerate(names) if name not in question.by)
@@ -72,11 +72,10 @@ def pairs(counts: Counts, schema: Schema, target: str, where: Predicate) -> dict
     """How many own rows each value of each column has in each class, int64[wanted values, wanted classes] a column."""
     splits = _splits(Question(where), target)
     level = counts.level(_tree(where, splits, schema, target), attributes=True)
-    classes = [schema.attributes[target].index(value) for value in where.values(target, schema)]
+    classes = _places(where, target, schema)
     found = {}
     for column, table in zip(schema.features(target), level.values, strict=True):
-        values = [schema.attributes[column].index(value) for value in where.values(column, schema)]
-        found[column] = table.sum(axis=0)[np.ix_(values, classes)]
+        found[column] = table.sum(axis=0)[np.ix_(_places(where, column, schema), classes)]
     return found
 
 
@@ -95,15 +94,14 @@ def marginals(
         level = counts.level(_tree(where, splits, schema, target), attributes=True)
         shape = [len(where.values(name, schema)) for name in splits]
         hidden = tuple(place for place, name in enumerate(splits) if name not in by)
-        classes = [schema.attributes[target].index(value) for value in where.values(target, schema)]
+        classes = _places(where, target, schema)
         tables = dict(zip(schema.features(target), level.values, strict=True))
         for one, names in others.items():
             if names[:-1] != by:
                 continue
             table = level.classes[:, classes]
             if names:
-                wanted = [schema.attributes[names[-1]].index(value) for value in where.values(names[-1], schema)]
-                table = tables[names[-1]][:, wanted][..., classes]
+                table = tables[names[-1]][:, _places(where, names[-1], schema)][..., classes]
             table = table.reshape(*shape, *table.shape[1:]).sum(axis=hidden)
             order = [*names, target]
             if target not in one:
@@ -122,6 +120,12 @@ def fingerprint(source: Callable[[bytes], bytes], own: Indices) -> Callable[[byt
     return digest
 
 
+def _places(where: Predicate, column: str, schema: Schema) -> list[int]:
+    """Where the wanted values of a column stand among its values."""
+    wanted = set(where.values(column, schema))
+    return [place for place, value in enumerate(schema.attributes[column]) if value in wanted]
+
+
 def _splits(question: Question, target: str) -> list[str]:
     """The columns that the tree asks: those with a condition only, then those that tell rows apart."""
     conditions = [column for column in question.where.columns if column not in question.by]
@@ -133,7 +137,7 @@ def _tree(where: Predicate, splits: Sequence[str], schema: Schema, target: str) 
     features = schema.features(target)
     tree: Tree = Open()
     for column in reversed(splits):
-        wanted = where.values(column, schema)
+        wanted = set(where.values(column, schema))
         children = tuple(tree if value in wanted else Leaf(0) for value in schema.attributes[column])
         tree = Split(features.index(column), children)
     return tree

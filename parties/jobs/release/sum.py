@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,7 +58,7 @@ class Numeric(OfColumn, Sums):
     def own_table(self, counts: Counts) -> Numbers:
         """Own rows by group and value, int64[groups, values]."""
         table = cells(counts, self.schema, self.target, Question(self.where, self.named(self.settings)))
-        return table.reshape(len(self.group_labels), -1)
+        return table.reshape(self.group_count, -1)
 
     def answers(self, numbers: Sequence[Document]) -> Document:
         """The result: a number for each group."""
@@ -81,10 +82,10 @@ class Sum(Numeric):
     estimate_example = "--schema schema.toml --of visits --epsilon 1 "
     noun = "sum"
 
-    @property
+    @cached_property
     @override
     def parts(self) -> tuple[Part, ...]:
-        whole, groups = self.values.whole(), len(self.group_labels)
+        whole, groups = self.values.whole, self.group_count
         noise = None
         if not self.exact:
             change = max(1, self.values.change(self.replaced, groups))
@@ -104,7 +105,7 @@ class Sum(Numeric):
     @override
     def own_numbers(self, counts: Counts) -> Numbers:
         """See `Release.own_numbers`: in units."""
-        return own_vector(self.own_table(counts) @ np.array(self.values.whole(), dtype=np.int64))
+        return own_vector(self.own_table(counts) @ np.array(self.values.whole, dtype=np.int64))
 
     @override
     def found(self, state: Sequence[int]) -> Document:

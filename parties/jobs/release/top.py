@@ -57,13 +57,13 @@ class Top(Choices):
         """See `Choices.law`: one noise for all places, see `protocols.release.top`."""
         from protocols.release.top import top_law
 
-        values, groups = len(self.wanted), len(self.group_labels)
+        values, groups = len(self.wanted), self.group_count
         return None if self.exact else top_law(self.epsilon, self.settings.first, values, self.replaced, groups)
 
     @property
     @override
     def own_count(self) -> int:
-        return len(self.wanted) * len(self.group_labels)
+        return len(self.wanted) * self.group_count
 
     @property
     @override
@@ -89,7 +89,7 @@ class Top(Choices):
     def program(self, inputs: Inputs) -> Program:
         from protocols.release.top import count_top
 
-        values, groups = len(self.wanted), len(self.group_labels)
+        values, groups = len(self.wanted), self.group_count
         return lambda engine: count_top(engine, values, groups, self.settings.first, self.width, self.law)
 
     @override

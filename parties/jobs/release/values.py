@@ -10,6 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 
 from parties.base.text import quoted
 from parties.tables.delimited import MISSING
@@ -17,6 +18,7 @@ from smc.errors import InputError
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
 MAX_UNITS = 1 << 40  # of a value
+MOST_KEPT = 16  # columns whose numbers are kept; a node keeps all tasks, and 10,000 numbers take megabytes
 
 
 @dataclass(frozen=True)
@@ -25,22 +27,22 @@ class Values:
 
     numbers: tuple[Fraction | None, ...]
 
-    @property
+    @cached_property
     def present(self) -> tuple[Fraction, ...]:
         """The numbers that there are, at least one."""
         return tuple(number for number in self.numbers if number is not None)
 
-    @property
+    @cached_property
     def least(self) -> Fraction:
         """The lower bound."""
         return min(self.present)
 
-    @property
+    @cached_property
     def greatest(self) -> Fraction:
         """The upper bound."""
         return max(self.present)
 
-    @property
+    @cached_property
     def middle(self) -> Fraction:
         """Half way between the bounds."""
         return (self.least + self.greatest) / 2
@@ -49,7 +51,7 @@ class Values:
         """All of them, less this."""
         return Values(tuple(None if number is None else number - by for number in self.numbers))
 
-    @property
+    @cached_property
     def unit(self) -> Fraction:
         """The largest number of which all are whole multiples; 1 if all are 0."""
         found = [number for number in self.present if number]
@@ -58,6 +60,17 @@ class Values:
         denominator = math.lcm(*(number.denominator for number in found))
         return Fraction(math.gcd(*(int(number * denominator) for number in found)), denominator)
 
+    @cached_property
+    def ordered(self) -> tuple[tuple[Fraction, int], ...]:
+        """The numbers that there are by size, each with its place among the categories."""
+        return tuple(sorted((number, place) for place, number in enumerate(self.numbers) if number is not None))
+
+    @cached_property
+    def centred(self) -> Values:
+        """The numbers less the middle of their bounds: one row changes their sum by half the range at most."""
+        return self.moved(self.middle)
+
+    @cached_property
     def whole(self) -> tuple[int, ...]:
         """The numbers in units, 0 for a missing one."""
         unit = self.unit
@@ -69,7 +82,7 @@ class Values:
         Added or removed: its own value. Replaced, by another row of a group, of another one, or of none: of one group
         the difference of two values, or a value; of several groups two values.
         """
-        whole = self.whole()
+        whole = self.whole
         if not replaced:
             return max(map(abs, whole))
         if groups > 1:
@@ -82,18 +95,19 @@ def decimal(text: str) -> Fraction | None:
     return Fraction(text) if _NUMBER.fullmatch(text) else None
 
 
+@lru_cache(MOST_KEPT)
 def read(column: str, categories: tuple[str, ...], what: str, key: str = "of") -> Values:
     """The numbers of a column's categories. `InputError`, of a setting: `what` needs bounds if one is no number."""
-    for category in categories:
-        if category != MISSING and decimal(category) is None:
+    found = Values(tuple(map(decimal, categories)))
+    for category, number in zip(categories, found.numbers, strict=True):
+        if number is None and category != MISSING:
             raise InputError(
                 f"{key}: {what} needs bounds, which are public: the values that the schema gives {quoted(column)} must "
                 f"be numbers, and {quoted(category)} is none"
             )
-    found = Values(tuple(map(decimal, categories)))
     if not found.present:
         raise InputError(f"{key}: {what} needs bounds: the schema gives {quoted(column)} no number")
-    if max(map(abs, (*found.whole(), *found.moved(found.middle).whole()))) > MAX_UNITS:
+    if max(map(abs, (*found.whole, *found.centred.whole))) > MAX_UNITS:
         raise InputError(
             f"{key}: the values of {quoted(column)} are too many units of {float(found.unit):g}: round them"
         )

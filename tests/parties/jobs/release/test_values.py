@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parties.jobs.release import noise, values
 from parties.jobs.release.values import Values, read
 from smc.errors import InputError
+from tests.support.questions import SCHEMA, asked, state_of
 
 NUMBERS = st.one_of(
     st.integers(-50, 50).map(str), st.decimals(-50, 50, places=2, allow_nan=False).map(str), st.just("?")
@@ -22,7 +26,7 @@ COLUMNS = st.lists(NUMBERS, min_size=1, max_size=5, unique=True).filter(lambda f
 def test_whole_numbers_of_the_unit_are_the_values(categories: list[str]) -> None:
     found = read("c", tuple(categories), "a sum")
     expected = [Fraction(0) if text == "?" else Fraction(text) for text in categories]
-    assert [found.unit * whole for whole in found.whole()] == expected
+    assert [found.unit * whole for whole in found.whole] == expected
     if any(expected):
         for factor in (2, 3, 5, 7):
             larger = found.unit * factor
@@ -39,7 +43,7 @@ def test_what_one_row_changes(categories: list[str], groups: int) -> None:
     if categories == ["?"]:
         return
     found = read("c", tuple(categories), "a sum")
-    whole = found.whole()
+    whole = found.whole
     rows = [None, *product(range(groups), range(len(whole)))]
 
     def sums(row: tuple[int, int] | None) -> list[int]:
@@ -80,3 +84,26 @@ def test_the_numbers_of_the_notes() -> None:
     centred = found.moved(found.middle)
     assert centred.change(False, 1) * centred.unit == 2
     assert centred.change(True, 1) * centred.unit == 4
+
+
+@pytest.mark.parametrize(("name", "parts"), [("sum", 1), ("mean", 2), ("median", 0)])
+def test_a_task_derives_numbers_and_noise_once(monkeypatch: pytest.MonkeyPatch, name: str, parts: int) -> None:
+    """From its making to its result, however many numbers a column lists and groups there are."""
+    calls = {"decimal": 0, "laplace": 0}
+
+    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            calls[function.__name__] += 1
+            return function(*given)
+
+        return call
+
+    monkeypatch.setattr(values, "decimal", counted(values.decimal))
+    for kind in ("sum", "mean"):
+        monkeypatch.setattr(f"parties.jobs.release.{kind}.laplace", counted(noise.laplace))
+    values.read.cache_clear()
+    task = asked(name, of="visits", by=("sex",))
+    row = {"age": "old", "sex": "male", "visits": "2", "outcome": "good"}
+    task.document(state_of(task, [[row], []]))
+    _ = task.reveals("them"), task.spends, task.is_countable
+    assert calls == {"decimal": len(SCHEMA.attributes["visits"]), "laplace": parts}
