@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ from parties.operator.interface import (
     NodeView,
     NotRecordedError,
     PeerView,
+    Progress,
     State,
 )
 from smc import __version__
@@ -69,6 +71,7 @@ class OperatorService:
         self._identity, self._ledger, self._contacts = identity, ledger, contacts
         self._tables, self._listens, self._predict = tables, listens, predict
         self._warnings = warnings
+        self._views = views.Kept()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
     def node(self) -> NodeView:
@@ -99,6 +102,12 @@ class OperatorService:
             post_quantum=control.group in tls.POST_QUANTUM if control.connected else None,
             warning=validity.warning(who),
         )
+
+    def changes(self) -> str:
+        """See `Operator`: the records' counter, and what changes without them: the node and running jobs."""
+        running = [one for contact in self._contacts.values() for one in contact.sessions.all_progress()]
+        shown = [self._ledger.changes(), *(one.model_dump_json() for one in (self.node(), *running))]
+        return hashlib.sha256("\n".join(shown).encode()).hexdigest()[:16]
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """See `Operator`."""
@@ -168,14 +177,23 @@ class OperatorService:
     def _view(self, record: Record) -> JobView:
         contact, state = self._contacts.get(record.peer), self._ledger.state(record)
         progress = None if contact is None else contact.sessions.progress(record.id)
+        view = self._views.get(record, state) if progress is None else None
+        if view is None:
+            view = self._made(record, state, progress)
+        if contact is not None and state in ("queued", "interrupted") and (why := validity.lapsed(contact.who)):
+            return view.model_copy(update={"why": why})
+        return view
+
+    def _made(self, record: Record, state: State, progress: Progress | None) -> JobView:
+        """A view that is new; it is kept if nothing but the record decides what it shows."""
         try:
             inputs = self._ledger.inputs(record)
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
             inputs = Inputs(record.party)
         price = self._ledger.accounts.price(record)
         view = views.job_view(record, state, inputs, progress, self._predict, price)
-        if contact is not None and state in ("queued", "interrupted") and (why := validity.lapsed(contact.who)):
-            return view.model_copy(update={"why": why})
+        if progress is None and record.ours.proposal.task.reads_table:
+            self._views.put(record, state, view)
         return view
 
 

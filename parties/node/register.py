@@ -98,6 +98,11 @@ class Register:
         """What has become of a job."""
         return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
 
+    def changes(self) -> str:
+        """Return what is another text whenever a job may have changed, or is under way that was not."""
+        with self._lock:
+            return " ".join([str(self._store.changes), *sorted(self._running)])
+
     def to_greet(self, peer: str) -> list[str]:
         """The jobs to speak of on a new link to a peer: those that have not ended, or whose end it may not know."""
         jobs = (record for record in reversed(self.all()) if record.peer == peer)

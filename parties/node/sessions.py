@@ -91,6 +91,11 @@ class Sessions:
             session = self._running.get(identifier)
             return session.progress() if session is not None else None
 
+    def all_progress(self) -> list[Progress]:
+        """Where each running job is."""
+        with self._lock:
+            return [session.progress() for session in self._running.values()]
+
     def stop(self, seconds: float) -> None:
         """Begin no more; let the running ones finish for so long, then cut them. They go on after a restart."""
         self._stopping.set()

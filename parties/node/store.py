@@ -112,6 +112,7 @@ class Store:
         connection.execute("PRAGMA secure_delete = ON")
         rows = connection.execute("SELECT id, record FROM jobs ORDER BY number")
         self._known = {identifier: _read(identifier, record) for identifier, record in rows}
+        self.changes = 0  # since then, those among them that were taken back
 
     def kept(self) -> dict[str, Record]:
         """All jobs as they are now, for `go_back`."""
@@ -120,6 +121,7 @@ class Store:
     def go_back(self, kept: dict[str, Record]) -> None:
         """Forget what was not written: the transaction has failed."""
         self._known = kept
+        self.changes += 1
 
     def put(self, record: Record) -> None:
         """Insert or replace a job."""
@@ -128,6 +130,7 @@ class Store:
             (record.id, record.model_dump_json()),
         )
         self._known[record.id] = record
+        self.changes += 1
 
     def size(self, identifier: str) -> int:
         """The bytes of a job's row; 0 if there is none."""

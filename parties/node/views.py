@@ -13,6 +13,8 @@ from parties.operator.budget import Price
 from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
 
+MOST_KEPT = 1000  # views
+
 
 def job_view(
     record: Record,
@@ -60,6 +62,24 @@ def job_view(
         exact=task.exact,
         why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
     )
+
+
+class Kept:
+    """Views of jobs that do not run and ask for nothing: a page may show 200, every second while another job runs."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Record, State, JobView]] = {}
+
+    def get(self, record: Record, state: State) -> JobView | None:
+        """Return the view of this very record, None if there is none."""
+        known = self._known.get(record.id)
+        return known[2] if known is not None and known[0] is record and known[1] == state else None
+
+    def put(self, record: Record, state: State, view: JobView) -> None:
+        """Keep a view in the place of the job's last one."""
+        if len(self._known) >= MOST_KEPT:
+            self._known.clear()
+        self._known[record.id] = record, state, view
 
 
 def job_result(record: Record, state: State) -> JobResult:

@@ -90,6 +90,10 @@ class NodeClient:
         """The node itself."""
         return self._ask(NodeView, "GET", "node")
 
+    def changes(self) -> str:
+        """What is another text whenever something that the node shows may have changed."""
+        return self._ask(str, "GET", "changes")
+
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """The last jobs (proposed before the given one, in one of these states), the newest first."""
         asked: dict[str, int | str | list[str]] = {"last": last, "state": list(states)}

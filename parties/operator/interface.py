@@ -224,6 +224,9 @@ class Operator(Protocol):
     def node(self) -> NodeView:
         """The node itself."""
 
+    def changes(self) -> str:
+        """Return what is another text whenever a view of the node or of a job may have changed; no job's is made."""
+
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """The last jobs (proposed before the given one, in one of these states), the newest first."""
 

@@ -57,6 +57,7 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
 
     calls: list[tuple[str, str, int, Call]] = [
         ("GET", "/node", 200, lambda _, __: operator.node()),
+        ("GET", "/changes", 200, lambda _, __: operator.changes()),
         ("GET", "/jobs", 200, jobs),
         ("POST", "/jobs", 201, lambda _, fields: operator.submit(fields)),
         ("GET", "/jobs/{id}", 200, lambda request, _: operator.job(_id(request))),

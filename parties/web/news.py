@@ -6,7 +6,6 @@ The stream carries no content. It ends with the session, and when too many other
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Callable
 
 from starlette.concurrency import run_in_threadpool
@@ -14,15 +13,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from parties.operator.interface import ENDED, OPEN, Operator
+from parties.operator.interface import Operator
 from parties.web.login import Logins
 from parties.web.visits import cookie
-from smc.errors import InputError
 
 LOOK_SECONDS = 1.0  # between two looks at what there is
 STILL_SECONDS = 15.0  # without news, until a line says that the stream is alive
 MOST = 32  # streams at once
-LOOKED_AT = 200  # jobs that have not ended
 
 
 class News:
@@ -42,34 +39,22 @@ class News:
 
         answer = Response(status_code=401)
         if signed_in():
-            job = request.query_params.get("job")
-            answer = StreamingResponse(self._stream(signed_in, job), media_type="text/event-stream")
+            answer = StreamingResponse(self._stream(signed_in), media_type="text/event-stream")
         await answer(scope, receive, send)
 
-    async def _stream(self, signed_in: Callable[[], bool], job: str | None) -> AsyncIterator[str]:
+    async def _stream(self, signed_in: Callable[[], bool]) -> AsyncIterator[str]:
         mine = object()
         self._streams = [*self._streams[1 - MOST :], mine]
         try:
-            known = await run_in_threadpool(self._mark, job)
+            known = await run_in_threadpool(self._operator.changes)
             yield f"retry: {1000 * LOOK_SECONDS:.0f}\ndata: {known}\n\n"  # the page may be older than this stream
             quiet = 0.0
             while mine in self._streams and signed_in():
                 await asyncio.sleep(LOOK_SECONDS)
-                now = await run_in_threadpool(self._mark, job)
+                now = await run_in_threadpool(self._operator.changes)
                 quiet = 0.0 if now != known else quiet + LOOK_SECONDS
                 if quiet == 0.0 or quiet >= STILL_SECONDS:
                     yield f"data: {now}\n\n" if quiet == 0.0 else ": still here\n\n"
                     known, quiet = now, 0.0
         finally:
             self._streams = [one for one in self._streams if one is not mine]
-
-    def _mark(self, job: str | None) -> str:
-        """Something else whenever what the pages show has changed."""
-        node, found = self._operator.node(), self._operator.jobs(LOOKED_AT, None, OPEN)
-        shown = [node, *found, *self._operator.jobs(1, None, ENDED)]
-        if job is not None:
-            try:
-                shown.append(self._operator.job(job))
-            except InputError:
-                return "gone"
-        return hashlib.sha256("\n".join(one.model_dump_json() for one in shown).encode()).hexdigest()[:16]

@@ -62,7 +62,7 @@ class Pages:
                 brought = results.brought(self._operator.result(job.id))
             except InputError as error:
                 unread = str(error)
-        news = "" if ended(job) else f"{ENDLESS}?job={job.id}"
+        news = "" if ended(job) else ENDLESS
         context = {"news": news, "job": job, "brought": brought, "unread": unread}
         return self._show(visit, "job.html", problem, context, more)
 

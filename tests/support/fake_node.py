@@ -206,6 +206,10 @@ class FakeNode(Budgets):
             columns={table: self.columns[table] for table in self.tables},
         )
 
+    def changes(self) -> str:
+        with self._lock:
+            return str([self.node().model_copy(update={"started_at": ""}), *self._jobs.values()])
+
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         with self._lock:
             found = list(reversed(self._jobs.values()))

@@ -77,6 +77,17 @@ def test_whatever_changes_is_news(listening: Listening) -> None:
     assert len(lines) == quiet
 
 
+def test_looks_for_news_make_no_views(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, views = [], []
+    changes = listening.node.changes
+    monkeypatch.setattr(listening.node, "changes", lambda: (looks.append(0), changes())[1])
+    for call in ("jobs", "job"):
+        monkeypatch.setattr(listening.node, call, views.append)
+    listening.hear()
+    eventually(lambda: len(looks) > 10)
+    assert views == []
+
+
 def test_a_stream_ends_with_the_session(listening: Listening) -> None:
     _, thread = listening.hear()
     listening.logins.sign_out(listening.logins._sessions[0])

@@ -1,0 +1,91 @@
+"""What tells a page that something has changed, and how many views of jobs are made for it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from parties.node import views
+from parties.node.operator_service import OperatorService
+from smc.meter import Cost
+from tests.support.ledgers import Pair, agreed, propose
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The jobs of which a view was made, one after the other."""
+    found: list[str] = []
+    job_view = views.job_view
+
+    def counted(record: Any, *rest: Any) -> Any:
+        found.append(record.id)
+        return job_view(record, *rest)
+
+    monkeypatch.setattr(views, "job_view", counted)
+    return found
+
+
+def operator_of(pair: Pair) -> OperatorService:
+    party = pair.parties[0]
+    return OperatorService(party.who.identity, party.ledger, {}, {}, lambda: "", "lan")
+
+
+def test_a_view_is_made_once_as_long_as_its_job_is_the_same(pair: Pair, made: list[str]) -> None:
+    operator, jobs = operator_of(pair), [propose(pair) for _ in range(20)]
+    for _ in range(10):
+        assert operator.changes() == operator.changes()
+    assert made == []
+    first = operator.jobs(200)
+    assert sorted(made) == sorted(jobs)
+    for _ in range(10):
+        assert operator.jobs(200) == first
+        assert operator.job(jobs[3]) == first[-4]
+    assert len(made) == 20
+    operator.cancel(jobs[5])
+    made.clear()
+    assert [job.id for job in operator.jobs(200) if job.state == "cancelled"] == [jobs[5]]
+    assert set(made) <= {jobs[5]}
+
+
+def test_no_more_views_are_kept_than_a_bound(pair: Pair, made: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "MOST_KEPT", 4)
+    operator, jobs = operator_of(pair), [propose(pair) for _ in range(9)]
+    for _ in range(3):
+        assert [job.id for job in operator.jobs(200)] == jobs[::-1]
+    assert len(operator._views._known) <= 4
+
+
+def test_every_step_of_a_job_is_a_change(pair: Pair) -> None:
+    """Of its proposal, consent, session, end; and what was not written after all."""
+    operator, ledger = operator_of(pair), pair.parties[0].ledger
+    seen = [operator.changes()]
+
+    def told() -> bool:
+        seen.append(operator.changes())
+        return seen[-1] not in seen[:-1]
+
+    job = agreed(pair)
+    assert told()
+    shown = operator.job(job)
+    ledger.begin(job, ledger.find(job).peer)
+    assert told()
+    assert (shown.state, operator.job(job).state) == ("queued", "running")
+    ledger.met(job, 0, "mixed")
+    assert told()
+    ledger.over(job)
+    assert told()
+    assert (operator.job(job).state, operator.job(job).why) == ("interrupted", "")
+    ledger.broke(job, "the peer has gone", Cost())
+    assert told()
+    assert operator.job(job).why == "the peer has gone"
+    with suppress(sqlite3.Error), ledger._writing():
+        ledger._put(ledger.find(job).model_copy(update={"note": "no disk"}))
+        raise sqlite3.OperationalError("database or disk is full")
+    assert told()
+    operator.cancel(job)
+    assert told()
+    assert operator.job(job).state == "cancelled"
+    assert operator.changes() == seen[-1]
