@@ -11,7 +11,7 @@ PYTEST := $(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: demo test quick services lint campaign bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-sensitivity docs
+	bench-synthesis bench-sensitivity bench-derived docs
 
 demo: $(CORE)
 	$(BIN)/smc demo
@@ -87,6 +87,9 @@ bench-clusters: $(STAMP)
 
 bench-sensitivity: $(STAMP)
 	$(BIN)/python -m benchmarks.sensitivity --out benchmarks/results
+
+bench-derived: $(STAMP)
+	$(BIN)/python -m benchmarks.derived --out benchmarks/results/derived.json
 
 bench-synthesis: $(STAMP)
 	$(BIN)/python -m benchmarks.synthesis --out benchmarks/results $(if $(PEER),--peer)

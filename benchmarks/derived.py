@@ -1,0 +1,140 @@
+"""What is derived from settings, and what an open page asks of a node: both are to be done once, not at every access.
+
+    python -m benchmarks.derived [--numbers N] [--jobs N] [--out FILE.json]            (or: make bench-derived)
+
+A noisy sum and mean of a column that lists so many numbers: seconds from the settings to both parties' results, two
+threads of one process joined in memory, kernels warm, and of the first view of such a job. A page: views of jobs made,
+and seconds, for a look at whether anything has changed, and for a list of 200 jobs after it, when nothing has changed
+since the last, and when a job has.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from parties.base import files
+from parties.bench import machine
+from parties.jobs import kinds
+from parties.link import identity
+from parties.node import records, views
+from parties.node.gate import Gate
+from parties.node.ledger import Ledger
+from parties.node.offers import Offer, Offers
+from parties.node.operator_service import OperatorService
+from parties.node.peers import Peers, Who
+from parties.node.settings import NodeFile
+from parties.node.typed_inputs import TypedInputs
+from parties.operator.interface import OPEN
+from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
+from protocols.counts import RowCounts
+from smc.engines import Profile, engine_of
+from smc.local import run_local
+from smc.session import Session
+
+ROWS, SHOWN = 1000, 200
+Row = dict[str, Any]
+
+
+def schema_of(numbers: int) -> Schema:
+    """A column of so many quarters."""
+    return Schema({"x": tuple(str(n / 4) for n in range(numbers))})
+
+
+def released(name: str, numbers: int) -> float:
+    """Seconds of a question's run by both parties, each from the settings to its document."""
+    kind, schema = kinds.find(name), schema_of(numbers)
+
+    def party(session: Session) -> None:
+        settings = kind.Settings.model_validate({"of": "x", "epsilon": 1.0, "max_rows": ROWS})
+        task: Any = kind.agreed(kind(settings, schema).specification())  # type: ignore[call-arg]
+        values = np.random.default_rng(session.party).integers(0, numbers, ROWS)
+        own = task.own_numbers(RowCounts([], numbers, np.zeros((ROWS, 0), dtype=np.int64), values))
+        task.document(task.run(engine_of(session, Profile("yao")), own, None, lambda _: None))
+
+    start = time.perf_counter()
+    run_local(party)
+    return time.perf_counter() - start
+
+
+class Node:
+    """A node's records and what its operator is shown of them, without a peer."""
+
+    def __init__(self, directory: Path, numbers: int) -> None:
+        own, peer = (identity.create(f"party{i}", ["127.0.0.1"], directory) for i in (0, 1))
+        who = Who(own, peer.certificate, 0)
+        table = TableSettings.model_validate({"source": "rows.csv", "schema": "schema.toml", "max_rows": ROWS})
+        offers = Offers({"rows": Offer(table, schema_of(numbers))}, {})
+        ways = Peers([who]), Gate(NodeFile(), offers), offers, TypedInputs()
+        self._ledger = Ledger(records.connect(directory / "node.sqlite"), *ways, lambda *_: None, lambda _: None)
+        self.operator = OperatorService(own, self._ledger, {}, {}, lambda: "", "lan")
+
+    def propose(self, jobs: int) -> None:
+        """So many questions about the column."""
+        for _ in range(jobs):
+            self._ledger.propose({"protocol": "release-mean", "table": "rows", "of": "x", "epsilon": 1.0})
+
+    def measured(self, what: str, call: Callable[[], object]) -> Row:
+        """Views that a call makes, and its seconds."""
+        made, job_view = [], views.job_view
+        views.job_view = lambda *given: (made.append(0), job_view(*given))[1]
+        start = time.perf_counter()
+        try:
+            call()
+        finally:
+            views.job_view = job_view
+        return {"what": what, "views": len(made), "seconds": round(time.perf_counter() - start, 5)}
+
+
+def page(jobs: int) -> list[Row]:
+    """What a page costs with so many open jobs."""
+    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
+        node = Node(Path(name), 100)
+        node.propose(jobs)
+        operator = node.operator
+        rows = [node.measured("first list of jobs", lambda: operator.jobs(SHOWN, None, OPEN))]
+        rows += [node.measured("look", operator.changes)]
+        rows += [node.measured("list of jobs, none changed", lambda: operator.jobs(SHOWN, None, OPEN))]
+        operator.cancel("latest")
+        rows += [node.measured("list of jobs, one changed", lambda: operator.jobs(SHOWN, None, OPEN))]
+    return rows
+
+
+def view(numbers: int) -> float:
+    """Seconds of the first view of a mean of so many listed numbers."""
+    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
+        node = Node(Path(name), numbers)
+        node.propose(1)
+        return float(node.measured("view", lambda: node.operator.job("latest"))["seconds"])
+
+
+@click.command(help=__doc__)
+@click.option("--numbers", type=click.IntRange(2), default=10_000, show_default=True, help="That the column lists.")
+@click.option("--jobs", type=click.IntRange(1), default=300, show_default=True, help="That have not ended.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the figures there, as JSON.")
+def main(numbers: int, jobs: int, out: Path | None) -> None:
+    released("release-mean", 10)  # what is compiled and loaded once
+    seconds = {name: round(released(name, numbers), 3) for name in ("release-sum", "release-mean")}
+    seconds["view of release-mean"] = round(view(numbers), 3)
+    rows = page(jobs)
+    for name, value in seconds.items():
+        click.echo(f"{name:30}{numbers:9,} numbers{value:12.3f} s")
+    for row in rows:
+        click.echo(f"{row['what']:30}{row['views']:9,} views  {1000 * row['seconds']:11.3f} ms")
+    if out is not None:
+        document = {
+            "machine": machine.facts(), "numbers": numbers, "seconds": seconds, "jobs": jobs, "page": rows,
+        }  # fmt: skip
+        files.write_text(out, json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
