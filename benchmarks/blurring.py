@@ -9,7 +9,6 @@ per cent; all is drawn from the seeds, so a run can be repeated.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,8 +21,9 @@ from benchmarks import credit
 from parties.alone.blurring.plan import ColumnBlur
 from parties.alone.blurring.strategies import Strategy, learn
 from parties.alone.blurring.tree import Growth, leaves, predict
-from parties.base import files
+from parties.base import files, pictures
 from parties.bench import machine
+from parties.bench.json_rows import json_rows
 
 TEST_ROWS = 20_000
 CASES = (("uniform", 0.25), ("uniform", 0.5), ("uniform", 1.0), ("uniform", 2.0), ("gaussian", 1.0))
@@ -93,8 +93,8 @@ def _row(function: int, noise: str, privacy: float, strategy: Strategy, rows: in
     }
 
 
-def draw(rows: Sequence[Row], path: Path) -> None:
-    """Accuracy against privacy, a panel a function: uniform noise as lines, Gaussian as crosses.
+def draw(rows: Sequence[Row]) -> str:
+    """Draw accuracy against privacy as SVG, a panel a function: uniform noise as lines, Gaussian as crosses.
 
     The squares are the prototype's: numbers of the paper's own were not to be had.
     """
@@ -140,14 +140,14 @@ def draw(rows: Sequence[Row], path: Path) -> None:
             axes.set_ylabel("accuracy, %")
         if function == 3:
             axes.legend(fontsize=7, loc="lower left", framealpha=1)
-    for kind in ("svg", "png"):
-        figure.savefig(path.with_suffix(f".{kind}"), dpi=110)
+    with pictures.style():
+        return pictures.svg(figure, Title="Accuracy of trees from blurred rows against privacy")
 
 
 @click.command(help=__doc__)
 @click.option("--rows", type=click.IntRange(100), default=50_000, show_default=True, help="Blurred rows to learn from.")
 @click.option("--seeds", type=click.IntRange(1), default=7, show_default=True, help="The median is shown.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write blurring.json and pictures into this folder.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write blurring.json and .svg into this folder.")
 def main(rows: int, seeds: int, out: Path | None) -> None:
     found = measure(rows, seeds)
     for row in found:
@@ -157,8 +157,8 @@ def main(rows: int, seeds: int, out: Path | None) -> None:
         click.echo(f"{what}{row['accuracy']:8.1f}{beside}{mark}")
     if out is not None:
         document = {"machine": machine.facts(), "rows": rows, "seeds": seeds, "figures": found}
-        files.write_text(out / "blurring.json", json.dumps(document, indent=2) + "\n")
-        draw(found, out / "blurring")
+        files.write_text(out / "blurring.json", json_rows(document) + "\n")
+        files.write_text(out / "blurring.svg", draw(found))
 
 
 if __name__ == "__main__":

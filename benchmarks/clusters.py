@@ -33,6 +33,7 @@ import numpy as np
 from parties.base import files
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
 from parties.bench import machine
+from parties.bench.json_rows import json_rows
 from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.cluster.lloyd import split
 from parties.tables.schema import Schema
@@ -226,7 +227,7 @@ def main(only: str | None, out: Path | None) -> None:
             document["protocol"].append(protocol(method, profile))
             click.echo(json.dumps(document["protocol"][-1]))
     if out is not None:
-        files.write_text(out / "clusters.json", json.dumps(document, indent=1) + "\n")
+        files.write_text(out / "clusters.json", json_rows(document) + "\n")
         files.write_text(out / "clusters.svg", picture(document))
 
 

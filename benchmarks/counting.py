@@ -25,6 +25,7 @@ import duckdb
 import numpy as np
 
 from parties.base import files
+from parties.bench.json_rows import json_rows
 from parties.bench.machine import facts
 from parties.sources import ColumnSettings, TableSettings, open_table
 from parties.tables.schema import Schema
@@ -150,7 +151,7 @@ def main() -> None:
     report = {"machine": facts(("duckdb", "ibis-framework", "numpy", "sqlglot")), "counting": row}
     print(json.dumps(report, indent=2))
     if given.out is not None:
-        files.write_text(given.out, json.dumps(report, indent=2) + "\n")
+        files.write_text(given.out, json_rows(report) + "\n")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from parties.alone.local.sketch import CountMeanSketch
 from parties.alone.local.unary import UnaryEncoding
 from parties.base import files, pictures
 from parties.bench import machine
+from parties.bench.json_rows import json_rows
 from smc.primitives.prg import Prg
 
 PEOPLE, SIZE, EPSILON = 20_000, 32, 1.0
@@ -177,7 +178,7 @@ def main(rows: int, seeds: int, out: Path | None, drawn: Path | None) -> None:
         return
     document = {"machine": machine.facts(), "seconds": million(rows), "errors": errors(seeds)}
     if out is not None:
-        files.write_text(out, json.dumps(document, indent=1) + "\n")
+        files.write_text(out, json_rows(document) + "\n")
 
 
 if __name__ == "__main__":

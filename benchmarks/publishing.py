@@ -43,6 +43,7 @@ from parties.alone.publish.recoding.fulldomain import Search
 from parties.alone.publish.settings import PublishPlan
 from parties.base import files
 from parties.bench import machine
+from parties.bench.json_rows import json_rows
 
 Row = dict[str, Any]
 
@@ -265,7 +266,7 @@ def main(adult: Path | None, rows: int | None, runs: int, out: Path | None) -> N
         for row in document["accuracy"]:
             click.echo(f"{row['published']:24}{row['quasi_identifiers']:3} columns {row['accuracy']:.4f}")
     if out is not None:
-        files.write_text(out, json.dumps(document, indent=2) + "\n")
+        files.write_text(out, json_rows(document) + "\n")
 
 
 if __name__ == "__main__":

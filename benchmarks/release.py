@@ -10,7 +10,6 @@ both directions. Peak memory is that of the larger process since its start.
 
 from __future__ import annotations
 
-import json
 import resource
 import statistics
 import tempfile
@@ -26,6 +25,7 @@ import numpy as np
 
 from parties.base import files
 from parties.bench import machine, pair
+from parties.bench.json_rows import json_rows
 from protocols.release.choice import choice_law, noisy_choice
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.laplace import DiscreteLaplace
@@ -172,7 +172,7 @@ def main(only: str, runs: int, out: Path | None, peer: tuple[str, str] | None) -
         )
     if out is not None:
         document = {"machine": machine.facts(), "runs": runs, "and_gates": circuits(), "rows": rows}
-        files.write_text(out, json.dumps(document, indent=2) + "\n")
+        files.write_text(out, json_rows(document) + "\n")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from parties.alone.sensitivity.blocks import FUNCTIONS, block_table
 from parties.alone.sensitivity.draws import private
 from parties.alone.sensitivity.median import Numbers, Table
 from parties.base import files, pictures
+from parties.bench.json_rows import json_rows
 
 LOW, HIGH, BOUND, BLOCK = 0, 100, 3, 10
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
@@ -93,7 +94,7 @@ def main(out: Path | None) -> None:
     document: dict[str, Any] = {"epsilon": float(EPSILON), "delta": float(DELTA), "answers": ANSWERS, "error": found}
     print(json.dumps(document, indent=2))
     if out is not None:
-        files.write_text(out / "sensitivity.json", json.dumps(document, indent=2) + "\n")
+        files.write_text(out / "sensitivity.json", json_rows(document) + "\n")
         files.write_text(out / "sensitivity.svg", draw(found))
 
 

@@ -11,7 +11,6 @@ compares with the faster one.
 
 from __future__ import annotations
 
-import json
 import signal
 import statistics
 import sys
@@ -30,6 +29,7 @@ from benchmarks.peers.samples import Sample
 from parties.base import console
 from parties.base.files import write_text
 from parties.bench import machine
+from parties.bench.json_rows import json_rows
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import SmcError
 
@@ -151,7 +151,7 @@ def main(data: Path, only: str, repeats: int, engine: str | None, out: Path | No
             facts = machine.facts() | {"peer_packages": programs.installed(python)}
             settings = {"repeats": repeats, "engine": engine or "default", "delta": Id3Settings().delta}
             out.parent.mkdir(parents=True, exist_ok=True)
-            write_text(out, json.dumps({"machine": facts, "settings": settings, "results": results}, indent=2) + "\n")
+            write_text(out, json_rows({"machine": facts, "settings": settings, "results": results}) + "\n")
     except (RunError, SmcError, OSError) as error:
         raise click.ClickException(str(error)) from None
 

@@ -13,8 +13,6 @@ mushroom.csv and breast-w.csv.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import subprocess
 import tempfile
@@ -32,7 +30,8 @@ from benchmarks.private_trees import cells
 from benchmarks.private_trees.cells import Accuracy, Cell
 from benchmarks.private_trees.picture import render
 from benchmarks.private_trees.tables import Table, folds, load
-from parties.base.files import write_bytes, write_text
+from parties.base.files import write_text
+from parties.bench.json_rows import json_rows
 from parties.bench.machine import facts
 
 DATA = ROOT.parent / "shared" / "data"
@@ -114,6 +113,7 @@ def summary(name: str, table: Table, found: Found) -> Results:
         "epsilon": by_epsilon,
         "defaults": chosen,
         "privatree": PUBLISHED.get(name, {}),
+        "cells": [[*asdict(cell).values(), accuracy.mean, accuracy.error] for cell, accuracy in found.items()],
     }
 
 
@@ -139,24 +139,12 @@ def peer(python: Path, directory: Path, name: str) -> list[list[Any]]:
         return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def rows_of(results: Iterable[tuple[str, Table, Found]]) -> str:
-    """All cells as CSV."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["table", *Cell.__dataclass_fields__, "accuracy", "error"])
-    for name, _, found in results:
-        for cell, accuracy in found.items():
-            values = [int(value) if isinstance(value, bool) else value for value in asdict(cell).values()]
-            writer.writerow([name, *values, accuracy.mean, accuracy.error])
-    return stream.getvalue()
-
-
 @click.command()
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), default=DATA, help="Folder of the tables.")
 @click.option("--more", type=click.Path(path_type=Path, file_okay=False), help="Folder of mushroom.csv, breast-w.csv.")
 @click.option("--only", default="", metavar="TEXT", help="Only tables with TEXT in their name.")
 @click.option("--processes", type=click.IntRange(min=1), default=2, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write JSON, CSV and pictures here.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write JSON and a picture here.")
 def main(data: Path, more: Path | None, only: str, processes: int, out: Path | None) -> None:
     """Measure private trees beside diffprivlib's."""
     names = [name for name in dict.fromkeys([*COMPARED, *PUBLISHED]) if only in name]
@@ -181,10 +169,8 @@ def main(data: Path, more: Path | None, only: str, processes: int, out: Path | N
     show(document)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        write_text(out / "private_trees.json", json.dumps(document, indent=1) + "\n")
-        write_text(out / "private_trees.csv", rows_of(found))
-        for kind, picture in render(document).items():
-            write_bytes(out / f"private_trees.{kind}", picture)
+        write_text(out / "private_trees.json", json_rows(document) + "\n")
+        write_text(out / "private_trees.svg", render(document))
 
 
 def show(document: Results) -> None:

@@ -11,7 +11,6 @@ regularisation.
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import tempfile
@@ -26,10 +25,11 @@ import numpy as np
 from benchmarks.peers.programs import ROOT, RunError, install
 from benchmarks.private_trees.tables import Table, folds, load
 from benchmarks.regression.simulation import FOLDS, REPEATS, SEED, Split, gradient, measure, rows_of, task
-from parties.base.files import write_bytes, write_text
+from parties.base.files import write_text
+from parties.base.pictures import INK, MUTED, PALETTE, style, svg
 from parties.bench import machine, pair
-from parties.bench.plots import DOTS_PER_INCH, STYLE
-from parties.models.trees.drawing import INK, MUTED, PALETTE
+from parties.bench.json_rows import json_rows
+from parties.bench.plots import STYLE
 from smc.engines import Profile, engine_of
 from smc.session import Session
 
@@ -110,9 +110,8 @@ def two_processes(directory: Path, only: str) -> list[Results]:
             return run(session, directory, only)
 
 
-def render(document: Results) -> dict[str, bytes]:
-    """Accuracy against epsilon, as SVG and PNG."""
-    import matplotlib as mpl
+def render(document: Results) -> str:
+    """Draw accuracy against epsilon, as SVG."""
     from matplotlib.figure import Figure
 
     table, theirs = document["epsilon"], document["diffprivlib"]
@@ -138,8 +137,7 @@ def render(document: Results) -> dict[str, bytes]:
             [max(a for e, _, a in theirs if e == x) for x in EPSILONS],
         ),
     ]
-    found: dict[str, bytes] = {}
-    with mpl.rc_context(STYLE):
+    with style(STYLE):
         figure = Figure(figsize=(6.4, 4.0), layout="constrained")
         axes = figure.subplots()
         for label, colour, marker, heights in lines:
@@ -156,11 +154,7 @@ def render(document: Results) -> dict[str, bytes]:
         axes.set_title(f"Adult, {document['rows']:,} rows")
         axes.grid(True)
         axes.legend(fontsize=8)
-        for kind, metadata in (("svg", {"Date": None}), ("png", {})):
-            stream = io.BytesIO()
-            figure.savefig(stream, format=kind, dpi=DOTS_PER_INCH, metadata=metadata)
-            found[kind] = stream.getvalue()
-    return found
+        return svg(figure, Title="Accuracy of linear classifiers against epsilon")
 
 
 def show(document: Results) -> None:
@@ -185,7 +179,7 @@ def _best(found: Results) -> float:
 @click.command(help=__doc__)
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), default=DATA, help="Folder of the tables.")
 @click.option("--only", default="", metavar="TEXT", help="Only runs whose method and profile contain this.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write JSON and pictures here.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write JSON and a picture here.")
 @click.option("--peer", "peer_", nargs=2, hidden=True)
 def main(data: Path, only: str, out: Path | None, peer_: tuple[str, str] | None) -> None:
     if peer_ is not None:
@@ -215,9 +209,8 @@ def main(data: Path, only: str, out: Path | None, peer_: tuple[str, str] | None)
     show(document)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        write_text(out / "regression.json", json.dumps(document, indent=1) + "\n")
-        for kind, picture in render(document).items():
-            write_bytes(out / f"regression.{kind}", picture)
+        write_text(out / "regression.json", json_rows(document) + "\n")
+        write_text(out / "regression.svg", render(document))
 
 
 if __name__ == "__main__":

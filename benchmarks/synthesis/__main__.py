@@ -37,6 +37,7 @@ from parties.alone.synthesis.marginals import Generator, Measurement
 from parties.alone.synthesis.relaxed_projection import RelaxedProjection
 from parties.base.arrays import Codes
 from parties.base.files import write_text
+from parties.bench.json_rows import json_rows
 from parties.bench.machine import facts
 from parties.jobs.synthesise.state import GraphicalModel, Synthesis, measurements
 from protocols.release import aim, mst
@@ -179,7 +180,7 @@ def main(data: Path, many: int, only: str, peer: bool, out: Path | None) -> None
                     found.append(row)
     if out is not None:
         document = {"machine": facts(("numpy",)), "rho": float(RHO), "peer_packages": OPENDP, "rows": found}
-        write_text(out / "synthesis.json", json.dumps(document, indent=1) + "\n")
+        write_text(out / "synthesis.json", json_rows(document) + "\n")
         write_text(out / "synthesis.svg", draw(found))
 
 

@@ -60,7 +60,7 @@ def svg(figure: Figure, **about: str | None) -> str:
     output = io.StringIO()
     metadata: dict[str, Any] = {"Creator": "smc", "Date": None} | about
     figure.savefig(output, format="svg", metadata=metadata)
-    return output.getvalue()
+    return output.getvalue().replace(" \n", " ")  # a path is a line, however many points it has
 
 
 def text_measure() -> Measure:

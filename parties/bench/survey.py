@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 from parties.base import files
 from parties.bench import machine
 from parties.bench.cases import Case, batch_cases, crossover_cases
+from parties.bench.json_rows import json_rows
 from parties.bench.measuring import Measurement, OnProgress, measure
 from smc.errors import InputError
 from smc.link_shape import PRESETS, LinkShape
@@ -82,27 +80,13 @@ def _fields(rows: Sequence[Measurement]) -> list[dict[str, Any]]:
     return [row.as_dict() for row in rows]
 
 
-def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """One line a row; phases are left to the JSON."""
-    stream = io.StringIO()
-    names = [name for name in Measurement.__dataclass_fields__ if name != "phases"]
-    writer = csv.DictWriter(stream, names, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
-
-
 def write(document: Document, directory: Path) -> list[Path]:
-    """bench.json, bench.csv and the pictures, each whole or not at all; the paths. `InputError` if one cannot be."""
+    """Write bench.json and the pictures, each whole or not at all; the paths. `InputError` if one cannot be."""
     from parties.bench import plots  # matplotlib takes its time to load
 
-    found: dict[str, bytes] = {
-        "bench.json": (json.dumps(document, indent=2) + "\n").encode(),
-        "bench.csv": as_csv(document["rows"]).encode(),
-        **plots.render(document),
-    }
-    for name, data in found.items():
-        files.write_bytes(directory / name, data)
+    found = {"bench.json": json_rows(document) + "\n", **plots.render(document)}
+    for name, text in found.items():
+        files.write_text(directory / name, text)
     return [directory / name for name in found]
 
 

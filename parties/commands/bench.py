@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write bench.json, bench.csv and pictures to this directory; measures more for the pictures.",
+    help="Write bench.json and pictures to this directory; measures more for the pictures.",
 )
 @json_option
 def bench(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -191,17 +190,9 @@ def document() -> Any:
     return json.loads((RESULTS / "private_trees.json").read_text(encoding="utf-8"))
 
 
-def recorded() -> Iterator[tuple[str, Cell, float]]:
-    with (RESULTS / "private_trees.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            quality: Any = row["quality"]
-            cell = Cell(row["epsilon"], int(row["depth"]), row["share"], row["stop"] == "1", quality, int(row["trees"]))
-            yield row["table"], cell, float(row["accuracy"])
-
-
 @pytest.mark.parametrize("name", ["car", "house-votes-84"])
 def test_the_recorded_figures_are_those_of_this_code(shared: Path, document: Any, name: str) -> None:
-    figures = {cell: accuracy for table, cell, accuracy in recorded() if table == name}
+    figures = {Cell(*values): accuracy for *values, accuracy, _ in document["tables"][name]["cells"]}
     real = load(shared / "data", name)
     assert [document["tables"][name][key] for key in ("rows", "classes")] == [len(real.labels), real.classes]
     for cell in (cells.default(real, "1"), Cell("0.5", 3, "half", False, "gini"), Cell("2", 2, "even", True, "max", 5)):
@@ -245,7 +236,6 @@ def test_the_defaults_are_near_the_best_depth_and_not_below_the_majority(documen
 
 def test_the_picture_has_a_panel_for_each_compared_table(document: Any) -> None:
     picture = render(document)
-    assert picture["png"].startswith(b"\x89PNG")
     lone = {name: table for name, table in document["tables"].items() if name != "car"}
-    assert len(render({**document, "tables": lone})["svg"]) < len(picture["svg"])
-    assert render({**document, "tables": {}}) == {}
+    assert len(render({**document, "tables": lone})) < len(picture)
+    assert render({**document, "tables": {}}) == ""

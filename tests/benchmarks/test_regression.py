@@ -47,7 +47,7 @@ def test_the_recorded_figures_are_within_the_goals() -> None:
         theirs = max(accuracy for e, _, accuracy in FOUND["diffprivlib"] if e == epsilon)
         assert by_epsilon[epsilon]["gradient"]["accuracy"] >= theirs
     assert list(by_epsilon) == list(EPSILONS)
-    assert set(render(FOUND)) == {"svg", "png"}
+    assert render(FOUND).count("<svg ") == 1
 
 
 def test_the_document_says_what_was_recorded() -> None:
