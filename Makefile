@@ -20,15 +20,8 @@ test: lint
 	$(PYTEST)
 
 # Neither nodes, databases, browsers nor many processes: under two minutes on two cores.
-QUICK := tests/test_help.py tests/test_layers.py tests/test_readme.py tests/test_tree_mirrors.py \
-	tests/parties/link/test_exchange.py tests/parties/link/test_identity.py \
-	tests/smc/test_*.py $(addprefix tests/smc/, primitives gmw yao engines/test_views.py) \
-	tests/protocols/test_questions.py tests/protocols/test_id3.py \
-	tests/parties/test_*.py $(addprefix tests/parties/, base jobs models node/policy operator tables commands web) \
-	$(addprefix tests/parties/node/test_, gate.py journal.py ledger.py notify.py proposal.py statement.py views.py)
-
 quick: lint
-	$(PYTEST) $(QUICK) $(addprefix --ignore=tests/parties/, base/test_signals.py web/test_browser.py web/test_browser_tree.py commands/test_bench.py)
+	$(PYTEST) -m "not slow"
 
 services:
 	bash scripts/services.sh

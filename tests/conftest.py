@@ -14,7 +14,7 @@ from smc.channel import Buffer, Channel
 from smc.engines import Engine, make_engine
 from smc.local import run_local
 from smc.meter import Meter
-from tests.support import examples
+from tests.support import examples, slow
 from tests.support.places import SHARED
 
 examples.load_profile()
@@ -29,6 +29,11 @@ def example_round(request: pytest.FixtureRequest) -> int:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     examples.repeat(metafunc)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave slow files out of `make quick` before they are imported, which alone takes its time."""
+    return True if slow.is_quick(config) and slow.says_slow(collection_path) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

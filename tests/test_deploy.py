@@ -19,6 +19,8 @@ from parties.node import settings
 from parties.node.service import STREAMS
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 DEPLOY = ROOT / "deploy"
 UNIT = DEPLOY / "smc-node.service"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

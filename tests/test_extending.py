@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 TEXT = (ROOT / "docs" / "extending.md").read_text()
 SNIPPETS = dict(re.findall(r"^```python (\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
 

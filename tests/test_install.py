@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 MOST_DISTRIBUTIONS = 30
 MOST_MEGABYTES = 420
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from tests.support.examples import EXPLORING
 
+pytestmark = pytest.mark.slow
+
 
 @settings(max_examples=2)
 @given(st.integers())

@@ -15,6 +15,8 @@ from parties.sources.settings import BudgetSettings
 from protocols.release.laplace import DiscreteLaplace
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 TEXT = (ROOT / "docs" / "release.md").read_text()
 SHOWN = {*re.findall(r"^    smc ((?:.*\\\n)*.*)$", TEXT, re.MULTILINE), *re.findall(r"`smc ([^`]*)`", TEXT)}
 COMMANDS = sorted(" ".join(line.replace("\\", " ").split()) for line in SHOWN if not re.search(r"NAME|-\.\.\.", line))

@@ -13,6 +13,8 @@ from parties.alone.synthesis.marginals import Measurement
 from parties.alone.synthesis.relaxed_projection import RelaxedProjection
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def test_everything_on_it_is_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture

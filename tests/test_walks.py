@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 SECTION = (ROOT / "docs" / "architecture.md").read_text().partition("\n## Five walks\n")[2].partition("\n## ")[0]
 STEPS = re.findall(r"^    (\S+\.py) +(.+)$", SECTION, re.MULTILINE)
 

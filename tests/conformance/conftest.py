@@ -9,6 +9,9 @@ import pytest
 
 from tests.support.nodes import Nodes
 from tests.support.processes import Processes
+from tests.support.slow import pytest_ignore_collect, pytest_itemcollected
+
+__all__ = ["pytest_ignore_collect", "pytest_itemcollected"]
 
 
 @pytest.fixture

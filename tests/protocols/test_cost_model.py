@@ -16,6 +16,8 @@ from smc.local import run_local
 from smc.meter import Cost, Meter
 from smc.session import Session
 
+pytestmark = pytest.mark.slow
+
 PROFILES = [Profile("yao"), Profile("mixed", garbling="three-halves"), Profile("lean", "ferret"), Profile("gmw")]
 
 

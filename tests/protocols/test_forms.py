@@ -24,6 +24,8 @@ from smc.circuit import Netlist, evaluate
 from smc.engines import Engine
 from smc.primitives.bits import from_integers, to_integers
 
+pytestmark = pytest.mark.slow
+
 QUICK = settings(max_examples=15)
 
 

@@ -17,6 +17,8 @@ from smc.engines import Engine
 from smc.errors import InputError
 from smc.recipes import GARBLED, SHARED, Prices
 
+pytestmark = pytest.mark.slow
+
 DELTAS = [0.1, 0.001, 1e-5]
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
 QUICK = settings(max_examples=25)

@@ -31,6 +31,8 @@ from smc.local import run_local
 from smc.primitives import bits as bitpack
 from tests.support.faults import Damage, Damaged
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = np.arange(24).reshape(2, 12)
 DOMAINS, CLASSES = (3, 2, 3), 3
 ROWS = np.random.default_rng(3).integers(0, (*DOMAINS, CLASSES), (60, 4))

@@ -22,6 +22,8 @@ from smc.errors import InputError
 from smc.primitives.bits import from_integers, to_integers
 from tests.support.leaf_rules import entropy, keeps, ordered, rules_for, variational
 
+pytestmark = pytest.mark.slow
+
 # The notes' numbers.
 
 DISEASES = ("heart", "viral", "cancer")

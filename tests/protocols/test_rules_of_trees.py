@@ -26,6 +26,8 @@ from smc.engines import Profile, engine_of
 from smc.local import run_local
 from tests.support.leaf_rules import Reference, Row, rules_for
 
+pytestmark = pytest.mark.slow
+
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean"]
 QUICK = settings(max_examples=12)
 PLAIN = Problem((3, 2, 4, 2), 3, 40)

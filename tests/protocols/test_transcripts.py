@@ -23,6 +23,8 @@ from protocols.millionaires import three_way
 from smc.engines import Engine
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 SEED = b"fixed for tests "
 VECTORS = ROOT / "tests" / "vectors" / "transcripts.json"
 NUMBERS = np.arange(48).reshape(2, 24)

@@ -15,6 +15,8 @@ from parties.link.identity import Identity
 from tests.support.places import ENVIRONMENT, ROOT
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 ENDINGS = {signal.SIGINT: (130, "smc: interrupted\n"), signal.SIGTERM: (143, "smc: terminated\n")}
 
 # Runs the program with a signal that comes when a module is looked for, in the middle of the imports around it.

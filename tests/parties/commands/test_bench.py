@@ -6,10 +6,13 @@ import json
 import socket
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from parties.cli import cli
 from smc.errors import InputError
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_command_measures_on_each_link_and_writes_what_it_found(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from parties.link.transport import Stream
 from smc.errors import InputError, LinkError, ProtocolError
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 SECRET = "salary 123456"
 
 

@@ -13,6 +13,8 @@ from smc.kernels import warm
 from smc.kernels.native import Kernel
 from tests.support.links import Parties
 
+pytestmark = pytest.mark.slow
+
 
 def exchange(link: Link) -> Any:
     link.channel.send("word", b"%d" % link.party)

@@ -8,6 +8,8 @@ from parties.link.exchange_pb2 import ABORT, DATA, GOODBYE, HELLO, Hello
 from parties.link.frames import CHUNK_BYTES, MAX_FRAME_BYTES
 from smc.errors import JobMismatchError, LinkError, ProtocolError
 
+pytestmark = pytest.mark.slow
+
 
 def data(sequence, payload=b"abcd", **fields):
     return {"sequence": sequence, "kind": DATA, "step": "x", "payload": payload, **fields}

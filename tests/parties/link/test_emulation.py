@@ -17,6 +17,8 @@ from smc.link_shape import LinkShape
 from smc.local import run_local
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 KB = 1000
 
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from parties.link.frames import CHUNK_BYTES, MAX_FRAME_BYTES, FrameReader, FrameWriter, assemble
 from smc.errors import ProtocolError
 
+pytestmark = pytest.mark.slow
+
 edges = st.sampled_from([0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES])
 messages = st.lists(st.tuples(st.text(st.characters(codec="ascii", categories=["L", "N"])), edges), max_size=4)
 

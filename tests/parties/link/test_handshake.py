@@ -14,6 +14,8 @@ from parties.link.handshake import MAX_JOB_BYTES, agree, differences, make_hello
 from smc.errors import InputError, JobMismatchError, ProtocolError
 from tests.support.json_objects import jobs
 
+pytestmark = pytest.mark.slow
+
 
 def hello(party, public_job, /, **changes):
     made = make_hello(party, public_job)

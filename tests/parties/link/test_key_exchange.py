@@ -10,6 +10,8 @@ from parties.link import tls, transport
 from smc.errors import LinkError
 from tests.support.classical import middle
 
+pytestmark = pytest.mark.slow
+
 GROUP = "X25519MLKEM768"
 
 

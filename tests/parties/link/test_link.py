@@ -21,6 +21,8 @@ from tests.support.places import ENVIRONMENT
 from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE, eventually
 
+pytestmark = pytest.mark.slow
+
 JOB = {"protocol": "test"}
 SIZES = [0, 1, 255 * 1024, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 5 * 1024 * 1024]
 

@@ -18,6 +18,8 @@ from smc.errors import LinkError
 from tests.support.places import ENVIRONMENT
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 CHILD = """if True:
     import ctypes, sys, time
     from pathlib import Path

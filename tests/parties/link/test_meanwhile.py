@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.ports import free_port
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_time_of_connecting_can_be_used_once_by_each_party(parties) -> None:  # type: ignore[no-untyped-def]
     called: list[str] = []

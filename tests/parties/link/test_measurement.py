@@ -12,6 +12,8 @@ from smc.errors import JobMismatchError, LinkError
 from smc.link_shape import LinkShape
 from smc.local import run_local
 
+pytestmark = pytest.mark.slow
+
 JOB = {"protocol": "test", "delta": 0.001}
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from parties.link.outbox import Outbox, OutboxClosedError, OutboxStuckError
 
+pytestmark = pytest.mark.slow
+
 
 def test_outbox_bounds_bytes_admits_one_large_message_and_closes():
     outbox = Outbox(10)

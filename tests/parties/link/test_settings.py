@@ -14,6 +14,8 @@ from parties.party_file import load
 from smc.errors import InputError
 from tests.support.party_files import FULL, write
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_connect_flag_displaces_listen_in_the_file(tmp_path: Path) -> None:
     settings = load(write(tmp_path, FULL)).link

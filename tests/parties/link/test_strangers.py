@@ -18,6 +18,8 @@ from parties.base.address import parse_address
 from tests.support.ports import dial
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 DESCRIPTORS = 128
 

@@ -23,6 +23,8 @@ from parties.link.identity import Identity
 from smc.errors import LinkError
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 # One end in a process of its own: here a test may have loaded gRPC before.
 END = """if True:

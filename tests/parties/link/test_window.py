@@ -11,6 +11,8 @@ from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 MIB = 2**20
 FRAME = 64 * 1024
 TOTAL = 32 * MIB

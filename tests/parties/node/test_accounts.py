@@ -25,6 +25,8 @@ from smc.meter import Cost
 from tests.support.ledgers import REPORT, Pair
 from tests.support.registry import registered
 
+pytestmark = pytest.mark.slow
+
 COINS = [[1, 2, 3, 4], [5, 6, 7, 8]]
 ROWS = "ab" * 32
 

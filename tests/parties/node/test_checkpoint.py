@@ -12,6 +12,8 @@ from smc.errors import ProtocolError, SmcError
 from smc.meter import Cost
 from tests.support.ledgers import OTHER, REPORT, STAGES, TASK, TREE, Pair, agreed
 
+pytestmark = pytest.mark.slow
+
 COST = Cost(1, 2, 3, 4)
 
 

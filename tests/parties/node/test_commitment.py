@@ -18,6 +18,8 @@ from smc.local import run_local
 from tests.support.ledgers import SCHEMA, Pair, agreed
 from tests.support.proposals import inputs_of, proposal_of
 
+pytestmark = pytest.mark.slow
+
 ROWS, OTHER_ROWS = "a1" * 32, "b2" * 32
 
 

@@ -15,6 +15,8 @@ from smc.errors import InputError, ProtocolError, SmcError
 from smc.meter import Cost
 from tests.support.ledgers import STAGES, TASK, Pair, agreed, paired, propose
 
+pytestmark = pytest.mark.slow
+
 
 def test_consent_by_rule_is_asked_for_again_when_the_job_runs(tmp_path: Path, identities: dict[str, Identity]) -> None:
     """The rules of the day of the run decide: after a restart without the rule, the job stays where it is."""

@@ -16,6 +16,8 @@ from smc.errors import InputError
 from smc.meter import Cost
 from tests.support.ledgers import OTHER, TASK, TREE, Pair, Party, agreed, propose
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 
 

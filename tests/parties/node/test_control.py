@@ -19,6 +19,8 @@ from parties.node import control
 from parties.node.control import Control, control_options
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 
 class End:
     """One node's end of the link, and what it has heard."""

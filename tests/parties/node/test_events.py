@@ -9,6 +9,8 @@ import pytest
 
 from parties.node.events import LEVELS, Events, LogLevel
 
+pytestmark = pytest.mark.slow
+
 
 class Terminal(StringIO):
     def isatty(self) -> bool:

@@ -26,6 +26,8 @@ from tests.support.proposals import proposal_of
 from tests.support.registry import registered
 from tests.support.workers import Heard, breaks_at, peace, worked
 
+pytestmark = pytest.mark.slow
+
 
 def met(own: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
     left, right = run_local(lambda session: checkpoint.common(session, TASK, own[session.party], Stored())[0])

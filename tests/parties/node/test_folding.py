@@ -5,10 +5,14 @@ from __future__ import annotations
 import io
 import time
 
+import pytest
+
 from parties.node import events
 from parties.node.events import Events
 from parties.node.folding import Folding, Repeats
 from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.slow
 
 KEY = ("connected", "b")
 

@@ -12,6 +12,8 @@ from parties.node.records.chain import sign_head
 from smc.errors import ProtocolError
 from tests.support.ledgers import Pair, agreed
 
+pytestmark = pytest.mark.slow
+
 HEAD = Head(number=7, hash="ab" * 32)
 
 

@@ -17,6 +17,8 @@ from smc.errors import InputError, ProtocolError
 from tests.support.ledgers import SCHEMA, Pair, agreed, paired, propose
 from tests.support.proposals import proposal_of
 
+pytestmark = pytest.mark.slow
+
 ALL = (Rule(name="all", effect="permit"),)
 NOW = datetime.now(UTC).replace(microsecond=0)
 

@@ -22,6 +22,8 @@ from parties.tables import example
 from tests.support.ports import dial
 from tests.support.waiting import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 SOFT, HARD = 96, 192
 LIMITED = f"""if True:

@@ -24,6 +24,8 @@ from tests.support.disks import Job, messages_of
 from tests.support.registry import registered
 from tests.support.workers import Noted, Trouble, breaks_at, peace
 
+pytestmark = pytest.mark.slow
+
 ENGINES = ["yao", "gmw"]
 SHARE, OTHER = b"\x01", b"\x02"
 

@@ -9,6 +9,8 @@ import pytest
 from parties.node import pauses
 from parties.node.pauses import Pauses
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_is_longer_each_time_until_it_goes_well(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]

@@ -38,6 +38,8 @@ from smc.errors import InputError, LinkError, ProtocolError
 from tests.support.ledgers import PRINT, SCHEMA
 from tests.support.proposals import proposal_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def whos(identities: dict[str, Identity]) -> tuple[Who, Who]:

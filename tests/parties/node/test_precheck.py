@@ -17,6 +17,8 @@ from smc.local import run_local
 from smc.session import Session
 from tests.support.proposals import proposal_of
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play")
 NO = "the privacy budget of table 'days': spent epsilon 1, asked 1, left 0"
 JOBS = [proposal_of(SCHEMA, party=1, max_depth=depth) for depth in (1, 2)]

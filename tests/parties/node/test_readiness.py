@@ -25,6 +25,8 @@ from tests.support.ledgers import agreed
 from tests.support.session_pairs import running
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 SECRET = "password of the table: 4711"
 
 

@@ -22,6 +22,8 @@ from tests.support.ledgers import TASK, TREE, agreed, propose
 from tests.support.session_pairs import running
 from tests.support.waiting import PATIENCE, eventually
 
+pytestmark = pytest.mark.slow
+
 
 def finds(what: Any) -> Callable[..., executor.Finished]:
     """In place of `executor.run`: says goodbye and has found a tree, or fails."""

@@ -10,6 +10,8 @@ from parties.node.offers import Offers
 from parties.node.settings import load
 from tests.support.specified import SCHEMA
 
+pytestmark = pytest.mark.slow
+
 FILE = '[tables.days]\nsource = "days.csv"\nschema = "schema.toml"\n'
 
 

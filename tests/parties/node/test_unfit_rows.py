@@ -13,6 +13,8 @@ from parties.tables.unfit import UnfitError, without_cells
 from tests.support.ledgers import SCHEMA, Pair, agreed
 from tests.support.proposals import inputs_of
 
+pytestmark = pytest.mark.slow
+
 HEADER = "wind,rain,play\n"
 
 

@@ -13,6 +13,8 @@ from parties.node import validity
 from parties.node.peers import Who
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 
 def who(directory: Path, ours: int, theirs: int) -> Who:
     """The two parties of a link, whose certificates are valid for so many days."""

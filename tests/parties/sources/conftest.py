@@ -14,7 +14,10 @@ import pytest
 
 from tests.support.agreement import Sample, sample
 from tests.support.postgres import Server
+from tests.support.slow import pytest_ignore_collect, pytest_itemcollected
 from tests.support.waiting import PATIENCE
+
+__all__ = ["pytest_ignore_collect", "pytest_itemcollected"]
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,8 @@ from parties.operator.interface import Verdict
 from tests.support.fake_node import wide_tree
 from tests.support.site import Site, drawn, texts, until
 
+pytestmark = pytest.mark.slow
+
 ROWS = [{"of": f"{of} = a value", "value": 8, "noisy": 8, "low": 0, "high": 26} for of in ("sex", "age", "outcome")]
 COUNT = {"question": "count", "where": "all of these", "epsilon": 1.0, "adjacency": "add-remove", "numbers": ROWS}
 COUNT |= {"law": "discrete Gaussian", "sigma": 9.26644}

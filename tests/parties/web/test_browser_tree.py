@@ -12,6 +12,8 @@ from parties.models.trees.tree import Leaf, Split
 from tests.support.fake_node import wide_tree
 from tests.support.site import Site, drawn, texts, until
 
+pytestmark = pytest.mark.slow
+
 MARKUP = "<b>x</b> & <script>y</script> %{z} $1$"
 
 

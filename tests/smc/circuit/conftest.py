@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from smc.circuit import Builder, Form, Integer, Netlist, Wire, evaluate
 from smc.primitives.bits import from_integers, to_integers
 from tests.support.places import SHARED
+from tests.support.slow import pytest_ignore_collect, pytest_itemcollected
+
+__all__ = ["pytest_ignore_collect", "pytest_itemcollected"]
 
 Argument = tuple[int, bool, Sequence[int]]  # width, signed, one value for each instance
 

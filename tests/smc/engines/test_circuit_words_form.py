@@ -14,6 +14,8 @@ from smc.circuit import Netlist
 from smc.engines import Bits, Choice, Engine, Word
 from smc.primitives import bits as bitpack
 
+pytestmark = pytest.mark.slow
+
 ENGINES = ["clear", "yao", "gmw", "mixed"]
 QUICK = settings(max_examples=8)
 

@@ -17,6 +17,8 @@ from smc.primitives import bits as bitpack
 from smc.session import Session
 from smc.yao import walk
 
+pytestmark = pytest.mark.slow
+
 ENGINES = ["clear", "yao", "yao three-halves", "gmw", "mixed", "lean"]
 ROWS = walk.ROWS
 SIZES = [0, 1, 127, 128, 129, 1000]

@@ -18,6 +18,8 @@ from smc.gmw.triples import TripleSource
 from smc.local import run_local
 from smc.session import Session
 
+pytestmark = pytest.mark.slow
+
 BATCHES = [0, 1, 63, 64, 65, 1000]
 
 

@@ -14,6 +14,8 @@ from smc.local import run_local
 from smc.meter import Meter
 from smc.session import Session
 
+pytestmark = pytest.mark.slow
+
 PROFILES = [
     Profile("clear"),
     Profile("yao"),

@@ -16,6 +16,8 @@ from smc.engines import Engine
 from smc.primitives.prg import Prg
 from smc.session import Session
 
+pytestmark = pytest.mark.slow
+
 EXTENSIONS = ["iknp", "softspoken2", "softspoken4", "softspoken8", "ferret"]
 ENGINES = [
     *((name, "extension") for name in ("clear", "yao", "yao three-halves", "gmw", "gmw table", "mixed", "lean")),

@@ -12,6 +12,8 @@ from smc.local import run_local
 from smc.ot import Transfers
 from smc.session import Session
 
+pytestmark = pytest.mark.slow
+
 BATCH = 500
 LIMIT = 5.0  # standard deviations; the seeds are fixed, so this cannot flicker
 

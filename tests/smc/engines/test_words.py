@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from smc.engines import Bits, Choice, Engine, Word
 from smc.primitives import bits as bitpack
 
+pytestmark = pytest.mark.slow
+
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
 QUICK = settings(max_examples=8)
 

@@ -11,6 +11,9 @@ import pytest
 from parties.link.identity import Identity
 from parties.node.records.database import FILE_NAME
 from tests.support.logs import Node, two_jobs
+from tests.support.slow import pytest_ignore_collect, pytest_itemcollected
+
+__all__ = ["pytest_ignore_collect", "pytest_itemcollected"]
 
 
 @pytest.fixture

@@ -1,0 +1,29 @@
+"""Hooks for the conftest.py of a folder whose tests are all slow: marked so, and not imported by `make quick`.
+
+A slow file in another folder says `pytestmark = pytest.mark.slow`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+MARK = "pytestmark = pytest.mark.slow\n"
+
+
+def is_quick(config: pytest.Config) -> bool:
+    return config.getoption("markexpr") == "not slow"
+
+
+def says_slow(path: Path) -> bool:
+    """Whether a file of tests has the mark for all of them."""
+    return path.suffix == ".py" and f"\n{MARK}" in path.read_text(encoding="utf-8")
+
+
+def pytest_ignore_collect(config: pytest.Config) -> bool | None:
+    return True if is_quick(config) else None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker(pytest.mark.slow)
