@@ -334,14 +334,14 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("sums = laplace(self.epsilon / 2, change,", "sums = laplace(self.epsilon, change,"),
             ("counts = laplace(self.epsilon / 2, min", "counts = laplace(self.epsilon, min"),
             ("min(groups, 2) if self.replaced else 1, self", "1, self"),
-            ("self.centred.change(self.replaced, groups)", "self.centred.change(False, groups)"),
+            ("self.values.centred.change(self.replaced, groups)", "self.values.centred.change(False, groups)"),
         ],
     ),
     (
         "parties/jobs/release/median.py",
         QUESTIONS,
         [
-            ("change = len(self.group_labels), 2 if self.replaced else 1", "change = len(self.group_labels), 1"),
+            ("change = self.group_count, 2 if self.replaced else 1", "change = self.group_count, 1"),
             ("change, True, len(self.candidates) * groups)", "change, True, 1)"),
         ],
     ),
