@@ -14,7 +14,7 @@ import pytest
 
 from parties.link.identity import Identity, create
 from tests.support.ledgers import SCHEMA
-from tests.support.outcomes import means, outcome, proposed
+from tests.support.outcomes import inputs, outcome, proposed
 
 HEADER = ",".join(SCHEMA.attributes) + "\n"
 ROW = "weak,no,yes\n"
@@ -30,8 +30,8 @@ def identities(tmp_path_factory: pytest.TempPathFactory) -> tuple[Identity, Iden
 
 def answers(directory: Path, rows: int, identities: tuple[Identity, Identity], **public: Any) -> list[str]:
     """What the peer hears of six jobs, by which it halves what is left, as the answers say; and its last guess."""
-    ours = means(directory / "own", HEADER + rows * ROW, SCHEMA, max_rows=MOST, **public)
-    theirs = means(directory / "peer", HEADER + MOST * ROW, SCHEMA, 1, max_rows=MOST, least_rows=MOST)
+    ours = inputs(directory / "own", HEADER + rows * ROW, SCHEMA, max_rows=MOST, **public)
+    theirs = inputs(directory / "peer", HEADER + MOST * ROW, SCHEMA, 1, max_rows=MOST, least_rows=MOST)
     low, high, heard = 0, MOST, []
     for _ in range(6):
         asked = (low + high) // 2
@@ -73,11 +73,11 @@ def test_more_rows_than_declared_are_not_bisected_by_max_rows(
     tmp_path: Path, identities: tuple[Identity, Identity]
 ) -> None:
     """Before: rows were held against the job's `max_rows`, which may be above the table's."""
-    theirs = means(tmp_path / "peer", HEADER + ROW, SCHEMA, 1, max_rows=4)
+    theirs = inputs(tmp_path / "peer", HEADER + ROW, SCHEMA, 1, max_rows=4)
     seen = []
     for most in (8, 16, 64):
         job = proposed({"protocol": "release-count", "where": "wind = weak", "epsilon": 1.0, "max_rows": most}, theirs)
-        ours = means(tmp_path / "own", HEADER + 10 * ROW, SCHEMA, max_rows=4)
+        ours = inputs(tmp_path / "own", HEADER + 10 * ROW, SCHEMA, max_rows=4)
         assert job.task.misfit(ours) is None
         seen.append(outcome(job, (ours, theirs), identities))
     assert len(set(seen)) == 1

@@ -29,7 +29,7 @@ from parties.tables.schema import Schema
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
-from tests.support.outcomes import means, proposed
+from tests.support.outcomes import inputs, proposed
 from tests.support.policies import rule
 
 SCHEMA = Schema({"benefit": ("low", "high")})
@@ -59,12 +59,12 @@ def job(directory: Path, office: str) -> Proposal:
     """As the peer, party 1, proposes it: its own file names the office."""
     named = {"max_rows": 1000, "analysts": [analyst.of(office)]}
     asked = {"protocol": "publish-joint-table", "by": "benefit", "analyst": office, "against": "public"}
-    return proposed(asked, means(directory / "peer", rows(THEIRS), SCHEMA, 1, **named))
+    return proposed(asked, inputs(directory / "peer", rows(THEIRS), SCHEMA, 1, **named))
 
 
 def judged(keys: Path, directory: Path, asked: Proposal, rules: tuple[Rule, ...], **public: Any) -> Judgement:
     """What we say of it; the file with our rows is not there."""
-    ours = means(directory / "own", None, SCHEMA, max_rows=1000, budget={"epsilon": 0.01}, **public)
+    ours = inputs(directory / "own", None, SCHEMA, max_rows=1000, budget={"epsilon": 0.01}, **public)
     assert ours.table is not None
     who = Who(identity(keys, "we"), identity(keys, "peer").certificate, 0)
     offers = Offers({"rows": Offer(ours.table, SCHEMA)}, {})

@@ -69,7 +69,7 @@ PUBLIC = {
             "delta": st.floats(0.001, 1),
             "min_rows": st.integers(0, 10**6),
             "max_depth": st.integers(0, 200),
-            "max_rows": st.integers(1, 100_000),
+            "max_rows": st.integers(5, 100_000),
             "k": st.sampled_from([1, 5]),
             "l": st.sampled_from([1, 1.0]),
             "t": st.floats(0.001, 1).map(lambda t: round(t, 3)),
