@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from parties.base.extras import require
+from parties.base.files import require_regular
 from parties.tables import delimited
 from parties.tables.delimited import MISSING, Columns
 from smc.errors import InputError
@@ -22,6 +23,7 @@ def cells(path: Path, max_rows: int | None = None) -> Columns:
     `InputError` for what is neither a CSV file (see `delimited.columns`) nor Parquet, for more than `max_rows` rows, or
     if what reads Parquet is not installed.
     """
+    require_regular(path)
     if not _is_parquet(path):
         return delimited.columns(path, max_rows)
     require(f"{path}: Parquet", "ibis", "duckdb", "pyarrow")

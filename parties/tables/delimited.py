@@ -109,6 +109,7 @@ class _Cleaner(dict[str, str]):
 
 def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The non-blank records of a CSV file, each with the number of the line it starts on."""
+    files.require_regular(path)
     data = files.read_bytes(path)
     files.refuse_archive(path, data)
     files.decode(path, data)  # refuse bad text here, where its line is known

@@ -207,7 +207,8 @@ class JointTable(BySchema):
         """See `Kind.misfit`: our table names who may read it."""
         table, _ = inputs.required()
         if self.analyst and self.analyst not in table.analysts:
-            return f"the table here is sealed to nobody with the fingerprint {self.analyst}: its owner must name it"
+            what = f"the table here is sealed to nobody with the fingerprint {self.analyst}"
+            return f"{what}: its owner must name it under `analysts` of the table in party.toml"
         return super().misfit(inputs) or (self.lacking() if inputs.party == 0 else "") or None
 
     # What it costs.

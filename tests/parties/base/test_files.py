@@ -16,6 +16,8 @@ import pytest
 from parties.base import files
 from parties.jobs.small.circuit import Circuit, CircuitSettings
 from parties.sources import PlaceSettings, open_rows
+from parties.sources.cells import cells
+from parties.tables import delimited
 from smc.errors import InputError
 from tests.support.places import ENVIRONMENT
 
@@ -178,6 +180,13 @@ def test_no_temporary_file_is_left_when_permissions_cannot_be_kept(
 def test_a_device_without_an_end_is_not_read(read: Callable[[Path], Any], why: str) -> None:
     with pytest.raises(InputError, match=rf"^cannot read /dev/zero: it is a device, not a file{why}$"):
         read(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize("read", [cells, delimited.columns, lambda path: open_rows(PlaceSettings(source=str(path)))])
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path, read: Callable[[Path], Any]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match=r"pipe: it is a pipe, not a file; tables are read more than once$"):
+        read(tmp_path / "pipe")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
