@@ -10,7 +10,6 @@ since the last, and when a job has.
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ import numpy as np
 
 from parties.base import files
 from parties.bench import machine
+from parties.bench.json_rows import json_rows
 from parties.jobs import kinds
 from parties.link import identity
 from parties.node import records, views
@@ -133,7 +133,7 @@ def main(numbers: int, jobs: int, out: Path | None) -> None:
         document = {
             "machine": machine.facts(), "numbers": numbers, "seconds": seconds, "jobs": jobs, "page": rows,
         }  # fmt: skip
-        files.write_text(out, json.dumps(document, indent=2) + "\n")
+        files.write_text(out, json_rows(document) + "\n")
 
 
 if __name__ == "__main__":
