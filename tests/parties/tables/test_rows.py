@@ -114,7 +114,7 @@ def test_a_bad_file_is_one_line_with_its_place(tmp_path: Path, text: str | bytes
 def test_places_that_hold_no_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*none\.csv: there is no such file"):
         rows.load(tmp_path / "none.csv", AGREED, "play", 9)
-    with pytest.raises(InputError, match=r"cannot read .*: it is a directory"):
+    with pytest.raises(InputError, match=r"cannot read .*: it is a folder"):
         rows.load(tmp_path, AGREED, "play", 9)
 
 
