@@ -90,6 +90,7 @@ class Port:
         if admit is None:  # TLS has checked this already; a pin is worth a second look
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not a pinned one")
         label, address, group = _label(context), _host(context.peer()), tls.group(facts)
+        context.set_trailing_metadata(((GROUP, group),))  # of a call that is refused at once this alone may arrive
         context.send_initial_metadata(((GROUP, group),))  # tells the dialling end that it has arrived, and how
         if tls.is_too_old(facts):
             context.abort(grpc.StatusCode.PERMISSION_DENIED, f"this connection is older than {tls.VERSION}")
