@@ -117,11 +117,11 @@ class _Lazy(click.Group):
                 formatter.write_dl(others)
 
     def _kinds(self) -> dict[str, str]:
-        """The kinds of jobs that have their command here, by its name."""
+        """Return the kinds of jobs that have their command here, by its name."""
         return {kinds.command(name).split()[-1]: name for name in kinds.names() if kinds.group(name) == self.within}
 
     def _others(self) -> dict[str, tuple[str, str]]:
-        """All other commands, by name: where each is, and its line in the list."""
+        """Return all other commands, by name: where each is, and its line in the list."""
         return COMMANDS if self.within is None else IN_GROUPS.get(self.within, {})
 
 
@@ -243,7 +243,7 @@ def _check_text(arguments: list[str]) -> None:
 
 
 def _by_flag(message: str, words: list[str]) -> str:
-    """The message; one about a key of settings names the flag instead, if that is how its value was given."""
+    """Return the message; one about a key of settings names the flag instead, if that is how its value was given."""
     key, colon, problem = message.partition(": ")
     flag = "--" + key.replace("_", "-")
     given = any(word == flag or word.startswith(f"{flag}=") for word in words)

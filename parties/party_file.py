@@ -46,7 +46,7 @@ class CommandTables(BaseModel):
     tables: dict[str, TableSettings] = Field(default_factory=dict)
 
     def of_kind(self, name: str) -> KindSettings:
-        """What the file says of a kind of job."""
+        """Return what the file says of a kind of job."""
         settings: KindSettings = getattr(self, name, None) or kinds.find(name).Settings.model_construct()
         return settings
 
@@ -89,7 +89,7 @@ def read(model: type[AnyTables], path: Path) -> AnyTables:
 
 @cache
 def _with_kinds(model: type[BaseModel], tables: Collection[str]) -> type[BaseModel]:
-    """The model with the tables of those kinds that are among the tables of a file: no other kind is loaded."""
+    """Return the model with the tables of those kinds that are among the tables of a file: no other kind is loaded."""
     named = [name for name in kinds.names() if name in tables and name not in model.model_fields]
     fields = {name: kinds.find(name).Settings for name in named}
     found = {name: (fields[name], Field(default_factory=fields[name].model_construct)) for name in fields}
@@ -97,7 +97,7 @@ def _with_kinds(model: type[BaseModel], tables: Collection[str]) -> type[BaseMod
 
 
 def state_directory(path: Path) -> Path:
-    """The state directory that a `party.toml` names. `InputError` names the file."""
+    """Return the state directory that a `party.toml` names. `InputError` names the file."""
     node = files.read_toml(path).get("node", {})
     state = node.get("state", STATE) if isinstance(node, dict) else None
     if not isinstance(state, str) or not state:
@@ -109,7 +109,7 @@ def state_directory(path: Path) -> Path:
 
 
 def peer_files(path: Path | None) -> list[Path]:
-    """The certificates of the peers that a `party.toml` names; None stands for an empty one. `InputError`."""
+    """Return the certificates of the peers that a `party.toml` names; None stands for an empty one. `InputError`."""
     if path is None:
         return []
     peer = load(path).link.peer
@@ -120,7 +120,7 @@ def peer_files(path: Path | None) -> list[Path]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """A `party.toml`, every file that it names, and what is in the node's state: what no output may overwrite."""
+    """Yield a `party.toml`, every file that it names, and what is in the node's state: what no output may overwrite."""
 
     def named(value: object) -> Iterator[Path]:
         if isinstance(value, dict | list):

@@ -13,7 +13,8 @@ from smc.primitives.bits import BitMatrix
 
 
 def evaluate(engine: Engine, netlist: Netlist, own: BitMatrix | None) -> list[BitMatrix]:
-    """The outputs uint8[width, batch]; each party passes its own input uint8[width, batch], or None if it has none.
+    """Return the outputs uint8[width, batch]; each party passes its own input uint8[width, batch], or None if it has
+    none.
 
     The batch size is that of the own input, or 1 for a party without input, which then allows only that size.
     """

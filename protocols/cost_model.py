@@ -32,7 +32,7 @@ def at_most(engine: CountingEngine, problem: Problem, splits: int | None = None)
 
 
 def cells(problem: Problem) -> int:
-    """How many counts the entropies of the largest tree are made of: what `at_most` takes long for."""
+    """Return how many counts the entropies of the largest tree are made of: what `at_most` takes long for."""
     widest, most = max(problem.domains, default=1), _possible(problem)
     found, nodes = 0, 1
     deepest = len(problem.domains)
@@ -44,7 +44,7 @@ def cells(problem: Problem) -> int:
 
 
 def _possible(problem: Problem) -> int:
-    """How many nodes of a level can have the rows to split: those of two classes at least."""
+    """Return how many nodes of a level can have the rows to split: those of two classes at least."""
     return 2 * problem.max_rows // max(2, problem.min_rows + 1, problem.rules.k)
 
 
@@ -55,7 +55,7 @@ def _count(engine: CountingEngine, problem: Problem, answers: Answers) -> None:
 
 
 def _tree_answers(problem: Problem, tree: Tree) -> Iterator[list[BitMatrix]]:
-    """What `id3` opens, in order, when it finds `tree`."""
+    """Yield what `id3` opens, in order, when it finds `tree`."""
     for level in levels(problem.domains, problem.classes, tree):
         yield [level.decisions.bits(problem.classes)]
         if level.choices is not None:
@@ -63,7 +63,7 @@ def _tree_answers(problem: Problem, tree: Tree) -> Iterator[list[BitMatrix]]:
 
 
 def _full_answers(problem: Problem, most: int) -> Iterator[list[BitMatrix]]:
-    """What `id3` would open for a tree with as many splits a level as there are nodes, but at most `most`."""
+    """Yield what `id3` would open for a tree with as many splits a level as there are nodes, but at most `most`."""
     nodes, left, depth = 1, len(problem.domains), 0
     while nodes:
         splits = 0 if depth == problem.max_depth or not left else min(nodes, most)

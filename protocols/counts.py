@@ -50,7 +50,8 @@ class Rows(Counts, Protocol):
     """A source of counts that can tell its rows."""
 
     def distinct(self) -> Indices:
-        """The distinct rows, int64[lines, attributes + 2]: the attributes' values, the class, how many there are."""
+        """Return the distinct rows, int64[lines, attributes + 2]: the attributes' values, the class, how many there
+        are."""
 
 
 class RowCounts:
@@ -101,7 +102,7 @@ class RowCounts:
         return np.column_stack([distinct, _count((len(distinct),), self._numbers, which.reshape(-1))])
 
     def _open_node_of_rows(self, tree: Tree) -> tuple[Indices, int]:
-        """The number of each row's open node, -1 in a leaf; and how many open nodes there are."""
+        """Return the number of each row's open node, -1 in a leaf; and how many open nodes there are."""
         nodes: list[Tree] = [tree]
         first_child, attribute = [], []
         for node in nodes:  # grows while it is read: level by level
@@ -121,7 +122,7 @@ class RowCounts:
 
 
 def _count(shape: tuple[int, ...], numbers: Indices | None, *columns: Indices) -> Indices:
-    """How often each combination of indices occurs, int64[shape]; `numbers` says how often each line does."""
+    """Return how often each combination of indices occurs, int64[shape]; `numbers` says how often each line does."""
     cell: Indices = np.zeros(len(columns[0]), dtype=np.int64)
     for indices, size in zip(columns, shape, strict=True):
         cell = cell * size + indices

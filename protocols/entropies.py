@@ -20,7 +20,7 @@ BATCH = 1 << 14
 
 @lru_cache(maxsize=32)
 def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool = False) -> Netlist:
-    """The index of the least of some signed integers, the first among equals.
+    """Return the index of the least of some signed integers, the first among equals.
 
     If `ruled` a bit for each follows, and only those whose bit is 1 count, unless all are 0.
     """
@@ -46,7 +46,7 @@ def conditional_entropies(engine: Engine, problem: Problem, candidates: Indices,
 
 
 def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
-    """The same of any tables of int64[sizes]: the counts of each are this party's n(v), then n(v, c)."""
+    """Return the same of any tables of int64[sizes]: the counts of each are this party's n(v), then n(v, c)."""
     ends = np.cumsum([len(part) for part in counts])
     cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
     scores = [
@@ -57,7 +57,7 @@ def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes
 
 
 def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
-    """The entropies of some candidates, from this party's counts and the number of values of each."""
+    """Return the entropies of some candidates, from this party's counts and the number of values of each."""
     words = engine.words
     precision = problem.precision(words.prices)
     own = np.concatenate(counts).astype(np.uint64)

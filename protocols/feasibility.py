@@ -64,7 +64,7 @@ NO_RULING = Ruling((), None, None)
 def rule(
     engine: Engine, problem: Problem, splits: Sequence[Sequence[Indices]], root: Indices | None, whole: Indices
 ) -> Ruling:
-    """What the rules say of a level, from this party's counts.
+    """Return what the rules say of a level, from this party's counts.
 
     `splits` holds for every node and attribute left int64[values, classes]. At the root `root` is int64[1, classes].
     `whole` is int64[classes], this party's rows in all.
@@ -84,7 +84,7 @@ def rule(
 
 
 def _batches(groups: Sequence[Indices], classes: int) -> list[list[Indices]]:
-    """Those of a few at a time: what is held of each is a count a class and one for all."""
+    """Return those of a few at a time: what is held of each is a count a class and one for all."""
     ends = np.cumsum([len(part) * (classes + 1) for part in groups])
     cuts = np.flatnonzero(np.diff((ends - 1) // BATCH)) + 1
     return [[groups[i] for i in part] for part in np.split(np.arange(len(groups)), cuts)]
@@ -92,14 +92,14 @@ def _batches(groups: Sequence[Indices], classes: int) -> list[list[Indices]]:
 
 @lru_cache(maxsize=64)
 def all_netlist(inputs: int, form: Form = "size") -> Netlist:
-    """Whether all of some bits are 1."""
+    """Return whether all of some bits are 1."""
     builder = Builder(form)
     builder.output(all_of([builder.input(1)[0] for _ in range(inputs)]))
     return builder.build()
 
 
 def _kept_by_each(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> Bits:
-    """Whether both parties' own rows keep the rules in all groups of each split, [1, splits]."""
+    """Return whether both parties' own rows keep the rules in all groups of each split, [1, splits]."""
     kept = problem.rules.keeps(np.concatenate(splits), whole)
     starts = np.cumsum([0, *(len(groups) for groups in splits[:-1])])
     own = np.logical_and.reduceat(kept, starts).astype(np.uint8)
@@ -109,7 +109,7 @@ def _kept_by_each(engine: Engine, problem: Problem, splits: list[Indices], whole
 def kept_by_both(
     engine: Engine, problem: Problem, splits: Sequence[Indices], whole: Indices
 ) -> tuple[Bits, Word | None]:
-    """Whether the rows of both parties keep the rules in all groups of each split, secret [1, splits].
+    """Return whether the rows of both parties keep the rules in all groups of each split, secret [1, splits].
 
     Each split is int64[groups, classes], this party's counts; `whole` int64[classes], all its rows. For entropy
     l-diversity also the sum of n H over the groups: the conditional entropy of the split.
@@ -120,7 +120,7 @@ def kept_by_both(
 
 
 def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> tuple[Bits, Word | None]:
-    """The same of a few splits."""
+    """Return the same of a few splits."""
     rules, words = problem.rules, engine.words
     own = np.concatenate(splits)
     with engine.session.phase("counts"):
@@ -171,7 +171,8 @@ def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = 
 
 
 def _sums(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits, Bits, list[Bits]]:
-    """Whether each group keeps k and distinct l; its number of rows; if t asks, those of each class but the last."""
+    """Return whether each group keeps k and distinct l; its number of rows; if t asks, those of each class but the
+    last."""
     rules, width = problem.rules, problem.count_width
     distinct = int(rules.l) if rules.diversity == "distinct" else 1
     if distinct == 1 and not rules.close:
@@ -186,7 +187,7 @@ def _sums(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits, Bits, l
 
 @lru_cache(maxsize=32)
 def close_netlist(terms: int, width: int, limit_width: int, form: Form = "size") -> Netlist:
-    """Whether twice the sum of the positive ones of some signed integers is at most a last one."""
+    """Return whether twice the sum of the positive ones of some signed integers is at most a last one."""
     builder = Builder(form)
     values: list[Integer] = [builder.input(width, signed=True) for _ in range(terms)]
     limit = builder.input(limit_width, signed=True)
@@ -197,7 +198,7 @@ def close_netlist(terms: int, width: int, limit_width: int, form: Form = "size")
 
 
 def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], whole: Indices) -> Bits:
-    """Whether each group is t-close, [1, groups]; see the module's first lines."""
+    """Return whether each group is t-close, [1, groups]; see the module's first lines."""
     words, rules, last, batch = engine.words, problem.rules, problem.classes - 1, rows.batch
     a, b = rules.fraction
     most = 2 * problem.max_rows
@@ -254,7 +255,7 @@ def least_entropy(problem: Problem, precision: Precision) -> int:
 
 
 def _diverse(engine: Engine, problem: Problem, rows: Bits, entropies: Word) -> Bits:
-    """Whether each group is entropy l-diverse, [1, groups], from its number of rows and n H."""
+    """Return whether each group is entropy l-diverse, [1, groups], from its number of rows and n H."""
     words = engine.words
     least = least_entropy(problem, problem.precision(words.prices))
     ones = engine.constant(np.ones((1, rows.batch), dtype=np.uint8))

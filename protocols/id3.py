@@ -71,7 +71,7 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
 
     def frozen(self) -> Tree:
-        """The tree below, as it stands."""
+        """Return the tree below, as it stands."""
         if self.label is not None:
             return Leaf(self.label)
         if self.attribute is not None:
@@ -86,7 +86,7 @@ def id3(
     progress: OnLevel | None = None,
     start: Tree = Open(),  # noqa: B008 (immutable)
 ) -> Tree:
-    """The joint tree. Each party passes its own source of counts; both pass the same `start`.
+    """Return the joint tree. Each party passes its own source of counts; both pass the same `start`.
 
     `progress` is told of every level before it begins. `InputError` if this party has more rows than agreed.
     """
@@ -116,7 +116,7 @@ def id3(
 
 
 def _thawed(problem: Problem, start: Tree) -> tuple[_Node, list[_Node], Indices]:
-    """The root of a tree to grow, its open nodes, and the number of each one's parent among the last splits."""
+    """Return the root of a tree to grow, its open nodes, and the number of each one's parent among the last splits."""
     open_depth(start)  # refuses a tree whose open nodes are not one level
     level: list[_Node] = []
     parents: list[int] = []
@@ -140,7 +140,7 @@ def _thawed(problem: Problem, start: Tree) -> tuple[_Node, list[_Node], Indices]
 
 
 def _all_rows(problem: Problem, counts: Counts) -> Indices:
-    """This party's rows by class, int64[classes], if a rule compares with them."""
+    """Return this party's rows by class, int64[classes], if a rule compares with them."""
     if not problem.rules.close:
         return np.zeros(problem.classes, dtype=np.int64)
     return counts.level(Open(), attributes=False).classes[0]
@@ -152,7 +152,7 @@ def _all_rows(problem: Problem, counts: Counts) -> Indices:
 def _ruling(
     engine: Engine, problem: Problem, level: list[_Node], own: LevelCounts, whole: Indices, depth: int, last: bool
 ) -> Ruling:
-    """What the rules say of every node and attribute left, and of the root."""
+    """Return what the rules say of every node and attribute left, and of the root."""
     splits = [[own.values[a][i] for a in node.attributes if not last] for i, node in enumerate(level)]
     with engine.session.phase("rules"):
         return rule(engine, problem, splits, own.classes if depth == 0 else None, whole)
@@ -189,7 +189,7 @@ def _leaves(
 
 
 def _parents_majorities(engine: Engine, problem: Problem, own: LevelCounts, parents: Indices) -> Bits:
-    """The (secret) majority class of each parent of the first level's nodes, from the sums over its children.
+    """Return the (secret) majority class of each parent of the first level's nodes, from the sums over its children.
 
     The root has none above it: if nobody has a row, the tree is the first class. An only child needs none.
     """
@@ -238,7 +238,7 @@ def _splits(
 
 
 def _children(problem: Problem, level: list[_Node]) -> tuple[list[_Node], Indices]:
-    """The children of this level's splits, and the number of each one's parent among them."""
+    """Return the children of this level's splits, and the number of each one's parent among them."""
     splits = [node for node in level if node.attribute is not None]
     for node in splits:
         assert node.attribute is not None

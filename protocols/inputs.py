@@ -18,7 +18,7 @@ Integers = Sequence[int] | NDArray[Any]
 
 
 def checked(values: Integers, width: int, what: str) -> NDArray[np.uint64]:
-    """The values as uint64[batch]; `InputError` if one is negative or has more than `width` <= 64 bits."""
+    """Return the values as uint64[batch]; `InputError` if one is negative or has more than `width` <= 64 bits."""
     if not 1 <= width <= 64:
         raise InputError(f"{what}: a width of {width} bits is not between 1 and 64")
     array = values if isinstance(values, np.ndarray) else np.array([int(v) for v in values], dtype=object)
@@ -31,12 +31,12 @@ def checked(values: Integers, width: int, what: str) -> NDArray[np.uint64]:
 
 
 def both_inputs(engine: Engine, own: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:
-    """Each party's private integers uint64[batch]; returns party 0's and party 1's, [width, batch]."""
+    """Return each party's private integers uint64[batch]; returns party 0's and party 1's, [width, batch]."""
     return engine.both(bitpack.from_integers(own, width))
 
 
 def run_on_both(engine: Engine, netlist: Netlist, own: NDArray[np.uint64]) -> BitMatrix:
-    """The only output, opened, of a netlist on a number of either party, uint8[width, batch].
+    """Return the only output, opened, of a netlist on a number of either party, uint8[width, batch].
 
     Large batches are run in parts, so that memory does not grow with them; all is opened at once.
     """

@@ -45,7 +45,7 @@ def _small_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tup
 
 
 def _shallow_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
-    """The same in few levels: no sum is carried out before it is compared; one class if no two have a row."""
+    """Return the same in few levels: no sum is carried out before it is compared; one class if no two have a row."""
     limit = Integer.constant(left[0].graph, min_rows + 1)
     few = total([*left, *right], len(left[0]) + 1, minus=[limit])[-1]
     present = [any_of([*a, *b]) for a, b in zip(left, right, strict=True)]

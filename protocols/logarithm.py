@@ -35,7 +35,7 @@ TABLE_BITS = 128  # working precision of the public tables
 
 @lru_cache(maxsize=64)
 def rough_netlist(precision: Precision, form: Form = "size") -> Netlist:
-    """The rough approximation: x_0, x_1 in; x, one-hot cell, one-hot shift (N - 1 - n) and D_1 .. D_k out."""
+    """Return the rough approximation: x_0, x_1 in; x, one-hot cell, one-hot shift (N - 1 - n) and D_1 .. D_k out."""
     width, cells = precision.count_width, precision.cells
     builder = Builder(form)
     x = builder.input(width) + builder.input(width)
@@ -51,7 +51,7 @@ def rough_netlist(precision: Precision, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=64)
 def tables(precision: Precision) -> tuple[list[list[int]], list[int]]:
-    """The public integers: A_j for every cell, j = 0 .. k, and n ln 2 for every shift."""
+    """Return the public integers: A_j for every cell, j = 0 .. k, and n ln 2 for every shift."""
     with gmpy2.context(precision=TABLE_BITS):
         centres = [1 + gmpy2.mpfr(2 * i + 1) / (2 << precision.cells) for i in range(1 << precision.cells)]
         coefficients = []

@@ -35,7 +35,7 @@ def _netlist(classes: int, width: int, form: Form) -> Netlist:
 
 
 def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
-    """The index of the greatest left[i] + right[i], unsigned numbers of one width; the lowest among equals."""
+    """Return the index of the greatest left[i] + right[i], unsigned numbers of one width; the lowest among equals."""
     width, graph = len(left[0]), left[0].graph
     if graph.form == "size" or not 1 < len(left) <= GROUP:
         return argmax([a.wide_add(b) for a, b in zip(left, right, strict=True)])
@@ -56,7 +56,8 @@ def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]
 
 
 def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int64]:
-    """The winning class of each instance, int64[batch]; each party passes its own counts, int[classes, batch]."""
+    """Return the winning class of each instance, int64[batch]; each party passes its own counts, int[classes,
+    batch]."""
     classes, batch = counts.shape
     if classes < 1:
         raise InputError("a majority needs at least one class")

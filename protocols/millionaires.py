@@ -33,7 +33,7 @@ def comparison(width: int, three_way: bool, form: Form = "size") -> Netlist:
 
 
 def strict(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
-    """Whether party 0's value is the greater one, bool[batch]; each party passes its own values."""
+    """Return whether party 0's value is the greater one, bool[batch]; each party passes its own values."""
     own = checked(values, width, "the value")
     return run_on_both(engine, comparison(width, False, engine.form), own)[0].astype(np.bool_)
 

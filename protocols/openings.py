@@ -39,19 +39,20 @@ class Decisions:
 
     @classmethod
     def read(cls, bits: BitMatrix, classes: int, last: bool) -> Decisions:
-        """The inverse; on the `last` level all are leaves. `ProtocolError` for bits that no honest run opens."""
+        """Return the inverse; on the `last` level all are leaves. `ProtocolError` for bits that no honest run opens."""
         splits = index_below(bits[:1] ^ np.uint8(1), 1 if last else 2, "whether a node of the last level splits")
         leaves = splits == 0
         return cls(leaves, index_below(bits[1:], np.where(leaves, classes, 1), "a leaf's class"))
 
 
 def choice_bits(choices: Sequence[int], left: int) -> BitMatrix:
-    """The second that a level opens: each split's place among the `left` attributes, uint8[index width, splits]."""
+    """Return the second that a level opens: each split's place among the `left` attributes, uint8[index width,
+    splits]."""
     return bitpack.from_integers(choices, index_width(left))
 
 
 def read_choices(bits: BitMatrix, left: int) -> NDArray[np.int64]:
-    """The inverse, int64[splits]. `ProtocolError` for bits that no honest run opens."""
+    """Return the inverse, int64[splits]. `ProtocolError` for bits that no honest run opens."""
     return index_below(bits, left, "a node's attribute")
 
 
@@ -64,13 +65,13 @@ class OpenedLevel:
     left: int
 
     def counts(self) -> tuple[int, int, int]:
-        """How many values of each of `KINDS`."""
+        """Return how many values of each of `KINDS`."""
         nodes, leaves = len(self.decisions.leaves), int(self.decisions.leaves.sum())
         return nodes, leaves, len(self.choices or ())
 
 
 def levels(domains: Sequence[int], classes: int, tree: Tree) -> Iterator[OpenedLevel]:
-    """What a run opens that finds this tree, level by level, as far as the tree is decided."""
+    """Yield what a run opens that finds this tree, level by level, as far as the tree is decided."""
     level = [(tree, tuple(range(len(domains))))] if classes > 1 else []
     while level and not any(isinstance(node, Open) for node, _ in level):
         nodes = [node for node, _ in level]
@@ -86,7 +87,7 @@ def levels(domains: Sequence[int], classes: int, tree: Tree) -> Iterator[OpenedL
 
 
 def opened(domains: Sequence[int], classes: int, tree: Tree, depth: int | None = None) -> dict[str, int]:
-    """How many values of each kind are opened for a tree, or for its level at `depth`."""
+    """Return how many values of each kind are opened for a tree, or for its level at `depth`."""
     counts = [level.counts() for level in levels(domains, classes, tree)]
     chosen = counts if depth is None else counts[depth : depth + 1]
     return dict(zip(KINDS, (sum(column) for column in zip((0, 0, 0), *chosen, strict=True)), strict=True))

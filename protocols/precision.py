@@ -125,7 +125,7 @@ def _rounding(cells: int, digits: tuple[int, ...], scales: tuple[int, ...], widt
 
 @lru_cache(maxsize=256)
 def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = GARBLED) -> Precision:
-    """The cheapest parameters found with error <= delta / 4 for counts up to `bound`; `terms` forces k.
+    """Return the cheapest parameters found with error <= delta / 4 for counts up to `bound`; `terms` forces k.
 
     Raises `InputError` when no choice fits 64-bit words.
     """
@@ -151,7 +151,7 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
 
 
 def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Precision | None:
-    """The fewest digits that leave half of the error to the scale, still 0; None if the series is too short."""
+    """Return the fewest digits that leave half of the error to the scale, still 0; None if the series is too short."""
     width = count_width(bound)
     room = target - _truncation(cells, terms)
     if room <= 0 or cells >= width - 1:
@@ -166,7 +166,7 @@ def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Prec
 
 
 def _smallest_scale(precision: Precision, target: Fraction) -> list[Precision]:
-    """The precision with the smallest scale that keeps the error within the target, if one fits a word."""
+    """Return the precision with the smallest scale that keeps the error within the target, if one fits a word."""
     for scale in range(MAX_WIDTH):
         scaled = replace(precision, scale=scale)
         if scaled.sum_width > MAX_WIDTH:

@@ -111,7 +111,7 @@ def _truncation(cells: int, terms: int) -> Fraction:
 
 @lru_cache(maxsize=64)
 def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
-    """The cheapest parameters found for 1 / u within `error`, for counts up to `bound`.
+    """Return the cheapest parameters found for 1 / u within `error`, for counts up to `bound`.
 
     `InputError` when no choice fits 64-bit words.
     """
@@ -127,7 +127,8 @@ def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
 
 
 def _precise(error: Fraction, bound: int, cells: int, terms: int) -> Iterator[Parameters]:
-    """The fewest digits that leave half of the error to the scale, with the smallest scale, if that fits a word."""
+    """Yield the fewest digits that leave half of the error to the scale, with the smallest scale, if that fits a
+    word."""
     kept = math.ceil(-math.log2(error / 4))
     room, radius = error - _truncation(cells, terms) - Fraction(1, 1 << kept), Fraction(1, 2 << cells)
     if room <= 0:
@@ -145,7 +146,7 @@ def _precise(error: Fraction, bound: int, cells: int, terms: int) -> Iterator[Pa
 
 @lru_cache(maxsize=64)
 def coefficients(parameters: Parameters) -> list[list[int]]:
-    """The public integers A_j for every cell, j = 0 .. k."""
+    """Return the public integers A_j for every cell, j = 0 .. k."""
     centres = [1 + Fraction(2 * i + 1, 2 << parameters.cells) for i in range(1 << parameters.cells)]
     return [
         [round((-1) ** j / c ** (j + 1) * (1 << scale)) for c in centres] for j, scale in enumerate(parameters.scales)

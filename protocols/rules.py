@@ -74,17 +74,17 @@ class Rules:
 
     @property
     def any(self) -> bool:
-        """Whether anything is ruled out."""
+        """True if anything is ruled out."""
         return self.k > 1 or self.diverse or self.close
 
     @property
     def diverse(self) -> bool:
-        """Whether l rules anything out."""
+        """True if l rules anything out."""
         return self.l > 1
 
     @property
     def close(self) -> bool:
-        """Whether t rules anything out."""
+        """True if t rules anything out."""
         return self.t < 1
 
     def check(self, classes: int, max_rows: int) -> None:
@@ -109,11 +109,11 @@ class Rules:
         return Fraction(str(self.t)).as_integer_ratio()
 
     def largest(self, classes: int, rows: int) -> int:
-        """No number that t is decided with is larger in absolute value, if there are at most so many rows."""
+        """Return no number that t is decided with is larger in absolute value, if there are at most so many rows."""
         return 2 * max(2, classes) * self.fraction[1] * rows**2
 
     def keeps(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Which groups keep the rules, bool[...], from their counts by class, int64[..., classes].
+        """Return which groups keep the rules, bool[...], from their counts by class, int64[..., classes].
 
         `whole` is int64[classes], the classes of all rows that the groups are part of, at most 2^31.
         """
@@ -146,7 +146,8 @@ USUAL = Rules(k=5)  # of trees whose rules nobody has chosen: every leaf speaks 
 
 
 def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int) -> int:
-    """The depth of a tree that nobody has bounded, 1 or more, by what is public: these rules, the bound, the domains.
+    """Return the depth of a tree that nobody has bounded, 1 or more, by what is public: these rules, the bound, the
+    domains.
 
     R rows that are split d times by attributes of v values (the geometric mean of the domains) leave R / v^d to a leaf.
     The depth is the greatest at which that is k or more, R being the most rows that k can count: a party's against the

@@ -35,7 +35,7 @@ Tree = Open | Leaf | Split
 
 
 def open_depth(tree: Tree) -> int | None:
-    """The depth of the open nodes; None if there are none. ValueError if they lie at different depths."""
+    """Return the depth of the open nodes; None if there are none. ValueError if they lie at different depths."""
     depths = {depth for node, depth in walk(tree) if isinstance(node, Open)}
     if len(depths) > 1:
         raise ValueError(f"open nodes lie at the depths {sorted(depths)}")
@@ -43,13 +43,13 @@ def open_depth(tree: Tree) -> int | None:
 
 
 def decided_levels(tree: Tree) -> int:
-    """How many levels are decided."""
+    """Return how many levels are decided."""
     depth = open_depth(tree)
     return depth if depth is not None else 1 + max(depth for _, depth in walk(tree))
 
 
 def cut(tree: Tree, depth: int) -> Tree:
-    """The tree as it was before the nodes at `depth` were decided."""
+    """Return the tree as it was before the nodes at `depth` were decided."""
     if depth == 0:
         return Open()
     if isinstance(tree, Split):
@@ -58,7 +58,7 @@ def cut(tree: Tree, depth: int) -> Tree:
 
 
 def walk(tree: Tree, depth: int = 0) -> Iterator[tuple[Tree, int]]:
-    """All nodes with their depths, in reading order."""
+    """Yield all nodes with their depths, in reading order."""
     yield tree, depth
     if isinstance(tree, Split):
         for child in tree.children:
@@ -66,14 +66,14 @@ def walk(tree: Tree, depth: int = 0) -> Iterator[tuple[Tree, int]]:
 
 
 def encode(tree: Tree) -> Any:
-    """The tree as JSON: null for an open node, a number for a leaf, [attribute, children] for a split."""
+    """Return the tree as JSON: null for an open node, a number for a leaf, [attribute, children] for a split."""
     if isinstance(tree, Split):
         return [tree.attribute, [encode(child) for child in tree.children]]
     return tree.label if isinstance(tree, Leaf) else None
 
 
 def decode(value: Any) -> Tree:
-    """The inverse of `encode`."""
+    """Return the inverse of `encode`."""
     if value is None:
         return Open()
     if isinstance(value, int):

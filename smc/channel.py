@@ -95,7 +95,7 @@ class MemoryChannel(Channel):
 
 
 def memory_pair(timeout: float = 60.0, depth: int = 4096) -> tuple[MemoryChannel, MemoryChannel]:
-    """Two joined in-memory channels, holding at most `depth` messages each way."""
+    """Return two joined in-memory channels, holding at most `depth` messages each way."""
     there: queue.Queue[_Message | None] = queue.Queue(depth)
     back: queue.Queue[_Message | None] = queue.Queue(depth)
     return MemoryChannel(there, back, timeout), MemoryChannel(back, there, timeout)

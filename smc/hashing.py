@@ -30,14 +30,14 @@ RoundKeys = NDArray[np.uint64]
 
 
 def round_keys(key: bytes) -> RoundKeys:
-    """The eleven round keys of an AES-128 key of 16 bytes, uint64[22]."""
+    """Return the eleven round keys of an AES-128 key of 16 bytes, uint64[22]."""
     schedule = np.empty(22, dtype=np.uint64)
     kernels.expand(np.frombuffer(key, dtype=np.uint64), schedule)
     return schedule
 
 
 def hash_keys(master: bytes) -> RoundKeys:
-    """What kernels that hash take: the master's round keys, and room for those of four keys, uint64[5, 22]."""
+    """Return what kernels that hash take: the master's round keys, and room for those of four keys, uint64[5, 22]."""
     keys = np.zeros((1 + KEYS_AT_ONCE, 22), dtype=np.uint64)
     keys[0] = round_keys(master)
     return keys

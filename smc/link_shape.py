@@ -80,7 +80,7 @@ class LinkShape:
 
 
 def _in_units(value: float, units: Mapping[str, float]) -> str:
-    """The value in the largest unit of which it is one or more, six digits at most; units come largest first."""
+    """Return the value in the largest unit of which it is one or more, six digits at most; units come largest first."""
     name, unit = next(((n, u) for n, u in units.items() if value >= u), list(units.items())[-1])
     return f"{float(f'{value / unit:.6g}'):.12g}{name}"
 

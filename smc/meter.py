@@ -26,7 +26,7 @@ class Cost:
     bits_opened: int = 0
 
     def as_dict(self) -> dict[str, int | float]:
-        """The cost as a plain JSON object, seconds rounded to the microsecond."""
+        """Return the cost as a plain JSON object, seconds rounded to the microsecond."""
         fields = asdict(self)
         fields["seconds"] = round(self.seconds, 6)
         return fields
@@ -84,7 +84,7 @@ class Meter:
             cost.bits_opened += bits
 
     def report(self) -> dict[str, object]:
-        """The cost report: the total and every phase by its path, ready for JSON."""
+        """Return the cost report: the total and every phase by its path, ready for JSON."""
         self.total.seconds = time.perf_counter() - self._start
         phases = {path: cost.as_dict() for path, cost in self.phases.items()}
         return {"total": self.total.as_dict(), "phases": phases}

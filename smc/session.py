@@ -80,7 +80,7 @@ class Session:
         self._taken.add(purpose)
 
     def branch(self, name: str) -> Session:
-        """A session of its own over the same channel: another identifier, an empty meter. A name serves once."""
+        """Return a session of its own over the same channel: another identifier, an empty meter. A name serves once."""
         self.take(f"branch {name}")
         branch = Session(self.party, self.channel, self.derive("branch", name, size=32), self.prg)
         branch.contributions, branch.openings = self.contributions, self.openings
@@ -120,7 +120,7 @@ class Session:
         return np.frombuffer(payload, dtype=kind).reshape(shape)
 
     def derive(self, *context: str | int | bytes, size: int = 16) -> bytes:
-        """A public key bound to this session and to `context` (protocol step, counters): SHA-256, cut to size.
+        """Return a public key bound to this session and to `context` (protocol step, counters): SHA-256, cut to size.
 
         Type and length precede each part, so no two different contexts meet in one hash input.
         """

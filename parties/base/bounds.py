@@ -25,12 +25,13 @@ def raise_descriptors() -> None:
 
 
 def connections() -> int:
-    """How many connections the peer's port may hold at once, by the present limit of descriptors: half at most."""
+    """Return how many connections the peer's port may hold at once, by the present limit of descriptors: half at
+    most."""
     return _share(2, MOST_CONNECTIONS)
 
 
 def local_connections() -> int:
-    """The same for each of the ports that serve this machine, of which a node has three: a 32nd part at most.
+    """Return the same for each of the ports that serve this machine, of which a node has three: a 32nd part at most.
 
     A web server accepts some more before it can turn any away.
     """
@@ -38,7 +39,7 @@ def local_connections() -> int:
 
 
 def server_options(most: int) -> list[tuple[str, int]]:
-    """The bounds as gRPC's options of a server: the deadline, and `most` connections."""
+    """Return the bounds as gRPC's options of a server: the deadline, and `most` connections."""
     return [
         ("grpc.server_handshake_timeout_ms", round(1000 * HANDSHAKE_SECONDS)),
         ("grpc.max_allowed_incoming_connections", most),

@@ -11,7 +11,7 @@ from smc.errors import InputError
 
 
 def canonical(job: Mapping[str, Any]) -> str:
-    """The one way to write a job: JSON with sorted keys, no spaces, ASCII only. `InputError` if it cannot be."""
+    """Return the one way to write a job: JSON with sorted keys, no spaces, ASCII only. `InputError` if it cannot be."""
     try:
         return dump(job)
     except (TypeError, ValueError, RecursionError) as error:

@@ -76,7 +76,7 @@ class StatusLine:
 
 @contextmanager
 def progress(what: str) -> Iterator[StatusLine]:
-    """A spinner with the present step and the seconds so far."""
+    """Give a spinner with the present step and the seconds so far."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield StatusLine(None)
         return
@@ -87,7 +87,7 @@ def progress(what: str) -> Iterator[StatusLine]:
 
 
 def is_asked() -> bool:
-    """Whether there is somebody at a terminal who can be asked."""
+    """Return whether there is somebody at a terminal who can be asked."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
@@ -107,7 +107,7 @@ def show(table: Table, screen: Console | None = None) -> None:
 
 
 def columns(words: Iterable[str], numbers: Iterable[str], title: str | None = None) -> Table:
-    """An empty table with columns of words, and after them of numbers."""
+    """Return an empty table with columns of words, and after them of numbers."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
@@ -128,7 +128,7 @@ def size(count: float) -> str:
 
 
 def cost_table(report: Mapping[str, Any], depth: int = 2) -> Table:
-    """The cost report as a table, phases to the given depth."""
+    """Return the cost report as a table, phases to the given depth."""
     numbers = ("sent", "received", "messages", "rounds", "AND gates", "seconds")
     table = columns(("phase",), numbers, "cost of the conversation")
     rows = [(path, cost) for path, cost in report["phases"].items() if path.count("/") < depth]

@@ -33,12 +33,12 @@ EXTRA_OF = {
 
 
 def install_line(extra: str) -> str:
-    """The command that installs an extra, into the environment that this program runs in."""
+    """Return the command that installs an extra, into the environment that this program runs in."""
     return f"{_pip()} install '{DISTRIBUTION}[{extra}]'"
 
 
 def _pip() -> str:
-    """What to type for pip: its path, if the name alone is that of another environment or of none."""
+    """Return what to type for pip: its path, if the name alone is that of another environment or of none."""
     own, named = Path(sys.prefix, "bin", "pip"), shutil.which("pip")
     if not own.exists() or (named is not None and own.samefile(named)):
         return "pip"
@@ -46,12 +46,12 @@ def _pip() -> str:
 
 
 def installed(*modules: str) -> bool:
-    """Whether all these packages are there to be imported."""
+    """Return whether all these packages are there to be imported."""
     return all(find_spec(module) is not None for module in modules)
 
 
 def remedy(error: ImportError) -> str | None:
-    """What is missing and the line that installs it; None if the failed import is of no extra."""
+    """Return what is missing and the line that installs it; None if the failed import is of no extra."""
     package = (error.name or "").partition(".")[0]
     if package not in EXTRA_OF or not isinstance(error, ModuleNotFoundError):
         return None
@@ -67,7 +67,7 @@ def require(what: str, *modules: str) -> None:
 
 @contextmanager
 def importing(what: str) -> Iterator[None]:
-    """The same for a package that is imported by a program: an `ImportError`, as Python has it, with the line."""
+    """Give the same for a package that is imported by a program: an `ImportError`, as Python has it, with the line."""
     try:
         yield
     except ImportError as error:

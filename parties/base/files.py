@@ -22,7 +22,7 @@ MOST_DIGITS = 300  # of a whole number in JSON: any is a finite float, too
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file (or pipe). `InputError` if there is none or it may not be read."""
+    """Return the content of a file (or pipe). `InputError` if there is none or it may not be read."""
     try:
         refuse_device(path)
         return path.read_bytes()
@@ -51,7 +51,7 @@ def require_regular(path: Path) -> None:
 
 
 def read_private(path: Path) -> bytes:
-    """The content of a file that nobody but its owner may read, such as a key. `InputError` if others may."""
+    """Return the content of a file that nobody but its owner may read, such as a key. `InputError` if others may."""
     data = read_bytes(path)
     ensure_private(path)
     return data
@@ -74,7 +74,8 @@ def refuse_archive(path: Path, start: bytes) -> None:
 
 
 def decode(path: Path, data: bytes, first: int = 1) -> str:
-    """The UTF-8 text of `data`, without a byte order mark. `InputError` names the first bad line; `first` is ours."""
+    """Return the UTF-8 text of `data`, without a byte order mark. `InputError` names the first bad line; `first` is
+    ours."""
     try:
         text = data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -90,12 +91,12 @@ def decode(path: Path, data: bytes, first: int = 1) -> str:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, see `read_bytes` and `decode`."""
+    """Return the text of a UTF-8 file, see `read_bytes` and `decode`."""
     return decode(path, read_bytes(path))
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The table in a TOML file. `InputError` names the line of a syntax error."""
+    """Return the table in a TOML file. `InputError` names the line of a syntax error."""
     try:
         table = tomllib.loads(read_text(path))
         str(table)  # a hexadecimal number is read at any length, but Python will not show it in a message
@@ -109,7 +110,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path, **hooks: Any) -> Any:
-    """What a JSON file says; `hooks` as for `json.loads`. `InputError` names the line of a syntax error.
+    """Return what a JSON file says; `hooks` as for `json.loads`. `InputError` names the line of a syntax error.
 
     Words that JSON does not have, such as NaN, are refused, and so are numbers beyond all use.
     """
@@ -173,7 +174,7 @@ def create_private(path: Path, data: bytes) -> None:
 
 @contextmanager
 def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
-    """A stream whose bytes replace the file at `path` in one step: readers see the old file or the new one.
+    """Give a stream whose bytes replace the file at `path` in one step: readers see the old file or the new one.
 
     The bytes go to a temporary file beside it, are flushed to the disk, and then take its name; an error leaves the old
     file untouched. Links are followed and an existing file keeps its permissions; a `private` one is for its owner
@@ -262,7 +263,7 @@ def ensure_writable(path: Path) -> None:
 
 
 def _name_beside(target: Path) -> Path:
-    """The name of a new file in the directory of `target`, which may be replaced by it."""
+    """Return the name of a new file in the directory of `target`, which may be replaced by it."""
     if target.is_dir():
         raise IsADirectoryError
     if not target.parent.is_dir():
@@ -277,14 +278,15 @@ def _create(path: Path) -> int:
 
 
 def _descriptor(path: Path) -> int | None:
-    """The open file that a name such as /dev/stdout stands for; replacing what it leads to would tear it away."""
+    """Return the open file that a name such as /dev/stdout stands for; replacing what it leads to would tear it
+    away."""
     if match := re.fullmatch(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)", str(path)):
         return int(match[1] or match[2])
     return {"/dev/stdout": 1, "/dev/stderr": 2}.get(str(path))
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether `path` is a device, pipe or socket, such as /dev/stdout."""
+    """Return whether `path` is a device, pipe or socket, such as /dev/stdout."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -293,7 +295,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    """A few words for an error of the operating system."""
+    """Return a few words for an error of the operating system."""
     match error:
         case FileNotFoundError():
             return "there is no such file"

@@ -56,7 +56,8 @@ def style(settings: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
 
 
 def svg(figure: Figure, **about: str | None) -> str:
-    """A figure made within `style` as an SVG document, the same for the same figure; `about`: Title, Description."""
+    """Return a figure made within `style` as an SVG document, the same for the same figure; `about`: Title,
+    Description."""
     output = io.StringIO()
     metadata: dict[str, Any] = {"Creator": "smc", "Date": None} | about
     figure.savefig(output, format="svg", metadata=metadata)
@@ -64,7 +65,8 @@ def svg(figure: Figure, **about: str | None) -> str:
 
 
 def text_measure() -> Measure:
-    """A function for the width of a text in DejaVu Sans, which is wider than other plain fonts: they have room too.
+    """Return a function for the width of a text in DejaVu Sans, which is wider than other plain fonts: they have room
+    too.
 
     Letters beyond ASCII count as their plain form, full-width ones as an em, others as the widest of their scripts.
     """
@@ -73,7 +75,7 @@ def text_measure() -> Measure:
 
 @functools.cache
 def _ems(text: str) -> float:
-    """The width of a text in ems."""
+    """Return the width of a text in ems."""
     return sum(_ADVANCE.get(c) or _advance(c) for c in unicodedata.normalize("NFD", text)) / 1000
 
 

@@ -8,5 +8,5 @@ import numpy as np
 
 
 def private() -> np.random.Generator:
-    """A generator for this machine's own rows. Philox with 128 bits of key; its seed is not kept."""
+    """Return a generator for this machine's own rows. Philox with 128 bits of key; its seed is not kept."""
     return np.random.Generator(np.random.Philox(key=secrets.randbits(128)))

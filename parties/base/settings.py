@@ -24,7 +24,7 @@ from smc.errors import InputError
 
 
 def _anchor(value: object, info: ValidationInfo) -> object:
-    """A path as the file means it: from the home directory, or relative to the file's own directory."""
+    """Return a path as the file means it: from the home directory, or relative to the file's own directory."""
     if value == "":
         raise ValueError("must not be empty")
     if info.context is None or not isinstance(value, str):
@@ -55,7 +55,7 @@ Given = TypeVar("Given")
 
 
 def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
-    """The settings with all flags that are not None put over them. `InputError` names a bad flag.
+    """Return the settings with all flags that are not None put over them. `InputError` names a bad flag.
 
     A flag also displaces what excludes it: `--connect` wins over `listen` in the file.
     """
@@ -79,7 +79,7 @@ def validated(model: type[AnyModel], fields: Mapping[str, Any]) -> AnyModel:
 
 
 def required(value: Given | None, key: str) -> Given:
-    """The value, or an `InputError` that says how to give it; `key` is `table.key`, e.g. `id3.data`."""
+    """Return the value, or an `InputError` that says how to give it; `key` is `table.key`, e.g. `id3.data`."""
     if value is None:
         table, name = key.split(".")
         raise InputError(f"{_flag(name)} is missing: give the flag, or set {name} under [{table}] in --config")
@@ -88,7 +88,7 @@ def required(value: Given | None, key: str) -> Given:
 
 @contextmanager
 def at_key(key: str) -> Iterator[None]:
-    """What goes wrong inside is wrong with this key of the file: an `InputError` says so."""
+    """Give what goes wrong inside is wrong with this key of the file: an `InputError` says so."""
     try:
         yield
     except InputError as error:
@@ -96,12 +96,12 @@ def at_key(key: str) -> Iterator[None]:
 
 
 def _flag(name: str) -> str:
-    """The flag of a key."""
+    """Return the flag of a key."""
     return "--" + name.replace("_", "-")
 
 
 def explained(error: ValidationError, model: type[BaseModel], content: object = None) -> str:
-    """The first problem of a failed validation in one line: the dotted key, and what is wrong with it.
+    """Return the first problem of a failed validation in one line: the dotted key, and what is wrong with it.
 
     Tables of an array, such as the rules of a policy, are called by their `name`, if the content gives one.
     """
@@ -120,19 +120,19 @@ def explained(error: ValidationError, model: type[BaseModel], content: object = 
 
 
 def problems(error: ValidationError, model: type[BaseModel]) -> dict[str, str]:
-    """What is wrong with each key, of a failed validation; with several together under the empty key."""
+    """Return what is wrong with each key, of a failed validation; with several together under the empty key."""
     return dict(_explain(one, model) for one in reversed(error.errors()))
 
 
 def _inside(content: object, part: int | str) -> object:
-    """What stands in raw content at a part of a place, None if nothing does."""
+    """Return what stands in raw content at a part of a place, None if nothing does."""
     if isinstance(content, dict):
         return content.get(part)
     return content[part] if isinstance(content, list) and isinstance(part, int) and part < len(content) else None
 
 
 def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
-    """A problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
+    """Return a problem of a failed validation: the dotted key, and what is wrong with it in a few words."""
     kind, place, context, value = first["type"], first["loc"], first.get("ctx", {}), first["input"]
     key = printable(".".join(str(part) for part in place))
     got = quoted(value) if isinstance(value, str) else str(value)[:60]
@@ -187,7 +187,7 @@ _KINDS = {
 
 
 def _example(model: type[BaseModel], place: list[str]) -> str:
-    """An example of what may stand at a place, if its field has one."""
+    """Return an example of what may stand at a place, if its field has one."""
     for part in place:
         field = model.model_fields.get(part)
         if field is None:
@@ -201,7 +201,7 @@ def _example(model: type[BaseModel], place: list[str]) -> str:
 
 
 def _keys(model: type[BaseModel], place: list[str]) -> list[str]:
-    """The keys that may stand at a place of the file."""
+    """Return the keys that may stand at a place of the file."""
     found: Any = model
     for part in place:
         if isinstance(found, type) and issubclass(found, BaseModel):

@@ -70,7 +70,8 @@ def end() -> None:
 
 
 def raised() -> signal.Signals | None:
-    """The last signal that became an exception: whatever error comes after it may be what a library made of it."""
+    """Return the last signal that became an exception: whatever error comes after it may be what a library made of
+    it."""
     return _State.raised
 
 
@@ -109,7 +110,7 @@ def _wake(heard: int, main: int) -> None:
 
 
 def _importing(frame: FrameType | None) -> bool:
-    """Whether a module is being loaded."""
+    """Return whether a module is being loaded."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True

@@ -10,7 +10,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 
 def environment(package: str) -> Environment:
-    """The templates in the folder "templates" of a package, and `document.html`.
+    """Return the templates in the folder "templates" of a package, and `document.html`.
 
     What is filled in is escaped, a name that was not given is an error; each is compiled when it is first filled in.
     """

@@ -12,17 +12,18 @@ _FINGERPRINT = re.compile(r"(?:[0-9A-F]{2}:?){31}[0-9A-F]{2}", re.IGNORECASE)
 
 
 def canonical_fingerprint(text: str) -> str | None:
-    """A whole fingerprint as `identity.fingerprint` writes it, however it is spelled; None if the text is none."""
+    """Return a whole fingerprint as `identity.fingerprint` writes it, however it is spelled; None if the text is
+    none."""
     return bytes.fromhex(text.replace(":", "")).hex(":").upper() if _FINGERPRINT.fullmatch(text) else None
 
 
 def quoted(text: str, limit: int = 60) -> str:
-    """A value for a message: in quotes, on one line, cut to `limit` characters."""
+    """Return a value for a message: in quotes, on one line, cut to `limit` characters."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
 def listed(values: Iterable[str], limit: int = 8) -> str:
-    """The first values for a message, and how many there are if that is not all."""
+    """Return the first values for a message, and how many there are if that is not all."""
     names = [quoted(value) for value in values]
     more = f", … ({len(names)} in all)" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more
@@ -36,7 +37,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def instead(name: str, known: Iterable[str]) -> str:
-    """What there is instead of a name that is not there: ` (did you mean 'x'?); there are 'x', 'y'`.
+    """Return what there is instead of a name that is not there: ` (did you mean 'x'?); there are 'x', 'y'`.
 
     One ending for all messages of the kind `there is no column 'z'`; `; there is none` if nothing is known.
     """
@@ -45,7 +46,7 @@ def instead(name: str, known: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """The text on one line: control characters and line breaks as escapes, everything else as it is.
+    """Return the text on one line: control characters and line breaks as escapes, everything else as it is.
 
     So are U+FFFE and U+FFFF, which stand for no character and which XML forbids.
     """

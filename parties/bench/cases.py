@@ -71,7 +71,7 @@ class Case:
         return f"{self.workload.name}, {self.profile}, batch {self.batch}"
 
     def suits(self, shape: LinkShape) -> bool:
-        """Whether to measure it on such a link."""
+        """Return whether to measure it on such a link."""
         low, high = self.rates
         return low <= (shape.rate or math.inf) <= high
 
@@ -81,7 +81,7 @@ class Case:
         return forecast(lambda engine: count(engine, self.batch), self.profile)
 
     def play(self, engine: Engine) -> Result:
-        """This party's side of one run."""
+        """Return this party's side of one run."""
         return self.workload.play(engine, self.batch)
 
     def check(self, result: Result) -> None:
@@ -92,7 +92,7 @@ class Case:
 
 @lru_cache(maxsize=8)
 def _integers(below: int, *shape: int) -> NDArray[np.uint64]:
-    """The parties' public test inputs, uint64[2, ...]."""
+    """Return the parties' public test inputs, uint64[2, ...]."""
     return np.random.default_rng(SEED).integers(0, below, (2, *shape), dtype=np.uint64)
 
 
@@ -124,7 +124,7 @@ def _majority_is_right(result: Result, batch: int) -> bool:
 
 @lru_cache
 def multiplication(width: int, form: Form) -> Netlist:
-    """The product of two integers, cut to their width."""
+    """Return the product of two integers, cut to their width."""
     builder = Builder(form)
     builder.output(multiply(builder.input(width), builder.input(width), width))
     return builder.build()
@@ -137,7 +137,7 @@ def _aes(form: Form) -> Netlist:
 
 
 def _circuit(name: str, make: Callable[[Form], Netlist]) -> Workload:
-    """A netlist of two inputs of one width, on random ones."""
+    """Return a netlist of two inputs of one width, on random ones."""
 
     @lru_cache(maxsize=2)
     def inputs(batch: int) -> list[BitMatrix]:
@@ -192,7 +192,7 @@ def _tree(engine: Engine, batch: int) -> id3.Tree:
 
 @lru_cache
 def _clear_tree() -> id3.Tree:
-    """What the clear engine finds."""
+    """Return what the clear engine finds."""
     return run_local(lambda session: _tree(make_engine(session, "clear"), 1))[0]
 
 
@@ -219,7 +219,7 @@ INTEGER = (MIXED, Profile("mixed", "ferret", "three-halves"), LEAN, Profile("lea
 
 
 def default_cases() -> list[Case]:
-    """The rows of the tables, in order."""
+    """Return the rows of the tables, in order."""
     rsa = Profile("yao", "trapdoor"), Profile("gmw", "trapdoor", form="size")
     sizes = GMW_SIZE, SILENT_SIZE
     few = MIXED, LEAN, YAO, THREE_HALVES, SILENT
@@ -245,12 +245,12 @@ def default_cases() -> list[Case]:
 
 
 def batch_cases() -> list[Case]:
-    """What the picture of costs against the batch is drawn from."""
+    """Return what the picture of costs against the batch is drawn from."""
     return [Case(MORE, profile, 10**power) for power in range(6) for profile in BOOLEAN]
 
 
 def crossover_cases() -> list[Case]:
-    """What the picture of time against the round trip is drawn from."""
+    """Return what the picture of time against the round trip is drawn from."""
     return _cases(AES, BOOLEAN, 256)
 
 
@@ -267,7 +267,7 @@ def program_cases(program: str, arguments: Sequence[str], integers: bool) -> lis
 
 
 def find(title: str, *call: str) -> Case:
-    """The case of that title: one of ours, or of the program that `call` names."""
+    """Return the case of that title: one of ours, or of the program that `call` names."""
     if call:
         every = program_cases(call[0], call[1:], integers=True)
     else:

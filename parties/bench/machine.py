@@ -13,7 +13,7 @@ PACKAGES = ("numpy", "numba", "cryptography", "grpcio", "gmpy2", "pynacl")  # th
 
 
 def facts(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
-    """The machine as a JSON object, with the versions of the given packages, which must be installed.
+    """Return the machine as a JSON object, with the versions of the given packages, which must be installed.
 
     `cores` are those this process may use, `memory_gb` is 10^9 bytes of main memory, to one decimal.
     """
@@ -28,7 +28,7 @@ def facts(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
 
 
 def _processor(information: Path = Path("/proc/cpuinfo")) -> str:
-    """The processor's model name as Linux tells it; elsewhere what Python knows."""
+    """Return the processor's model name as Linux tells it; elsewhere what Python knows."""
     if information.is_file():
         for line in information.read_text(encoding="utf-8").splitlines():
             key, _, value = line.partition(":")

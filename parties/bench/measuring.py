@@ -68,7 +68,7 @@ class Measurement:
     phases: dict[str, dict[str, float]]
 
     def as_dict(self) -> dict[str, Any]:
-        """The row as a JSON object."""
+        """Return the row as a JSON object."""
         return asdict(self)
 
 
@@ -83,7 +83,7 @@ class Skipped:
     predicted_seconds: float
 
     def as_dict(self) -> dict[str, Any]:
-        """The row as a JSON object."""
+        """Return the row as a JSON object."""
         return asdict(self)
 
 
@@ -96,7 +96,7 @@ class _Run:
 def measure(
     link: str, shape: LinkShape, cases: Sequence[Case], repeats: int, on_progress: OnProgress
 ) -> tuple[list[Measurement], list[Skipped]]:
-    """All cases over one link, by one pair of processes; `on_progress` hears what is being done.
+    """Return all cases over one link, by one pair of processes; `on_progress` hears what is being done.
 
     RuntimeError if a result or a forecast is wrong.
     """
@@ -231,7 +231,7 @@ def _bytes(cost: Cost) -> int:
 
 @contextmanager
 def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iterator[Session]:
-    """A session with a second process of this program, which will play the same cases."""
+    """Give a session with a second process of this program, which will play the same cases."""
     with HeldDirectory("bench") as name:
         directory = Path(name)
         plan = {"link": str(shape), "repeats": repeats, "cases": [[case.title, *case.workload.call] for case in cases]}
@@ -241,7 +241,7 @@ def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iter
 
 
 def _slower(shape: LinkShape) -> LinkShape | None:
-    """What is to be emulated, if anything."""
+    """Return what is to be emulated, if anything."""
     return None if shape == LinkShape() else shape
 
 

@@ -55,7 +55,7 @@ def check(
 
 
 def judge(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float = ERROR) -> Finding:
-    """What outcomes of either table show of what the mechanism promises."""
+    """Return what outcomes of either table show of what the mechanism promises."""
     if mechanism.rho:
         return _concentrated(mechanism, first, second, error)
     return examine(first, second, mechanism.epsilon, mechanism.delta, error)
@@ -82,7 +82,7 @@ def sample(
 
 
 def _concentrated(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float) -> Finding:
-    """What is found of a promise of rho, as the epsilon that it is at the mechanism's delta."""
+    """Return what is found of a promise of rho, as the epsilon that it is at the mechanism's delta."""
     one, other = first / evidence.ONE, second / evidence.ONE
     shown = rho_shown(one, other, mechanism.rho, error / 2)
     return Finding(

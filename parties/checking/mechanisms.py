@@ -31,12 +31,12 @@ BOUND = 10  # of a value that is summed
 
 
 def count(promise: Promise) -> Mechanism:
-    """A noisy count."""
+    """Return a noisy count."""
     return _pure("count", "20 rows that count, or 21", promise, sums([20], [21], _laplace(1, promise)))
 
 
 def clamped(promise: Promise) -> Mechanism:
-    """A noisy count, clamped to what a count can be: what is done with a noisy number is free."""
+    """Return a noisy count, clamped to what a count can be: what is done with a noisy number is free."""
     draw = sums([0], [1], _laplace(1, promise))
     return _pure(
         "clamped",
@@ -47,7 +47,7 @@ def clamped(promise: Promise) -> Mechanism:
 
 
 def total(promise: Promise) -> Mechanism:
-    """A noisy sum of bounded values."""
+    """Return a noisy sum of bounded values."""
     law = _laplace(BOUND, promise)
     return _pure("sum", f"values from 0 to {BOUND}: {BOUND} in one row more", promise, sums([100], [110], law))
 
@@ -60,7 +60,7 @@ def histogram(promise: Promise) -> Mechanism:
 
 
 def gaussian(promise: Promise) -> Mechanism:
-    """A noisy count with Gaussian noise of the rho that a budget takes for epsilon at this delta."""
+    """Return a noisy count with Gaussian noise of the rho that a budget takes for epsilon at this delta."""
     opened = sums([20], [21], discrete_gaussian(1 / (2 * Fraction(promise.rho))))
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -70,7 +70,7 @@ def gaussian(promise: Promise) -> Mechanism:
 
 
 def repeated(promise: Promise) -> Mechanism:
-    """A noisy count whose step is done twice, as after a break: both parties contribute what they did before."""
+    """Return a noisy count whose step is done twice, as after a break: both parties contribute what they did before."""
     draw = sums([20], [21], _laplace(1, promise))
 
     def twice(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -112,22 +112,22 @@ def response(promise: Promise) -> Mechanism:
 
 
 def tree(promise: Promise) -> Mechanism:
-    """A private tree: the choice of its root and the classes of its leaves."""
+    """Return a private tree: the choice of its root and the classes of its leaves."""
     return trees.mechanism(promise.epsilon, promise.adjacency == "replace")
 
 
 def tree_gini(promise: Promise) -> Mechanism:
-    """The choice of a tree's attribute by Gini's impurity."""
+    """Return the choice of a tree's attribute by Gini's impurity."""
     return qualities.mechanism("tree-gini", "gini", promise.epsilon, promise.adjacency == "replace")
 
 
 def tree_entropy(promise: Promise) -> Mechanism:
-    """The choice of a tree's attribute by entropy."""
+    """Return the choice of a tree's attribute by entropy."""
     return qualities.mechanism("tree-entropy", "entropy", promise.epsilon, promise.adjacency == "replace")
 
 
 def propose(promise: Promise) -> Mechanism:
-    """A median by propose-test-release, examined at a delta that samples show, as the two that follow."""
+    """Return a median by propose-test-release, examined at a delta that samples show, as the two that follow."""
     return sensitivity.propose(promise.epsilon, exact(SEEN))
 
 
@@ -137,22 +137,22 @@ def bound(promise: Promise) -> Mechanism:
 
 
 def smooth(promise: Promise) -> Mechanism:
-    """A median with noise of the smooth sensitivity."""
+    """Return a median with noise of the smooth sensitivity."""
     return sensitivity.smooth(promise.epsilon, exact(SEEN))
 
 
 def median(promise: Promise) -> Mechanism:
-    """A median by choice."""
+    """Return a median by choice."""
     return sensitivity.median(promise.epsilon)
 
 
 def fixed_local(promise: Promise) -> Mechanism:
-    """A median with noise of the local sensitivity of another table."""
+    """Return a median with noise of the local sensitivity of another table."""
     return sensitivity.fixed_local(promise.epsilon, exact(SEEN))
 
 
 def local(promise: Promise) -> Mechanism:
-    """A median with noise of its table's local sensitivity."""
+    """Return a median with noise of its table's local sensitivity."""
     return sensitivity.local(promise.epsilon, exact(SEEN))
 
 
@@ -229,7 +229,7 @@ def _laplace(sensitivity: int, promise: Promise) -> Law:
 
 
 def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Callable[[Engine, int, int], Outcomes]:
-    """The joint numbers of a table with noise, all published together; half of each is party 1's."""
+    """Return the joint numbers of a table with noise, all published together; half of each is party 1's."""
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = np.array([first, second][table], dtype=np.int64)
@@ -240,7 +240,7 @@ def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Callable[[Eng
 
 
 def choose(tables: Sequence[Sequence[int]], law: Law) -> Callable[[Engine, int, int], Outcomes]:
-    """The candidate that is chosen."""
+    """Return the candidate that is chosen."""
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = np.array(tables[table], dtype=np.int64)

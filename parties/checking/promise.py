@@ -60,7 +60,8 @@ def concentrated(
     draw: Callable[[Engine, int, int], Outcomes],
     told: Sequence[Spending] | None = None,
 ) -> Mechanism:
-    """A mechanism whose promise is a rho: what epsilon allows at its delta, and no more than it has told the budget."""
+    """Return a mechanism whose promise is a rho: what epsilon allows at its delta, and no more than it has told the
+    budget."""
     rho = promise.rho if told is None else min(promise.rho, sum(one.rho * one.times for one in told))
     delta = promise.delta
     return Mechanism(name, tables, epsilon_at(exact(rho), exact(delta)), delta, draw, rho=rho)

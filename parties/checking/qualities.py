@@ -27,12 +27,12 @@ NONE, PURE, MIXED = (np.array(rows) for rows in ([[ROWS, 0], [0, 0]], [[ROWS, 0]
 
 
 def mechanism(name: str, quality: Measure, epsilon: Fraction, replaced: bool) -> Mechanism:
-    """The root's choice, which has half of what the tree spends."""
+    """Return the root's choice, which has half of what the tree spends."""
     return choice(name, problem_of(quality, epsilon, replaced), float(epsilon), replaced)
 
 
 def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mechanism:
-    """The root's choice in a tree of this problem, asked to keep epsilon."""
+    """Return the root's choice in a tree of this problem, asked to keep epsilon."""
     tables = ((PURE, MIXED) if replaced else (NONE, NONE)), (MIXED, PURE)
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:

@@ -43,7 +43,7 @@ Judged = Callable[[Numbers, Numbers, Numbers], Outcomes]
 
 
 def median(promise: Promise) -> Mechanism:
-    """The joint median of zeros and ones: a 1 more, or a 0 that becomes a 1, makes the 0 less likely."""
+    """Return the joint median of zeros and ones: a 1 more, or a 0 that becomes a 1, makes the 0 less likely."""
     task = _task(Median, promise, _schema(x=2), of="x")
     tables = (((0,), (1,)), ((0,), (1,), (1,)) if promise.adjacency == "add-remove" else ((1,), (1,)))
 
@@ -56,7 +56,8 @@ def median(promise: Promise) -> Mechanism:
 
 
 def top(promise: Promise) -> Mechanism:
-    """The most frequent of three values and the next: the third gets a row, and the order of the first two is kept."""
+    """Return the most frequent of three values and the next: the third gets a row, and the order of the first two is
+    kept."""
     task = _task(Top, promise, _schema(x=3), of="x", first=FIRST)
     tables = (((0,), (1,), (2,)), ((0,), (1,), (2,), (2,)) if promise.adjacency == "add-remove" else ((1,), (2,), (2,)))
 
@@ -68,7 +69,7 @@ def top(promise: Promise) -> Mechanism:
 
 
 def naive_bayes(promise: Promise) -> Mechanism:
-    """A naive Bayes classifier of two columns: a row counts three times."""
+    """Return a naive Bayes classifier of two columns: a row counts three times."""
     task = _task(NaiveBayes, promise, _schema(a=2, b=2, c=2), target="c", columns=("a", "b"))
     tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
     return _mechanism("naive-bayes", tables, promise, sums(task.parts, wholes(task, tables), evidence.of_laplace))
@@ -82,7 +83,7 @@ def mean(promise: Promise) -> Mechanism:
 
 
 def marginals(promise: Promise) -> Mechanism:
-    """Two marginals with Gaussian noise, examined at a delta that samples show."""
+    """Return two marginals with Gaussian noise, examined at a delta that samples show."""
     task = _task(Marginals, promise, _schema(a=2, b=2, c=2), sets="a,b; b,c", delta=promise.delta)
     tables = _neighbours((0, 0, 0), (1, 1, 1), promise)
     draw = sums(task.parts, wholes(task, tables), evidence.of_gaussian)
@@ -90,14 +91,14 @@ def marginals(promise: Promise) -> Mechanism:
 
 
 def grid(promise: Promise) -> Mechanism:
-    """The cells of which clusters are made: a row is in one, and a replacement changes two."""
+    """Return the cells of which clusters are made: a row is in one, and a replacement changes two."""
     task = _task(Cluster, promise, _schema(x=2, y=2), columns=("x", "y"), bounds=("0:1", "0:1"), k=2, parts=2)
     tables = _neighbours((0, 0), (1, 1), promise)
     return _mechanism("cluster-grid", tables, promise, sums(task.rounds, wholes(task, tables), evidence.of_laplace))
 
 
 def rounds(promise: Promise) -> Mechanism:
-    """Two rounds of k-means on a row at a bound, which changes its cluster's number and sum by all that it may.
+    """Return two rounds of k-means on a row at a bound, which changes its cluster's number and sum by all that it may.
 
     There is one cluster, so what the second round adds up does not depend on what the first one opened.
     """
@@ -112,7 +113,7 @@ def rounds(promise: Promise) -> Mechanism:
 
 
 def joint_table(promise: Promise) -> Mechanism:
-    """The numbers of a joint table none of whose cells is hidden: a row is in a cell and in the total."""
+    """Return the numbers of a joint table none of whose cells is hidden: a row is in a cell and in the total."""
     settings = {"by": "x", "epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
     made = JointTableSettings.model_validate({**settings, "max_rows": 8 * MAX_ROWS})
     layout = JointTable.canonical(made, _schema(x=2)).layout
@@ -126,7 +127,8 @@ def joint_table(promise: Promise) -> Mechanism:
 
 
 def triangles(promise: Promise) -> Mechanism:
-    """A private bound of what an edge changes, and the triangles with noise of that, at a delta that samples show."""
+    """Return a private bound of what an edge changes, and the triangles with noise of that, at a delta that samples
+    show."""
     ends = _schema(x=VERTICES, y=VERTICES)
     task = _task(Triangles, promise, ends, columns=("x", "y"), delta=SEEN)
     law, shift = bound_law(task.epsilon), bounded(0, VERTICES, task.epsilon, task.delta)
@@ -151,12 +153,12 @@ def triangles(promise: Promise) -> Mechanism:
 
 
 def wholes(task: Release, tables: Sequence[Lines]) -> list[Numbers]:
-    """Both tables' exact numbers."""
+    """Return both tables' exact numbers."""
     return [own_numbers(task, table) for table in tables]
 
 
 def sums(parts: Sequence[Part], whole: Sequence[Numbers], judged: Judged) -> Callable[[Engine, int, int], Outcomes]:
-    """What an attacker makes of the numbers of one table or the other, each part with its noise."""
+    """Return what an attacker makes of the numbers of one table or the other, each part with its noise."""
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         noises = [samples(part.noise.law(part.numbers), (copies, part.numbers), rng) for part in parts if part.noise]
@@ -177,7 +179,7 @@ def weighted(parts: Sequence[Part]) -> Judged:
 
 
 def own_numbers(task: Release, lines: Lines) -> Numbers:
-    """What a party with these rows brings to a job."""
+    """Return what a party with these rows brings to a job."""
     schema, target = task.schema, task.target
     columns = list(schema.attributes)
     order = [columns.index(name) for name in (*schema.features(target), target)]
@@ -202,12 +204,12 @@ def _schema(**sizes: int) -> Schema:
 
 
 def _neighbours(row: tuple[int, ...], other: tuple[int, ...], promise: Promise) -> tuple[Lines, Lines]:
-    """No row or one; or one row or another."""
+    """Return no row or one; or one row or another."""
     return ((), (row,)) if promise.adjacency == "add-remove" else ((row,), (other,))
 
 
 def words(tables: Sequence[Lines]) -> str:
-    """Two tables."""
+    """Return two tables."""
     first, second = (" ".join("".join(map(str, line)) for line in table) or "none" for table in tables)
     return f"rows {first}, or {second}"
 

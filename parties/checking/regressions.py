@@ -48,14 +48,14 @@ WORDS = "a row of the one class, or of the other"
 
 
 def corner(epsilon: float) -> tuple[Huber, float]:
-    """The loss, and lambda times the rows: `CURVED` of epsilon is 2 ln(1 + c / (n lambda))."""
+    """Return the loss, and lambda times the rows: `CURVED` of epsilon is 2 ln(1 + c / (n lambda))."""
     ratio = math.expm1(CURVED * epsilon / 2)
     loss = Huber(1 / (1 + 2 * ratio))
     return loss, 1 / (1 - loss.h)
 
 
 def objective(promise: Promise) -> Mechanism:
-    """The minimiser of an objective with noise."""
+    """Return the minimiser of an objective with noise."""
     epsilon = float(promise.epsilon)
     loss, regularisation = corner(epsilon)
     draw = minimisers(loss, regularisation, left_epsilon(epsilon, loss, 1, regularisation))
@@ -75,13 +75,13 @@ def minimisers(loss: Huber, regularisation: float, left: float) -> Simulated:
 
 
 def output(promise: Promise) -> Mechanism:
-    """A minimiser with noise."""
+    """Return a minimiser with noise."""
     epsilon = float(promise.epsilon)
     return Mechanism("output", WORDS, epsilon, 0.0, simulated(noisy_minimisers(epsilon, corner(1.0)[1])))
 
 
 def noisy_minimisers(epsilon: float, regularisation: float, share: float = 1.0) -> Simulated:
-    """The minimiser, with noise of this share of its sensitivity."""
+    """Return the minimiser, with noise of this share of its sensitivity."""
     loss = corner(1.0)[0]
     exact = [float(minimise(rows, loss, regularisation).weights[0]) for rows in ALONE]
     scale = share * sensitivity(1, regularisation) / epsilon
@@ -108,7 +108,7 @@ def gradient(promise: Promise) -> Mechanism:
 
 
 def joint_output(promise: Promise) -> Mechanism:
-    """The sum of two parties' minimisers: one of 20 rows in the other class, or one more."""
+    """Return the sum of two parties' minimisers: one of 20 rows in the other class, or one more."""
     task = _task(promise, method="output", loss="huber", huber=CORNER, least_rows=LEAST_ROWS, **{"lambda": 1.0})
     first = ((1, 1), *((1, 0),) * (LEAST_ROWS - 1))
     second = ((1, 1), *(first if promise.adjacency == "add-remove" else first[:-1]))
@@ -120,7 +120,8 @@ def joint_output(promise: Promise) -> Mechanism:
 
 
 def joint_choice(promise: Promise) -> Mechanism:
-    """A noisy choice among the weights of a grid: the row that is added speaks for one end of it, or changes ends.
+    """Return a noisy choice among the weights of a grid: the row that is added speaks for one end of it, or changes
+    ends.
 
     Neighbours on the grid have nearly the same scores, so no table shows much more than half of the loss.
     """
@@ -131,7 +132,7 @@ def joint_choice(promise: Promise) -> Mechanism:
 
 
 def choosing(promise: Promise) -> tuple[Choice, list[Numbers]]:
-    """How a job chooses a weight, and the scores of all weights of either table."""
+    """Return how a job chooses a weight, and the scores of all weights of either table."""
     task = _task(promise, method="choice", loss="huber", delta=None, max_rows=1, **{"lambda": 1.0})
     tables = ((), ((1, 1),)) if promise.adjacency == "add-remove" else (((1, 0),), ((1, 1),))
     assert isinstance(task.method, Choice)
@@ -139,7 +140,7 @@ def choosing(promise: Promise) -> tuple[Choice, list[Numbers]]:
 
 
 def greatest(scores: Sequence[Numbers], law: Law) -> Simulated:
-    """The first of the candidates whose scores with noise are the greatest, int64[candidates] for each table."""
+    """Return the first of the candidates whose scores with noise are the greatest, int64[candidates] for each table."""
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         own = scores[table]
@@ -152,7 +153,7 @@ def greatest(scores: Sequence[Numbers], law: Law) -> Simulated:
 
 
 def steps(law: Any, many: int, first: Numbers, second: Numbers) -> Simulated:
-    """What an attacker makes of numbers that are opened so many times, each time with fresh noise."""
+    """Return what an attacker makes of numbers that are opened so many times, each time with fresh noise."""
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         noise = samples(law, (many, copies, len(first)), rng).sum(axis=0)

@@ -47,7 +47,7 @@ def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """A private bound of the local sensitivity, and noise of that; what both say by their likelihoods."""
+    """Return a private bound of the local sensitivity, and noise of that; what both say by their likelihoods."""
     shift = tail(2 / epsilon, delta) - 1
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
@@ -74,7 +74,7 @@ def smooth(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def median(epsilon: Fraction) -> Mechanism:
-    """The median by choice, of zeros and ones."""
+    """Return the median by choice, of zeros and ones."""
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
         return ways.by_choice(table, epsilon, draw, copies)
@@ -84,7 +84,7 @@ def median(epsilon: Fraction) -> Mechanism:
 
 
 def fixed_local(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """The notes' first mistake: the scale LS(x) / epsilon of one table for all tables."""
+    """Return the notes' first mistake: the scale LS(x) / epsilon of one table for all tables."""
     scale = Table(STEADY, 0, HIGH).local / epsilon
 
     def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:

@@ -39,7 +39,7 @@ Compared: TypeAlias = Callable[[Engine, JointTables, Estimates], tuple[Bits, One
 
 
 def by_aim(promise: Promise) -> Mechanism:
-    """The first choice of AIM, between two pairs of columns."""
+    """Return the first choice of AIM, between two pairs of columns."""
     task = _task(promise, "aim")
     rounds = task.plan.rounds
     rho = promise.epsilon**2 / 2 * rounds / (1 - aim.MEASURING)  # of which a round's choice gets what epsilon takes
@@ -54,7 +54,7 @@ def by_aim(promise: Promise) -> Mechanism:
 
 
 def by_mst(promise: Promise) -> Mechanism:
-    """The first choice of a noisy maximum spanning tree, among all pairs of columns."""
+    """Return the first choice of a noisy maximum spanning tree, among all pairs of columns."""
     task = _task(promise, "mst")
     work = task.work
 
@@ -71,7 +71,7 @@ def _mechanism(name: str, task: Synthesise, promise: Promise, compared: Compared
 
 
 def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[list[Numbers], OneSidedGeometric]:
-    """The scores that are compared, of either table, and the noise on each."""
+    """Return the scores that are compared, of either table, and the noise on each."""
     counts = [own_numbers(task, table) for table in _tables(promise)]
     estimates = np.split(_estimates(task, *counts), np.cumsum(task.work.sizes)[:-1])
 

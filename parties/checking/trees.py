@@ -77,7 +77,7 @@ def tables_of(bonus: int, replaced: bool) -> tuple[Indices, Indices]:
 
 
 def _number(tree: Tree) -> int:
-    """A tree of at most one level as a number."""
+    """Return a tree of at most one level as a number."""
     if isinstance(tree, Leaf):
         return tree.label
     assert isinstance(tree, Split)

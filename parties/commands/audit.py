@@ -187,7 +187,7 @@ def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
 
 
 def _database(config_file: Path | None, state_directory: Path | None) -> Path:
-    """Where the records are."""
+    """Return where the records are."""
     if state_directory is not None:
         return state_directory / database.FILE_NAME
     file = find_party_file(config_file)
@@ -214,14 +214,14 @@ def _tell(found: Checked, owner: x509.Certificate, as_json: bool) -> None:
 
 
 def _line(entry: AuditEntry) -> str:
-    """An entry on one line."""
+    """Return an entry on one line."""
     at = entry.at[:19].replace("T", " ")
     fields = "; ".join(f"{name}: {shown}" for name, shown in _fields(entry) if shown)
     return printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
 
 
 def _fields(entry: AuditEntry) -> Iterator[tuple[str, str]]:
-    """The fields in the order in which they were thought of."""
+    """Yield the fields in the order in which they were thought of."""
     if entry.kind == "signed":
         for party in ("ours", "theirs"):
             yield party, f"after entry {entry.fields[party]['head']['number']}"

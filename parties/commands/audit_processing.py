@@ -62,7 +62,7 @@ def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[P
 
 
 def _evidence(path: Path) -> Evidence:
-    """All that there is: the file, its schemas, the log if there is one."""
+    """Return all that there is: the file, its schemas, the log if there is one."""
     from parties.node import peers, settings
     from parties.node.governance.activities import Log, read
     from parties.node.governance.processing import Evidence

@@ -100,7 +100,7 @@ def _of(rows: Sequence[Mapping[str, Any]], link: str) -> list[Mapping[str, Any]]
 
 
 def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """One line a case; sent and received as party 0 sees them."""
+    """Return one line a case; sent and received as party 0 sees them."""
     seconds, traffic = ("seconds", "least .. most", "predicted"), ("sent", "received", "messages", "rounds")
     numbers = ("batch", *seconds, *traffic, "AND gates", "AND/s")
     table = console.columns(("protocol", "profile"), numbers, title)

@@ -94,7 +94,7 @@ def export_command(out: Path | None, config_file: Path | None, state: Path | Non
 
 
 def _lines(one: TableBudget) -> Iterator[str]:
-    """A table's budget."""
+    """Yield a table's budget."""
     yield f"table {job_text.shown(one.table)}" if one.table else "what operators typed"
     window = "" if one.per == "ever" else f" per {one.per}"
     rows = "" if one.group == 1 else f", for a group of {one.group} rows"
@@ -112,7 +112,7 @@ def _lines(one: TableBudget) -> Iterator[str]:
 
 
 def _bar(one: TableBudget) -> str:
-    """How much of a budget is used up."""
+    """Return how much of a budget is used up."""
     assert one.budget is not None
     share = 1.0 if one.spent is None else min(1.0, one.spent / one.budget)
     full = round(BAR * share)
@@ -127,7 +127,7 @@ def _totals(found: Totals, delta: float) -> str:
 
 
 def _jobs(one: TableBudget) -> Table:
-    """The last jobs, a line each."""
+    """Return the last jobs, a line each."""
     from rich.table import Table
 
     found = Table(box=None, padding=(0, 1))
@@ -141,7 +141,7 @@ def _jobs(one: TableBudget) -> Table:
 
 
 def _simulated(found: Simulation) -> Iterator[str]:
-    """What a job would do."""
+    """Yield what a job would do."""
     place = f"table {found.table}: " if found.table else ""
     left = "no bound" if found.left is None else f"left {found.left:.4g}"
     yield f"{place}{found.unit} spent {_number(found.spent)}, asked {_number(found.asked)}, {left}"

@@ -75,7 +75,7 @@ def check(config_file: Path | None, wait: float, as_json: bool) -> int:
 
 
 def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
-    """All checks, one after the other; each stands alone, whatever came of those before."""
+    """Yield all checks, one after the other; each stands alone, whatever came of those before."""
     from parties.node.peers import entries
 
     identity: Identity | None = None
@@ -100,7 +100,7 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
 
 
 def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x509.Certificate | None, Finding]:
-    """The certificate of a peer; None if it cannot be used."""
+    """Return the certificate of a peer; None if it cannot be used."""
     what = f"certificate {name}".strip()
     try:
         peer = load_certificate(required(link.peer, "link.peer"))
@@ -120,7 +120,7 @@ def _identity(file: NodeFile) -> Identity:
 
 
 def _of(certificate: x509.Certificate, what: str) -> str:
-    """A certificate in words, and what is to be done if it ends soon."""
+    """Return a certificate in words, and what is to be done if it ends soon."""
     until = certificate.not_valid_after_utc
     ends = f"{until:%Y-%m-%d %H:%M} UTC; {what}" if until - datetime.now(UTC) < SOON else f"{until:%Y-%m-%d}"
     return f"{common_name(certificate)}, {short_fingerprint(certificate)}, valid until {ends}"
@@ -143,7 +143,7 @@ def _clock(file: NodeFile) -> Finding:
 
 
 def _tables(file: NodeFile) -> Iterator[Finding]:
-    """Each table is opened and counted, as a session would."""
+    """Yield each table is opened and counted, as a session would."""
     from parties.sources.opening import open_table
     from parties.tables import schema as schemas
 
@@ -161,7 +161,7 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
 
 
 def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
-    """Each port could be opened, or our own node has it."""
+    """Yield each port could be opened, or our own node has it."""
     shared = file.shared_ports()
     for key, text in file.ports().items():
         if key in shared:
@@ -175,7 +175,7 @@ def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
 
 
 def _taken(text: str) -> str | None:
-    """Why a port cannot be opened, if it cannot."""
+    """Return why a port cannot be opened, if it cannot."""
     address = parse_address(text, lowest_port=0)
     try:
         with socket.create_server(address, family=socket.AF_INET6 if ":" in address.host else socket.AF_INET):
@@ -201,7 +201,7 @@ def _peer(
     running: NodeView | None,
     wait: float,
 ) -> Finding:
-    """Whether a peer answers, is the pinned one and trusts us."""
+    """Return whether a peer answers, is the pinned one and trusts us."""
     what, name = f"peer {name}".strip(), name or ("the peer" if peer is None else common_name(peer))
     seen = None if running is None else next((one for one in running.peers if one.name == name), None)
     if seen is not None and seen.connected:
@@ -235,7 +235,7 @@ def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, w
 
 
 def _group(what: str, text: str, group: str, classical: bool) -> Finding:
-    """What a peer's key exchange adds to a finding."""
+    """Return what a peer's key exchange adds to a finding."""
     if why := tls.objection(group, classical):
         return Finding(False, what, f"{text}, but {why}")
     return Finding(True, what, f"{text}; key exchange {group or 'untold'}")

@@ -88,7 +88,7 @@ def _start(directory: Path, own: str, peer: str, data: Path, more: list[str]) ->
 
 
 def _address(listener: subprocess.Popen[str]) -> str:
-    """The address in the line that the listening party writes once its port is open, after what it remarks."""
+    """Return the address in the line that the listening party writes once its port is open, after what it remarks."""
     assert listener.stderr is not None
     last = "no output"
     while line := listener.stderr.readline():

@@ -71,7 +71,7 @@ def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: 
 
 
 def _estimate_of(name: str) -> click.Command:
-    """The command that counts a kind of job."""
+    """Return the command that counts a kind of job."""
     kind = kinds.find(name)
     own = [one for one in parameters(kind.Settings) if _matters(one)]
     extra = list(parameters(kind.Extra))
@@ -91,7 +91,7 @@ def _estimate_of(name: str) -> click.Command:
 
 
 def _matters(one: Parameter) -> bool:
-    """Whether a parameter says what is counted: not how, and nothing private."""
+    """Return whether a parameter says what is counted: not how, and nothing private."""
     return not (one.node or one.data or one.is_engine) and one.role in ("public", "file")
 
 

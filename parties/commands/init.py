@@ -45,7 +45,7 @@ class PartyDraft:
         return self.directory / PARTY_FILE
 
     def content(self) -> dict[str, Any]:
-        """The party's file as tables. Paths in it are relative to it."""
+        """Return the party's file as tables. Paths in it are relative to it."""
         link = {"identity": f"{self.name}.key", "certificate": f"{self.name}.crt"}
         listen = {"listen": self.listen} if self.listen is not None else {}
         ports = {"web": self.page_port, "metrics": self.page_port + METRICS, "health": self.page_port + HEALTH}
@@ -157,7 +157,7 @@ def init(
 
 
 def _asked(flag: str, given: str | None, question: str, default: str | None = None) -> str:
-    """What the flag says, or the operator; `InputError` if there is nobody to ask."""
+    """Return what the flag says, or the operator; `InputError` if there is nobody to ask."""
     if given is not None:
         return given
     if not console.is_asked():
@@ -167,7 +167,7 @@ def _asked(flag: str, given: str | None, question: str, default: str | None = No
 
 
 def _peers(texts: tuple[str, ...], own: str) -> dict[str, str]:
-    """Where each peer is dialled, by name; empty for one who dials us, or if nothing is said of it."""
+    """Return where each peer is dialled, by name; empty for one who dials us, or if nothing is said of it."""
     found: dict[str, str] = {}
     for text in texts:
         name, sign, there = text.partition("=")
@@ -195,7 +195,7 @@ def _table(text: str) -> tuple[str, str]:
 
 
 def _reached(listen: str, host: str | None) -> Address:
-    """Where the peer dials a party that listens here."""
+    """Return where the peer dials a party that listens here."""
     address = parse_address(listen)
     if host is None and address.host in (ANYWHERE, "::"):
         raise InputError("--host is missing: the peer's file has to say how this machine is reached")
@@ -203,7 +203,7 @@ def _reached(listen: str, host: str | None) -> Address:
 
 
 def _opened(connect: str) -> str:
-    """Where the peer listens whom a party dials there: on all interfaces, unless it is this machine."""
+    """Return where the peer listens whom a party dials there: on all interfaces, unless it is this machine."""
     address = parse_address(connect)
     return str(address if address.is_local else Address(ANYWHERE, address.port))
 
@@ -228,7 +228,7 @@ def _make(plan: PartyDraft, host: str | None) -> None:
 
 
 def _next(plans: list[PartyDraft]) -> list[str]:
-    """What is left to do."""
+    """Return what is left to do."""
     own = plans[0]
     certificate = f"{own.directory / own.name}.crt"
     return [

@@ -20,7 +20,8 @@ SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 
 def shown(text: str, limit: int | None = None) -> str:
-    """The text on one line, without gaps, without anything that a terminal would obey, cut to `limit` characters."""
+    """Return the text on one line, without gaps, without anything that a terminal would obey, cut to `limit`
+    characters."""
     line = " ".join(visible(text).split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
 
@@ -33,7 +34,7 @@ def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
 
 
 def standing(job: JobView) -> str:
-    """Where a job stands, in a few words, and why."""
+    """Return where a job stands, in a few words, and why."""
     if job.state == "waiting":
         return "waiting for our consent" if job.waits_for_us else "waiting for the peer's consent"
     if job.state == "running" and job.progress is not None:
@@ -45,7 +46,7 @@ def standing(job: JobView) -> str:
 
 
 def advance(progress: Progress) -> str:
-    """What a running job has cost so far, and how long it may still take, in half a line."""
+    """Return what a running job has cost so far, and how long it may still take, in half a line."""
     volume = console.size(progress.bytes_sent + progress.bytes_received)
     left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
     return f"{volume}, {progress.rounds:,} rounds{left}"
@@ -64,12 +65,12 @@ def duration(seconds: float) -> str:
 
 
 def moment(time: str) -> str:
-    """An ISO 8601 time, UTC, to the minute."""
+    """Return an ISO 8601 time, UTC, to the minute."""
     return shown(time, 40)[:16].replace("T", " ")
 
 
 def sheet(job: JobView, width: int | None) -> Iterator[str]:
-    """All about a job, a line each: what is computed on what, what it reveals and costs, who has decided what.
+    """Yield all about a job, a line each: what is computed on what, what it reveals and costs, who has decided what.
 
     Lines are folded to `width` and go on to the right of the names: no text can pretend to be the next entry.
     """
@@ -86,7 +87,7 @@ def sheet(job: JobView, width: int | None) -> Iterator[str]:
 
 
 def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
-    """What stands in the sheet: a name and its lines."""
+    """Yield what stands in the sheet: a name and its lines."""
     proposer = f"us, to {job.peer}" if job.proposed_by == "us" else f"the peer, {job.peer}"
     yield "state", [standing(job)]
     yield "proposed", [f"by {proposer}, {moment(job.proposed_at)} UTC"]
@@ -135,7 +136,7 @@ def _verdict(verdict: Verdict) -> str:
 
 
 def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
-    """A line a job; those that wait for this operator first, marked. `known` are all jobs of the node."""
+    """Return a line a job; those that wait for this operator first, marked. `known` are all jobs of the node."""
     from rich.table import Table
 
     found = Table(box=None, padding=(0, 1))
@@ -158,7 +159,7 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
 
 
 def _parameters(job: JobView) -> Iterator[str]:
-    """Each parameter with its value in words; without those that are left to the engine."""
+    """Yield each parameter with its value in words; without those that are left to the engine."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else KindSettings
     known = {one.key: one for one in public_parameters(settings)}
     for name, value in job.parameters.items():

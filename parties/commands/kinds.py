@@ -32,7 +32,7 @@ SEEN = (
 
 
 def command_of(name: str) -> click.Command:
-    """The command that runs one task of a kind with the peer. `InputError` if there is no such kind."""
+    """Return the command that runs one task of a kind with the peer. `InputError` if there is no such kind."""
     kind = kinds.find(name)
 
     @json_option
@@ -75,7 +75,7 @@ def read_flags(found: list[Parameter], flags: Mapping[str, Any]) -> dict[str, An
 
 
 def read_private(one: Parameter, text: str) -> Any:
-    """A private value as it was typed; '-' reads it from standard input. `InputError` if it cannot be one."""
+    """Return a private value as it was typed; '-' reads it from standard input. `InputError` if it cannot be one."""
     if text == "-":
         text = typed_line("the private input")
     if one.type is not int:
@@ -87,7 +87,7 @@ def read_private(one: Parameter, text: str) -> Any:
 
 @contextmanager
 def missing_by_flag(found: Sequence[Parameter]) -> Iterator[None]:
-    """A setting that a kind finds to be missing is named by the flag that gives it."""
+    """Give a setting that a kind finds to be missing is named by the flag that gives it."""
     try:
         yield
     except InputError as error:

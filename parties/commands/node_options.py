@@ -26,7 +26,7 @@ def node_options(command: Command) -> Command:
 
 
 def node_of(config_file: Path | None, state: Path | None) -> NodeClient:
-    """The node that the options name."""
+    """Return the node that the options name."""
     if state is not None:
         return NodeClient(state)
     file = find_party_file(config_file)

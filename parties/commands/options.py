@@ -52,7 +52,7 @@ def check_proposal(out: Path) -> None:
 
 
 def find_party_file(given: Path | None) -> Path | None:
-    """The party's file: the one given, or else ./party.toml if there is one."""
+    """Return the party's file: the one given, or else ./party.toml if there is one."""
     return given or (PARTY_FILE if PARTY_FILE.exists() else None)
 
 
@@ -85,7 +85,7 @@ def program_arguments(command: Command) -> Command:
 
 
 def typed_line(what: str) -> str:
-    """The first line of standard input, for '-'. `InputError` if there is none."""
+    """Return the first line of standard input, for '-'. `InputError` if there is none."""
     text = sys.stdin.readline().strip() if sys.stdin is not None else ""
     if not text:
         raise InputError(f"standard input is empty or closed, but '-' says to read {what} there")
@@ -98,7 +98,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 def settings(
     table: Callable[[PartyFile], AnySettings], config_file: Path | None, flags: Mapping[str, Any]
 ) -> tuple[LinkSettings, AnySettings]:
-    """The link's settings and those of the command's table: the file's, with the flags over them."""
+    """Return the link's settings and those of the command's table: the file's, with the flags over them."""
     file = load(config_file)
     link = {name: flags[name] for name in LinkSettings.model_fields}
     own = {name: value for name, value in flags.items() if name not in link}

@@ -44,14 +44,14 @@ class Outputs:
 
     @classmethod
     def of(cls, kind: type[Kind], settings: KindSettings) -> Outputs:
-        """Those that a command's settings name."""
+        """Return those that a command's settings name."""
         from parties.jobs.settings import parameters
 
         wanted = [one for one in parameters(kind.Settings) if one.role == "output"]
         return cls(kind, {one.key: kind.value(settings, one) for one in wanted})
 
     def for_kind(self, kind: type[Kind]) -> Outputs:
-        """The same, of a result whose kind is known now. `InputError` if it has no such form."""
+        """Return the same, of a result whose kind is known now. `InputError` if it has no such form."""
         known = {"report", *(file.option for file in kind.files())}
         for name, path in self.paths.items():
             if path is not None and name not in known:

@@ -19,7 +19,7 @@ TABLE = click.option("--table", metavar="NAME", help="Own rows: which of [tables
 
 
 def on_table(settings: AnyTabular, named: str | None, given: bool, tables: Mapping[str, TableSettings]) -> AnyTabular:
-    """What the file says of a kind, with a table's rows, and with its schema and bound unless others are said.
+    """Return what the file says of a kind, with a table's rows, and with its schema and bound unless others are said.
 
     `named` is the table that a flag names, `given` says whether a flag names a file with rows. If that or the settings
     say where the rows are, or there is no table, nothing is changed. `InputError` if it is not clear which table is

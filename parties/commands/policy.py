@@ -99,7 +99,7 @@ def _request(
     runs: int,
     post_quantum: bool | None,
 ) -> Request:
-    """The request that the node would make of such a job."""
+    """Return the request that the node would make of such a job."""
     from parties.node import gate, peers, proposal
     from parties.node.offers import Offers
 
@@ -113,7 +113,7 @@ def _request(
 
 
 def _moment(text: str | None) -> datetime:
-    """The moment in the machine's time zone, in which it is meant unless it names another."""
+    """Return the moment in the machine's time zone, in which it is meant unless it names another."""
     try:
         return datetime.now().astimezone() if text is None else datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
@@ -128,7 +128,7 @@ def _checked(address: str | None) -> str | None:
 
 
 def _document(rules: Sequence[Rule], request: Request | None, notes: list[str], combine: Combine) -> dict[str, Any]:
-    """The answer as JSON; what concerns the job is there only if one is given."""
+    """Return the answer as JSON; what concerns the job is there only if one is given."""
     shown = []
     for rule in rules:
         found: dict[str, Any] = {"name": rule.name, "effect": rule.effect, "words": rule.words()}

@@ -186,7 +186,7 @@ def apply_command(
 
 
 def _target(out: Path | None, into: str | None) -> Path | str:
-    """Where rows go: a file, or a table of this name. `InputError` unless one of them is given."""
+    """Return where rows go: a file, or a table of this name. `InputError` unless one of them is given."""
     if (out is None) == (not into):
         raise InputError("give either --out, a file, or --into, a table of the source's database")
     return out if out is not None else str(into)
@@ -199,12 +199,12 @@ def _written(table: str | None, paths: Iterable[Path | None]) -> None:
 
 
 def _from(plan: Path, source: str) -> str:
-    """A source as a plan names it: a path goes from the plan's directory."""
+    """Return a source as a plan names it: a path goes from the plan's directory."""
     return source if "://" in source else os.path.relpath(source, plan.parent)
 
 
 def _name(source: str) -> str:
-    """What a page calls the rows of a source; it tells no directory and no user."""
+    """Return what a page calls the rows of a source; it tells no directory and no user."""
     from parties.sources.settings import public_place
 
     return public_place(source) if "://" in source else Path(source).name

@@ -65,7 +65,7 @@ class PublicationLog:
 
 @contextmanager
 def recording(config_file: Path | None, what: str, purpose: str | None, table: str = "") -> Iterator[PublicationLog]:
-    """The log for one command, which can be written to when this begins. The node may be running.
+    """Give the log for one command, which can be written to when this begins. The node may be running.
 
     `InputError` if party.toml or its log cannot be used, or if it has no table of the name `table`.
     """
@@ -98,7 +98,7 @@ def recording(config_file: Path | None, what: str, purpose: str | None, table: s
 
 
 def _name(file: NodeFile, where: PlaceSettings) -> str:
-    """A table by its name in party.toml; of a table that is not there, where it is."""
+    """Return a table by its name in party.toml; of a table that is not there, where it is."""
     for name, table in file.tables.items():
         if (_place(table.source), table.table) == (_place(where.source), where.table):
             return name

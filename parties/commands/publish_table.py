@@ -97,7 +97,7 @@ def table_command(
 def _told(
     made: Tabulated, rules: CellRules, base: int | None, rounding: str | None, sums: bool
 ) -> tuple[list[list[str]], dict[str, Any]]:
-    """The cells as they are published, and what the report says of them."""
+    """Return the cells as they are published, and what the report says of them."""
     from parties.alone.publish.hiding import rounding as rounded
     from parties.alone.publish.hiding.suppression import hide
     from parties.alone.publish.hiding.table_text import HIDDEN, spelled

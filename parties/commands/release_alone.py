@@ -149,7 +149,8 @@ def _function(name: str) -> Any:
 
 
 def _answer(table: Table, way: str, epsilon: Fraction, delta: Fraction, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told: the value within the bounds, as noise made it, and how far that reaches if that is public."""
+    """Return what is told: the value within the bounds, as noise made it, and how far that reaches if that is
+    public."""
     if way == "choice":
         return {"value": int(ways.by_choice(table, epsilon, private)[0])}
     if way == "global":

@@ -17,19 +17,20 @@ TABLE = click.option("--table", metavar="NAME", help="Which table, if the source
 
 
 def paths(source: str) -> list[Path]:
-    """The files that a source is made of, which no output may overwrite: none, if it is a database."""
+    """Return the files that a source is made of, which no output may overwrite: none, if it is a database."""
     return [] if "://" in source else [Path(source)]
 
 
 def opened(source: str, table: str | None) -> RowQuery:
-    """The rows of a source, to be closed by `with`. `InputError` if there is no such table, or it cannot be read."""
+    """Return the rows of a source, to be closed by `with`. `InputError` if there is no such table, or it cannot be
+    read."""
     from parties.sources import open_rows
 
     return open_rows(place(source, table))
 
 
 def place(source: str, table: str | None) -> PlaceSettings:
-    """Where rows are. `InputError` names the flag, or the argument, by which a bad source or table was given."""
+    """Return where rows are. `InputError` names the flag, or the argument, by which a bad source or table was given."""
     from parties.base.settings import validated
     from parties.sources import PlaceSettings
 
@@ -42,7 +43,7 @@ def place(source: str, table: str | None) -> PlaceSettings:
 
 
 def _named(value: str | None) -> str:
-    """What the command calls the flag or argument that has this value."""
+    """Return what the command calls the flag or argument that has this value."""
     context = click.get_current_context()
     found = next(one for one in context.command.params if one.name and context.params.get(one.name) == value)
     return found.opts[0] if isinstance(found, click.Option) else found.human_readable_name

@@ -50,7 +50,7 @@ class Page:
         return {"web": self._url, "metrics": f"http://{self._metrics.address}/metrics"}
 
     def login_link(self) -> str:
-        """A fresh link, good for one login."""
+        """Return a fresh link, good for one login."""
         return self._logins.link(self._url)
 
     def stop(self) -> None:

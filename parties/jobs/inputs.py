@@ -37,14 +37,14 @@ class Inputs:
     secret: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
 
     def required(self) -> tuple[TableSettings, Schema]:
-        """The table and its schema. `InputError` if there is none."""
+        """Return the table and its schema. `InputError` if there is none."""
         if self.table is None or self.schema is None:
             raise InputError("the job needs a table, and none is named")
         return self.table, self.schema
 
     @contextmanager
     def counts(self, target: str, columns: Sequence[str]) -> Iterator[Source]:
-        """The table as a source of counts, by these columns in this order, the target among them.
+        """Give the table as a source of counts, by these columns in this order, the target among them.
 
         Its rows are checked: `InputError` if they are not fit, `AwayError` if the table cannot be opened now. By the
         table's own public bounds, which a job's are compared with before (`Kind.misfit`): if rows were held against a
@@ -67,7 +67,8 @@ class Inputs:
 
     @contextmanager
     def value_counts(self, column: str) -> Iterator[Opened]:
-        """How often each value of a column occurs in the table, int64[values] in the schema's order; see `counts`."""
+        """Give how often each value of a column occurs in the table, int64[values] in the schema's order; see
+        `counts`."""
         from protocols.tree import Open
 
         with self.counts(column, [column]) as source:

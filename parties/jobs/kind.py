@@ -91,22 +91,24 @@ class Kind(ABC):
 
     @classmethod
     def proposed(cls: type[Own], settings: KindSettings, inputs: Inputs) -> Own:
-        """The task that these settings mean for a party's table. `InputError` names what is wrong."""
+        """Return the task that these settings mean for a party's table. `InputError` names what is wrong."""
         return cls(settings)
 
     @classmethod
     def agreed(cls: type[Own], specification: Mapping[str, Any]) -> Own:
-        """The task of a specification, which may come from the peer. `InputError` or ValueError if it is none."""
+        """Return the task of a specification, which may come from the peer. `InputError` or ValueError if it is
+        none."""
         return cls(cls.settings_in(specification))
 
     @classmethod
     def planned(cls: type[Own], settings: KindSettings) -> Own:
-        """The task that a command's settings mean, with the files that they name but without private data."""
+        """Return the task that a command's settings mean, with the files that they name but without private data."""
         return cls(settings)
 
     @classmethod
     def alone(cls: type[Own], settings: KindSettings, party: int) -> tuple[Own, Any, list[str]]:
-        """The task and this party's data from the files and values in a command's settings, and remarks on them."""
+        """Return the task and this party's data from the files and values in a command's settings, and remarks on
+        them."""
         task = cls.planned(settings)
         if task.reads_table and not private_parameters(cls.Settings):
             raise InputError(f"{cls.name} reads the table of a node: propose it with smc submit")
@@ -114,18 +116,18 @@ class Kind(ABC):
 
     @classmethod
     def settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
-        """The public settings that stand in a specification."""
+        """Return the public settings that stand in a specification."""
         names = [one.key for one in public_parameters(cls.Settings)]
         return merge(cls.Settings(), {name: specification[name] for name in names if name in specification})
 
     def specification(self) -> Document:
-        """All that both parties must have the same, as plain JSON; `agreed` is the inverse."""
+        """Return all that both parties must have the same, as plain JSON; `agreed` is the inverse."""
         given = {name: value for name, value in self.parameters().items() if value is not None}
         what = {name: value for name, value in given.items() if name not in ENGINE}
         return {"protocol": self.name, **what, **self.engine_fields()}
 
     def engine_fields(self) -> Document:
-        """What of the profile is agreed on beforehand; all of it is chosen later if the engine is "auto"."""
+        """Return what of the profile is agreed on beforehand; all of it is chosen later if the engine is "auto"."""
         if self.settings.engine == "auto":
             return {"engine": "auto"}
         fields = {name: getattr(self.settings, name) for name in ENGINE}
@@ -149,16 +151,16 @@ class Kind(ABC):
         return ()
 
     def parameters(self) -> dict[str, Any]:
-        """The public settings by their names, as they are told, shown, recorded and put to the policy."""
+        """Return the public settings by their names, as they are told, shown, recorded and put to the policy."""
         return {one.key: self.value(self.settings, one) for one in public_parameters(self.Settings)}
 
     @abstractmethod
     def reveals(self, peer: str) -> list[str]:
-        """What a run reveals to whom, a sentence each."""
+        """Return what a run reveals to whom, a sentence each."""
 
     @abstractmethod
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        """How many values of each kind a run opens that ends in this state, or one step of it."""
+        """Return how many values of each kind a run opens that ends in this state, or one step of it."""
 
     # What it takes of the table's privacy.
 
@@ -169,7 +171,7 @@ class Kind(ABC):
 
     @property
     def exact(self) -> bool:
-        """Whether it opens a joint number without noise: each party then learns the other's, by subtraction."""
+        """True if it opens a joint number without noise: each party then learns the other's, by subtraction."""
         return False
 
     @property
@@ -186,29 +188,30 @@ class Kind(ABC):
 
     @property
     def reads_table(self) -> bool:
-        """Whether its data come from a table; else the operator types them."""
+        """True if its data come from a table; else the operator types them."""
         return False
 
     def misfit(self, inputs: Inputs) -> str | None:
-        """Why this party cannot take part, if it cannot: a sentence that the peer may read."""
+        """Return why this party cannot take part, if it cannot: a sentence that the peer may read."""
         return None
 
     def asked(self) -> tuple[Parameter, ...]:
-        """What the operator has to type."""
+        """Return what the operator has to type."""
         return () if self.reads_table else private_parameters(self.Settings)
 
     def missing(self, inputs: Inputs) -> list[str]:
-        """The names of what has not been typed yet."""
+        """Return the names of what has not been typed yet."""
         return [one.key for one in self.asked() if one.key not in inputs.typed]
 
     # What it costs.
 
     @abstractmethod
     def program(self, inputs: Inputs) -> Program:
-        """The conversation for a counting engine: of this task, or of a typical one if it depends on the data."""
+        """Return the conversation for a counting engine: of this task, or of a typical one if it depends on the
+        data."""
 
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """What `smc estimate` counts, as `extra` says."""
+        """Return what `smc estimate` counts, as `extra` says."""
         return Counted(self.program(inputs), self.estimate, self.assumed)
 
     @property
@@ -223,46 +226,46 @@ class Kind(ABC):
 
     @property
     def is_countable(self) -> bool:
-        """Whether `program` can be counted in a few seconds; a peer may propose anything."""
+        """True if `program` can be counted in a few seconds; a peer may propose anything."""
         return True
 
     # How it is run.
 
     def own(self, typed: Mapping[str, Any]) -> Any:
-        """This party's data from what was typed. `InputError` if they do not fit."""
+        """Return this party's data from what was typed. `InputError` if they do not fit."""
         return dict(typed)
 
     @contextmanager
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """This party's data for one session, checked. `InputError` if they are not fit; `AwayError`."""
+        """Give this party's data for one session, checked. `InputError` if they are not fit; `AwayError`."""
         yield Opened(self.own(inputs.typed))
 
     @abstractmethod
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """The protocol, from a state on to the end; `on_step` is told of every step before it begins."""
+        """Run the protocol, from a state on to the end; `on_step` is told of every step before it begins."""
 
     # Its states: one step, unless a kind says otherwise.
 
     beginning: State = None
 
     def steps(self, state: State) -> int:
-        """How many steps are decided."""
+        """Return how many steps are decided."""
         return 0 if state is None else 1
 
     def is_done(self, state: State) -> bool:
-        """Whether nothing is left to decide."""
+        """Return whether nothing is left to decide."""
         return state is not None
 
     def cut(self, state: State, steps: int) -> State:
-        """The state as it was when so many steps were decided."""
+        """Return the state as it was when so many steps were decided."""
         return state if steps else None
 
     def encode(self, state: State) -> Any:
-        """The state as JSON; null for the beginning."""
+        """Return the state as JSON; null for the beginning."""
         return state
 
     def decode(self, value: Any) -> State:
-        """The inverse of `encode`."""
+        """Return the inverse of `encode`."""
         return value
 
     def digest(self, state: State) -> bytes:
@@ -273,32 +276,33 @@ class Kind(ABC):
 
     @abstractmethod
     def document(self, state: State) -> Document:
-        """The result as a JSON object."""
+        """Return the result as a JSON object."""
 
     @classmethod
     @abstractmethod
     def text(cls, document: Document, party: int) -> str:
-        """The result for a terminal of party 0 or 1, ending with a newline."""
+        """Return the result for a terminal of party 0 or 1, ending with a newline."""
 
     @classmethod
     def picture(cls, document: Document) -> str | None:
-        """The result as an SVG document, if it is a picture."""
+        """Return the result as an SVG document, if it is a picture."""
         return None
 
     @classmethod
     def files(cls) -> tuple[File, ...]:
-        """The forms in which the result can be kept."""
+        """Return the forms in which the result can be kept."""
         return (File(f"{cls.noun}.json", "application/json", json_text, "out"),)
 
     @staticmethod
     def value(settings: KindSettings, one: Parameter) -> Any:
-        """A setting by the key of its parameter."""
+        """Return a setting by the key of its parameter."""
         names = {info.alias or name: name for name, info in type(settings).model_fields.items()}
         return getattr(settings, names[one.key])
 
 
 def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
-    """What was typed under this name, as its field wants it. `InputError` says how to give it; it never quotes it."""
+    """Return what was typed under this name, as its field wants it. `InputError` says how to give it; it never quotes
+    it."""
     value = required(typed.get(key), f"{kind.name}.{key}")
     try:
         kind.Settings.model_validate({key: value})

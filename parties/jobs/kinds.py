@@ -79,7 +79,7 @@ GROUPS = {  # a kind GROUP-X is `smc GROUP X`
 
 @cache
 def _others() -> dict[str, dict[str, EntryPoint]]:
-    """The entry points of other packages: by name, and by the place that they name."""
+    """Return the entry points of other packages: by name, and by the place that they name."""
     found: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=GROUP):
         if point.name not in BUILT_IN:
@@ -88,28 +88,28 @@ def _others() -> dict[str, dict[str, EntryPoint]]:
 
 
 def names() -> tuple[str, ...]:
-    """All kinds, the built-in ones first."""
+    """Return all kinds, the built-in ones first."""
     return (*BUILT_IN, *sorted(_others()))
 
 
 def group(name: str) -> str | None:
-    """The group of commands that the kind's command stands in."""
+    """Return the group of commands that the kind's command stands in."""
     return next((group for group in GROUPS if name.startswith(f"{group}-")), None)
 
 
 def command(name: str) -> str:
-    """The command of a kind, as it is typed behind `smc`."""
+    """Return the command of a kind, as it is typed behind `smc`."""
     found = group(name)
     return name if found is None else f"{found} {name.removeprefix(found + '-')}"
 
 
 def is_known(name: str) -> bool:
-    """Whether there is such a kind."""
+    """Return whether there is such a kind."""
     return name in BUILT_IN or name in _others()
 
 
 def line(name: str) -> str:
-    """What a kind asks, in a line; that of another package is the first line of the class's docstring.
+    """Return what a kind asks, in a line; that of another package is the first line of the class's docstring.
 
     Or why there is none to be had: one package that is broken must not hide all others.
     """
@@ -123,7 +123,7 @@ def line(name: str) -> str:
 
 @cache
 def find(name: str) -> type[Kind]:
-    """The kind of that name. `InputError` if there is none, or several, or if its package cannot be loaded."""
+    """Return the kind of that name. `InputError` if there is none, or several, or if its package cannot be loaded."""
     if name in BUILT_IN:
         module, attribute = BUILT_IN[name][0].split(":")
         kind: type[Kind] = getattr(importlib.import_module(module), attribute)
@@ -143,7 +143,7 @@ def find(name: str) -> type[Kind]:
 
 
 def checked(kind: object, name: str, place: str) -> type[Kind]:
-    """An object as a kind. `InputError` says what it lacks."""
+    """Return an object as a kind. `InputError` says what it lacks."""
     from parties.jobs.kind import Kind
 
     if not isinstance(kind, type) or not issubclass(kind, Kind):
@@ -156,5 +156,5 @@ def checked(kind: object, name: str, place: str) -> type[Kind]:
 
 
 def every() -> tuple[type[Kind], ...]:
-    """All kinds."""
+    """Return all kinds."""
     return tuple(find(name) for name in names())

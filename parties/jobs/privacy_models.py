@@ -17,27 +17,27 @@ Against: TypeAlias = Literal["peer", "public"]
 
 
 def fewest_rows(default: int | None, promise: str, left_out: str = "") -> AnyField:
-    """The field `k`; `left_out` says what leaving it out means, if something is chosen then."""
+    """Return the field `k`; `left_out` says what leaving it out means, if something is chosen then."""
     return public(default, "k-anonymity", f"{promise} (k-anonymity)", left_out=left_out)
 
 
 def diverse(promise: str) -> AnyField:
-    """The field `l`."""
+    """Return the field `l`."""
     return public(1.0, "l-diversity", f"{promise} (l-diversity)")
 
 
 def diversity(values: str) -> AnyField:
-    """What `l` counts."""
+    """Return what `l` counts."""
     return public("distinct", "Diversity", f"With l: how {values} are counted; entropy by how often each occurs")
 
 
 def close(promise: str) -> AnyField:
-    """The field `t`."""
+    """Return the field `t`."""
     return public(1.0, "t-closeness", f"{promise} (t-closeness)")
 
 
 def distance(values: str) -> AnyField:
-    """What `t` bounds."""
+    """Return what `t` bounds."""
     words = f"With t: how distributions differ; ordered is for {values} in order (earth mover's)"
     return public("variational", "Distance", words)
 

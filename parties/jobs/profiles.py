@@ -30,22 +30,22 @@ INTEGER = (
 
 
 def profiles(integers: bool) -> tuple[Profile, ...]:
-    """All that suit a job: with additive shares only where it computes with integers."""
+    """Return all that suit a job: with additive shares only where it computes with integers."""
     return INTEGER + BOOLEAN if integers else BOOLEAN
 
 
 def contenders(integers: bool) -> tuple[Profile, ...]:
-    """Those among which the engine "auto" chooses: for integers, what no other one beats on every link."""
+    """Return those among which the engine "auto" chooses: for integers, what no other one beats on every link."""
     return (*INTEGER, BOOLEAN[1]) if integers else BOOLEAN
 
 
 def named(specification: Mapping[str, Any]) -> Profile | None:
-    """The profile that a specification names; None for the engine "auto"."""
+    """Return the profile that a specification names; None for the engine "auto"."""
     if specification["engine"] == "auto":
         return None
     return Profile(**{name: specification[name] for name in ENGINE if name in specification})
 
 
 def choose(program: Program, candidates: Sequence[Profile], shape: LinkShape) -> Profile:
-    """The profile of least predicted time."""
+    """Return the profile of least predicted time."""
     return cheapest(program, candidates, shape).profile

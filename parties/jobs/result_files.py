@@ -25,5 +25,5 @@ class File:
 
 
 def json_text(document: Document) -> str:
-    """The JSON object itself, for people."""
+    """Return the JSON object itself, for people."""
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

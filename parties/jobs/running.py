@@ -108,7 +108,7 @@ class Connection:
 
 
 def kernels_of(specification: Mapping[str, Any], integers: bool) -> list[str]:
-    """The modules of kernels that a run of this specification may call."""
+    """Return the modules of kernels that a run of this specification may call."""
     from parties.jobs import profiles
 
     named = profiles.named(specification)
@@ -119,7 +119,7 @@ def kernels_of(specification: Mapping[str, Any], integers: bool) -> list[str]:
 def profile_for(
     link: Link, specification: Mapping[str, Any], counted: Callable[[], Program], integers: bool
 ) -> Profile:
-    """The profile that the specification names, or for the engine "auto" the one that both parties choose."""
+    """Return the profile that the specification names, or for the engine "auto" the one that both parties choose."""
     from parties.jobs import profiles
 
     named = profiles.named(specification)
@@ -127,7 +127,8 @@ def profile_for(
 
 
 def _agree_on_profile(link: Link, program: Program, integers: bool) -> Profile:
-    """The quickest profile on the measured link. Both parties count for themselves and compare what they chose."""
+    """Return the quickest profile on the measured link. Both parties count for themselves and compare what they
+    chose."""
     from parties.jobs import profiles
 
     assert link.measured is not None

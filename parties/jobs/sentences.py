@@ -12,5 +12,5 @@ def nothing_else(peer: str, of: str, but: str) -> list[str]:
 
 
 def nothing_else_of_rows(peer: str, max_rows: int) -> list[str]:
-    """The same of rows whose number is bounded."""
+    """Return the same of rows whose number is bounded."""
     return nothing_else(peer, "rows", f"they are at most {max_rows:,}")

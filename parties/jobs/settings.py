@@ -48,7 +48,7 @@ def public(
     unless: str = "",
     **options: Any,
 ) -> AnyField:
-    """A parameter that both parties must have the same.
+    """Return a parameter that both parties must have the same.
 
     `none` says what None means in a job, "no limit" stands for an infinite number; `left_out` what leaving it out
     means, if something is chosen then (without either, it must be given);
@@ -60,17 +60,18 @@ def public(
 
 
 def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -> AnyField:
-    """A party's own input, typed by its operator: never told, never stored."""
+    """Return a party's own input, typed by its operator: never told, never stored."""
     return _field("private", None, title, help_, {"metavar": metavar}, options)
 
 
 def own_file(title: str, help_: str, *, argument: bool = False, data: bool = False, **options: Any) -> AnyField:
-    """A file on this machine. `argument`: named by its place on the command line; `data`: it holds private rows."""
+    """Return a file on this machine. `argument`: named by its place on the command line; `data`: it holds private
+    rows."""
     return _field("file", None, title, help_, {"argument": argument, "data": data}, options)
 
 
 def output(help_: str) -> AnyField:
-    """A file to write."""
+    """Return a file to write."""
     return _field("output", None, "", help_, {}, {})
 
 
@@ -158,30 +159,30 @@ class Parameter:
 
     @property
     def is_number(self) -> bool:
-        """Whether it can be bounded."""
+        """True if it can be bounded."""
         return self.type in (int, float)
 
     def is_missing(self, given: Mapping[str, Any]) -> bool:
-        """Whether it would have to stand in a job that has these, and does not."""
+        """Return whether it would have to stand in a job that has these, and does not."""
         return self.is_needed and given.get(self.key) is None and not given.get(self.unless)
 
     @property
     def is_engine(self) -> bool:
-        """Whether it says how to compute, not what."""
+        """True if it says how to compute, not what."""
         return self.key in ENGINE
 
     @property
     def is_needed(self) -> bool:
-        """Whether nothing stands for it if it is left out."""
+        """True if nothing stands for it if it is left out."""
         return self.role == "public" and self.default is None and not (self.none or self.left_out)
 
     def shown_default(self) -> str:
-        """The default in words."""
+        """Return the default in words."""
         return in_words(self.default, self.left_out or self.none)
 
 
 def in_words(value: object, none: str = "") -> str:
-    """A value for people: `none` for None, yes or no for truth values."""
+    """Return a value for people: `none` for None, yes or no for truth values."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return none if value is None else str(value)
@@ -189,19 +190,20 @@ def in_words(value: object, none: str = "") -> str:
 
 @cache
 def parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
-    """The fields of the settings that have a role: what a kind adds first, then how it is computed, then outputs."""
+    """Return the fields of the settings that have a role: what a kind adds first, then how it is computed, then
+    outputs."""
     found = [_parameter(name, info) for name, info in settings.model_fields.items() if _about(info)]
     last = {"public": 1, "output": 2}
     return tuple(sorted(found, key=lambda one: last[one.role] if one.is_engine or one.role == "output" else 0))
 
 
 def public_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
-    """Those that both parties must have the same."""
+    """Return those that both parties must have the same."""
     return tuple(one for one in parameters(settings) if one.role == "public")
 
 
 def private_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
-    """Those that an operator types."""
+    """Return those that an operator types."""
     return tuple(one for one in parameters(settings) if one.role == "private")
 
 
@@ -234,7 +236,7 @@ def _parameter(name: str, info: FieldInfo) -> Parameter:
 
 
 def _type(annotation: Any) -> tuple[type, tuple[str, ...]]:
-    """The plain type behind an annotation, and the words to choose from if it is a choice."""
+    """Return the plain type behind an annotation, and the words to choose from if it is a choice."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _type(get_args(annotation)[0])

@@ -14,7 +14,7 @@ EXACT = "this tells each party the other's number"  # what a joint number withou
 
 
 def exact(value: float) -> Fraction:
-    """The decimal number that was written, not the binary one nearest to it."""
+    """Return the decimal number that was written, not the binary one nearest to it."""
     return Fraction(str(value))
 
 

@@ -42,7 +42,8 @@ class Tabular(Kind):
         return schema.misfit(self.schema)
 
     def rows_in_file(self, schema: Schema, target: str) -> tuple[RowCounts, list[str]]:
-        """This party's rows from the file in the settings, by this schema; and the columns that it does not know."""
+        """Return this party's rows from the file in the settings, by this schema; and the columns that it does not
+        know."""
         from parties.sources.cells import cells
         from parties.tables import rows
         from protocols.counts import RowCounts
@@ -66,7 +67,8 @@ class BySchema(Tabular):
     @classmethod
     @abstractmethod
     def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
-        """The task of these settings, by a schema with more columns perhaps. `InputError` names what is wrong."""
+        """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
+        wrong."""
 
     @property
     @override
@@ -79,7 +81,8 @@ class BySchema(Tabular):
         return self.columns[0]
 
     def own_rows(self, source: Rows) -> Any:
-        """What `run` takes of this party's rows, whose columns are `columns`: the target is the class, the last one."""
+        """Return what `run` takes of this party's rows, whose columns are `columns`: the target is the class, the last
+        one."""
         raise NotImplementedError
 
     @classmethod

@@ -26,14 +26,14 @@ class TabularSettings(KindSettings):
 
 
 def file_of(path: Path | None, key: str) -> Path:
-    """A file of the settings, under `data` or `schema`. `InputError` says how to name it, if nothing does."""
+    """Return a file of the settings, under `data` or `schema`. `InputError` says how to name it, if nothing does."""
     if path is None:
         raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config")
     return path
 
 
 def row_bound() -> AnyField:
-    """The field `max_rows`."""
+    """Return the field `max_rows`."""
     return public(MAX_ROWS, "Row bound", "Public bound: no party has more rows than that")
 
 

@@ -60,7 +60,7 @@ class GrpcChannel(Channel):
         return assemble(step, size, self._next_frame)
 
     def hear_hello(self) -> Hello:
-        """The peer's first frame."""
+        """Return the peer's first frame."""
         frame = self._next_frame()
         if frame.kind != HELLO:
             raise ProtocolError(f"the peer's first frame is {Kind.Name(frame.kind)}, expected HELLO")

@@ -50,7 +50,7 @@ class EmulatedLink:
         self._arrivals: tuple[queue.SimpleQueue[float], ...] = (queue.SimpleQueue(), queue.SimpleQueue())
 
     def __call__(self, party: int, channel: Channel) -> Channel:
-        """The channel of one party, wrapped."""
+        """Return the channel of one party, wrapped."""
         return _EmulatedChannel(channel, Line(self._shape), self._arrivals[party], self._arrivals[1 - party])
 
 

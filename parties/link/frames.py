@@ -19,7 +19,7 @@ _PAYLOAD_TAG = bytes([Frame.DESCRIPTOR.fields_by_name["payload"].number << 3 | 2
 
 
 def _varint(number: int) -> bytes:
-    """A number as protocol buffers write it: seven bits a byte, the lowest first."""
+    """Return a number as protocol buffers write it: seven bits a byte, the lowest first."""
     octets = bytearray()
     while number > 0x7F:
         octets.append(number & 0x7F | 0x80)
@@ -35,13 +35,13 @@ class FrameWriter:
         self._sequence = first
 
     def write(self, kind: Kind, step: str, payload: bytes = b"", more: bool = False) -> bytes:
-        """One frame."""
+        """Return one frame."""
         frame = Frame(sequence=self._sequence, kind=kind, step=step, payload=payload, more=more)
         self._sequence += 1
         return frame.SerializeToString()
 
     def cut(self, step: str, payload: Buffer) -> Iterator[bytes]:
-        """The frames of one message: pieces of `CHUNK_BYTES`, at least one frame even if it is empty."""
+        """Yield the frames of one message: pieces of `CHUNK_BYTES`, at least one frame even if it is empty."""
         view = memoryview(payload).cast("B")
         last = max(0, (len(view) - 1) // CHUNK_BYTES * CHUNK_BYTES)
         for start in range(0, last + 1, CHUNK_BYTES):
@@ -57,7 +57,7 @@ class FrameReader:
         self._sequence = 0
 
     def read(self, data: bytes) -> Frame:
-        """The frame in `data`."""
+        """Return the frame in `data`."""
         try:
             frame = Frame.FromString(data)
         except DecodeError:
@@ -76,7 +76,7 @@ class FrameReader:
 
 
 def assemble(step: str, size: int, next_frame: Callable[[], Frame]) -> Buffer:
-    """One message of exactly `size` bytes under the label `step`, from as many frames as that takes.
+    """Return one message of exactly `size` bytes under the label `step`, from as many frames as that takes.
 
     No more than `size` bytes are ever kept. Raises `ProtocolError` for anything else.
     """
@@ -96,7 +96,7 @@ def assemble(step: str, size: int, next_frame: Callable[[], Frame]) -> Buffer:
 
 
 def _piece(frame: Frame, step: str, left: int) -> tuple[bytes, bool]:
-    """The payload of a frame, and whether more follows.
+    """Return the payload of a frame, and whether more follows.
 
     Refuse a frame that cannot be the next piece of the message at `step`, of which `left` bytes are due.
     """

@@ -23,7 +23,7 @@ SHOWN_DIFFERENCES = 8
 
 
 def make_hello(party: int, job: Mapping[str, Any], measure: bool = False) -> Hello:
-    """This party's first message, with a fresh nonce; `measure` asks for a measurement of the link."""
+    """Return this party's first message, with a fresh nonce; `measure` asks for a measurement of the link."""
     text = canonical(job)
     if len(text) > MAX_JOB_BYTES:
         raise InputError(f"the job has {len(text)} bytes, more than the {MAX_JOB_BYTES} that a session can carry")
@@ -32,7 +32,7 @@ def make_hello(party: int, job: Mapping[str, Any], measure: bool = False) -> Hel
 
 
 def agree(ours: Hello, theirs: Hello) -> bytes:
-    """The session identifier, 32 bytes: SHA-256 over wire version, both nonces in party order, and the job.
+    """Return the session identifier, 32 bytes: SHA-256 over wire version, both nonces in party order, and the job.
 
     Raises `JobMismatchError` naming both values if version, job or the wish to measure differ, `ProtocolError` if
     the peer's hello is one that no honest party sends.
@@ -61,7 +61,7 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
 
 
 def differences(ours: Any, theirs: Any) -> list[str]:
-    """The fields in which two JSON values differ, `path: ours X, peer's Y`, eight at most and then a count.
+    """Return the fields in which two JSON values differ, `path: ours X, peer's Y`, eight at most and then a count.
 
     If the jobs' protocols differ, only that is told.
     """
@@ -94,7 +94,7 @@ class _Absent:
 
 
 def _name(key: str) -> str:
-    """A key as part of a path: as it is if it is a plain word, else quoted."""
+    """Return a key as part of a path: as it is if it is a plain word, else quoted."""
     return key if key.isascii() and key.isprintable() and 0 < len(key) <= 40 else quoted(key, 40)
 
 
@@ -103,7 +103,7 @@ def _show(value: Any) -> str:
 
 
 def _shortened(left: str, right: str, limit: int = 60) -> tuple[str, str]:
-    """Two different texts cut to `limit` characters around the first place where they differ."""
+    """Return two different texts cut to `limit` characters around the first place where they differ."""
     same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     start = max(0, same - limit // 3) if max(len(left), len(right)) > limit else 0
 
@@ -115,7 +115,7 @@ def _shortened(left: str, right: str, limit: int = 60) -> tuple[str, str]:
 
 
 def _parse_job(text: str) -> dict[str, Any]:
-    """The peer's job. It comes from outside: anything but a JSON object is a `ProtocolError`."""
+    """Return the peer's job. It comes from outside: anything but a JSON object is a `ProtocolError`."""
 
     def refuse(constant: str) -> Any:
         raise ValueError(constant)

@@ -131,7 +131,7 @@ def load_certificate(path: Path) -> x509.Certificate:
 
 
 def read_certificate(path: Path) -> x509.Certificate:
-    """A certificate of any time: records outlive them, and what it signed when it was valid stays signed."""
+    """Return a certificate of any time: records outlive them, and what it signed when it was valid stays signed."""
     try:
         return x509.load_pem_x509_certificate(read_bytes(path))
     except ValueError:
@@ -144,24 +144,24 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 
 def short_fingerprint(certificate: x509.Certificate) -> str:
-    """The first eight bytes of the fingerprint, enough to tell two certificates apart in a message."""
+    """Return the first eight bytes of the fingerprint, enough to tell two certificates apart in a message."""
     return fingerprint(certificate)[:23]
 
 
 def common_name(certificate: x509.Certificate) -> str:
-    """The party's name; empty if there is none. One printable line, whoever made the certificate."""
+    """Return the party's name; empty if there is none. One printable line, whoever made the certificate."""
     for attribute in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME):
         return "".join(c if c.isprintable() else "?" for c in str(attribute.value))
     return ""
 
 
 def tls_name(certificate: x509.Certificate) -> str:
-    """A host in the certificate, for TLS to expect whatever address was dialled: the pin is what counts."""
+    """Return a host in the certificate, for TLS to expect whatever address was dialled: the pin is what counts."""
     return _hosts(certificate)[0]
 
 
 def describe(certificate: x509.Certificate) -> dict[str, str | list[str]]:
-    """What an operator wants to see: name, hosts, fingerprint, first and last moment of validity (ISO, UTC)."""
+    """Return what an operator wants to see: name, hosts, fingerprint, first and last moment of validity (ISO, UTC)."""
     return {
         "name": common_name(certificate),
         "hosts": _hosts(certificate),
@@ -172,7 +172,7 @@ def describe(certificate: x509.Certificate) -> dict[str, str | list[str]]:
 
 
 def _read_key(path: Path) -> bytes:
-    """The content of a key file. `InputError` for a certificate, before anybody is told to make that private."""
+    """Return the content of a key file. `InputError` for a certificate, before anybody is told to make that private."""
     pem = read_bytes(path)
     if b"PRIVATE KEY" not in pem:
         with suppress(ValueError):
@@ -225,7 +225,7 @@ def _self_issue(
 
 
 def _general_name(host: str) -> x509.GeneralName:
-    """An IP address or a DNS name (international ones in their ASCII form)."""
+    """Return an IP address or a DNS name (international ones in their ASCII form)."""
     with suppress(ValueError):
         if "%" not in host:  # a zone means something on its own machine only
             return x509.IPAddress(ipaddress.ip_address(host))
@@ -240,7 +240,7 @@ def _general_name(host: str) -> x509.GeneralName:
 
 
 def _hosts(certificate: x509.Certificate) -> list[str]:
-    """The DNS names and IP addresses in the certificate, as text."""
+    """Return the DNS names and IP addresses in the certificate, as text."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:

@@ -110,7 +110,8 @@ class Port:
         return outbox
 
     def _enter(self, peer: x509.Certificate, context: grpc.ServicerContext) -> bool:
-        """Whether one more stream of this peer may be open, which counts until it is over: none takes others' room."""
+        """Return whether one more stream of this peer may be open, which counts until it is over: none takes others'
+        room."""
 
         def leave() -> None:
             with self._counting:
@@ -146,7 +147,7 @@ class Listener:
         self.address = self._port.address
 
     def accept(self, wait: float) -> Stream | None:
-        """The pinned peer's stream, or None if it did not come within `wait` seconds."""
+        """Return the pinned peer's stream, or None if it did not come within `wait` seconds."""
         try:
             return self._accepted.get(timeout=wait)
         except queue.Empty:
@@ -168,12 +169,12 @@ class Listener:
 
 
 def _label(context: grpc.ServicerContext) -> str:
-    """What the dialling end says the stream is for."""
+    """Return what the dialling end says the stream is for."""
     return next((str(item[1]) for item in context.invocation_metadata() or () if item[0] == LABEL), "")
 
 
 def _host(peer: str) -> str | None:
-    """The IP address in gRPC's name of a peer, e.g. ipv4:192.0.2.1:1234 or ipv6:%5B2001:db8::1%5D:1234."""
+    """Return the IP address in gRPC's name of a peer, e.g. ipv4:192.0.2.1:1234 or ipv6:%5B2001:db8::1%5D:1234."""
     kind, _, rest = peer.partition(":")
     if kind not in ("ipv4", "ipv6"):
         return None
@@ -181,7 +182,7 @@ def _host(peer: str) -> str | None:
 
 
 def _numeric(address: Address) -> Address:
-    """The IP address to listen on: gRPC would be content with any one of those that a name stands for."""
+    """Return the IP address to listen on: gRPC would be content with any one of those that a name stands for."""
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
@@ -190,7 +191,7 @@ def _numeric(address: Address) -> Address:
 
 
 def _why_not(address: Address) -> str:
-    """The system's reason why the address cannot be bound, which gRPC only logs."""
+    """Return the system's reason why the address cannot be bound, which gRPC only logs."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         try:

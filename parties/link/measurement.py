@@ -21,7 +21,8 @@ ROUND_TRIPS_OF_A_BURST = 3  # it may take so many where they are longer: TCP nee
 
 
 def measure(channel: Channel, party: int) -> LinkShape:
-    """The link's rate (that of the slower direction) and delay (half the shortest round trip); alike on both sides.
+    """Return the link's rate (that of the slower direction) and delay (half the shortest round trip); alike on both
+    sides.
 
     Takes about eight round trips and, each way, up to 1.4 MB or some tenths of a second.
     """
@@ -65,6 +66,6 @@ def _burst(channel: Channel, party: int, size: int) -> int:
 
 
 def _both(channel: Channel, own: int) -> tuple[int, int]:
-    """What either party has timed, in nanoseconds, at least 1."""
+    """Return what either party has timed, in nanoseconds, at least 1."""
     channel.send("measure time", own.to_bytes(8, "little"))
     return max(own, 1), max(int.from_bytes(channel.receive("measure time", 8), "little"), 1)

@@ -61,7 +61,7 @@ class Link:
         self._session = Session(party, channel, identifier)
 
     def session(self) -> Session:
-        """The session over this link: always the same one, since an identifier may serve only once."""
+        """Return the session over this link: always the same one, since an identifier may serve only once."""
         return self._session
 
     def finish(self, digest: bytes = b"") -> None:
@@ -96,7 +96,7 @@ def open_link(options: LinkOptions, job: Mapping[str, Any]) -> Iterator[Link]:
 
 @contextmanager
 def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Link]:
-    """The link over a stream that is there and has our hello on its way; finished on the way out, or aborted.
+    """Give the link over a stream that is there and has our hello on its way; finished on the way out, or aborted.
 
     A `JointRefusalError` is an end on which both parties agree, or it is a `ProtocolError`.
     """
@@ -120,7 +120,7 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
 
 @contextmanager
 def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
-    """The stream to the pinned peer, dialled or accepted on our port; our hello is on its way already."""
+    """Give the stream to the pinned peer, dialled or accepted on our port; our hello is on its way already."""
     if options.connect is not None:
         with _dialled(options, parse_address(options.connect), hello) as stream:
             yield stream
@@ -149,7 +149,7 @@ def _open_stream(options: LinkOptions, hello: Hello) -> Iterator[Stream]:
 
 @contextmanager
 def _dialled(options: LinkOptions, address: Address, hello: Hello) -> Iterator[Stream]:
-    """The stream to the peer at `address`: dialled at once, as it is there as a rule, and else when it is.
+    """Give the stream to the peer at `address`: dialled at once, as it is there as a rule, and else when it is.
 
     Only if the first call fails is the peer examined, waited for and dialled again.
     """
@@ -189,7 +189,7 @@ def _accept_group(stream: Stream, options: LinkOptions) -> None:
 
 
 def outbox_for(options: LinkOptions, hello: Hello) -> Outbox:
-    """An outbox with our hello in it: it leaves as soon as there is a connection."""
+    """Return an outbox with our hello in it: it leaves as soon as there is a connection."""
     outbox = Outbox(options.buffer, Line(options.shape) if options.shape is not None else None)
     outbox.append(FrameWriter().write(HELLO, HELLO_STEP, hello.SerializeToString()))
     return outbox
@@ -207,7 +207,7 @@ def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> bytes:
 
 
 def _public_reason(error: BaseException) -> str:
-    """What the peer may know of our error. Others than the link's own may quote private data."""
+    """Return what the peer may know of our error. Others than the link's own may quote private data."""
     match error:
         case LinkError():
             return f"{type(error).__name__}: {error}"

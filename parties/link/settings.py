@@ -23,7 +23,7 @@ TIMEOUT_SECONDS = 120.0  # of silence in a session
 
 
 def _address(lowest_port: int) -> AfterValidator:
-    """A check that a string is HOST:PORT."""
+    """Return a check that a string is HOST:PORT."""
 
     def check(value: str) -> str:
         try:
@@ -39,7 +39,7 @@ There: TypeAlias = Annotated[str, _address(lowest_port=1)]
 
 
 def link_shape(value: str) -> str:
-    """A check that a string is a link's shape."""
+    """Return a check that a string is a link's shape."""
     try:
         return str(LinkShape.parse(value))
     except InputError as error:
@@ -90,7 +90,7 @@ class Way:
 
 
 def require_link(settings: LinkSettings) -> Way:
-    """The link if the settings are complete, otherwise an `InputError` that names what is missing."""
+    """Return the link if the settings are complete, otherwise an `InputError` that names what is missing."""
     if settings.listen is None and settings.connect is None:
         raise InputError(
             "no way to the peer: one party gives --listen HOST:PORT, the other --connect HOST:PORT "

@@ -30,7 +30,7 @@ os.environ[_SUITES] = _NONE_OF_TLS_1_2
 
 
 def is_too_old(facts: Mapping[str, Sequence[bytes]]) -> bool:
-    """Whether a connection is older, by its authentication context; gRPC before 1.85 does not say."""
+    """Return whether a connection is older, by its authentication context; gRPC before 1.85 does not say."""
     return _told(facts, "ssl_tls_version") not in ("", _NAME)
 
 
@@ -40,12 +40,12 @@ def version(facts: Mapping[str, Sequence[bytes]]) -> str:
 
 
 def group(facts: Mapping[str, Sequence[bytes]]) -> str:
-    """The group of a connection's key exchange, by its authentication context; empty if gRPC does not tell."""
+    """Return the group of a connection's key exchange, by its authentication context; empty if gRPC does not tell."""
     return _told(facts, "ssl_negotiated_key_exchange_group")
 
 
 def objection(name: str, classical: bool) -> str:
-    """Why a connection with this group cannot serve; empty if it can."""
+    """Return why a connection with this group cannot serve; empty if it can."""
     if classical or name in POST_QUANTUM:
         return ""
     what = f"the key exchange {name} of this connection" if name else "the key exchange of this connection, untold,"

@@ -51,7 +51,7 @@ class Stream:
     group: str = ""  # of the key exchange; at the dialling end once it is `reached`
 
     def take(self) -> bytes | None:
-        """The next serialised frame; None once the stream is over. Blocks: `cancel` from elsewhere ends it."""
+        """Return the next serialised frame; None once the stream is over. Blocks: `cancel` from elsewhere ends it."""
         try:
             return next(self.incoming)
         except StopIteration:
@@ -62,7 +62,8 @@ class Stream:
             return None
 
     def reached(self, wait: float) -> bool:
-        """Whether the peer was found, for the dialling end. Blocks until that is known, `wait` seconds at most."""
+        """Return whether the peer was found, for the dialling end. Blocks until that is known, `wait` seconds at
+        most."""
         call = cast("grpc.Call", self.incoming)
         timer = threading.Timer(wait, self.cancel)
         timer.daemon = True

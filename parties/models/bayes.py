@@ -41,7 +41,7 @@ class NaiveBayesModel:
         return cls(target, classes, columns)
 
     def predict(self, rows: Columns) -> list[str]:
-        """The most likely class of every row, the first among equals; only columns of the model are needed.
+        """Return the most likely class of every row, the first among equals; only columns of the model are needed.
 
         `InputError` if a column is missing, or names the line of a value that the model does not know.
         """

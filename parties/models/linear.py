@@ -26,7 +26,7 @@ class Slope:
     greatest: float
 
     def added(self, x: float) -> float:
-        """What this number adds."""
+        """Return what this number adds."""
         return self.weight * (min(max(x, self.least), self.greatest) - self.middle)
 
 
@@ -56,7 +56,7 @@ class LinearModel:
         return cls(target, (classes[0], classes[1]), float(intercept), found)  # type: ignore[arg-type]
 
     def predict(self, rows: Columns) -> list[str]:
-        """The class of every row; only columns of the model are needed.
+        """Return the class of every row; only columns of the model are needed.
 
         `InputError` if a column is missing, or names the line of a value that the model does not know.
         """
@@ -64,7 +64,7 @@ class LinearModel:
         return [self.classes[self.score(rows, row) > 0] for row in range(len(rows.lines))]
 
     def score(self, rows: Columns, row: int) -> float:
-        """The intercept and what the cells of a row add."""
+        """Return the intercept and what the cells of a row add."""
         return self.intercept + sum(self._added(rows, row, name, column) for name, column in self.columns.items())
 
     def _added(self, rows: Columns, row: int, name: str, column: Column) -> float:

@@ -46,22 +46,22 @@ class Accounts:
         self._offers, self._jobs, self._peers, self._clock = offers, jobs, peers, Clock()
 
     def tables(self) -> list[str]:
-        """The tables that have an account: all that are offered, and others that were charged."""
+        """Return the tables that have an account: all that are offered, and others that were charged."""
         charged = {charge.table for charge in self._all_charges()}
         return [*self._offers.tables, *sorted(charged - set(self._offers.tables))]
 
     def account(self, table: str, group: int = 1) -> Account:
-        """What has been spent of a table by now."""
+        """Return what has been spent of a table by now."""
         return self._account(table, self._all_charges(), group)
 
     def share(self, table: str, peer: str) -> Account:
-        """What one peer has spent by now of its share of a table's budget."""
+        """Return what one peer has spent by now of its share of a table's budget."""
         who = self._peers.get(peer)
         mine = [charge for charge in self._all_charges() if charge.peer == peer]
         return self._account(table, mine, share=1.0 if who is None else who.share)
 
     def price(self, record: Record) -> Price | None:
-        """What a job spends of our table, or has spent; None if nothing."""
+        """Return what a job spends of our table, or has spent; None if nothing."""
         charged = record.charged
         if not (uses := record.ours.proposal.task.spends if charged is None else charged.uses):
             return None
@@ -70,7 +70,7 @@ class Accounts:
         return found.model_copy(update={"charged_at": at, "repeats": record.repeats})
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
-        """Why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
+        """Return why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
 
         `besides` are jobs under way that may still be charged.
         """
@@ -87,7 +87,7 @@ class Accounts:
         return f"the privacy budget of table {quoted(record.table)} does not allow the job"
 
     def _kept_by_shares(self, table: str) -> bool:
-        """Whether all that counts now was spent by peers of our file, each within its share.
+        """Return whether all that counts now was spent by peers of our file, each within its share.
 
         Then the whole budget holds by basic composition as long as each keeps its share, and nobody hears of others.
         """
@@ -97,16 +97,17 @@ class Accounts:
         return all(self.share(table, name).fits(()) for name in names)
 
     def too_much(self, record: Record) -> str:
-        """The same; but what was asked before may be for nothing: whether it is, is known when it starts."""
+        """Return the same; but what was asked before may be for nothing: whether it is, is known when it starts."""
         refusal = self.refusal(record)
         return "" if refusal and self.earlier(record) else refusal
 
     def too_much_beside(self, record: Record, running: Iterable[Record]) -> str:
-        """Why a job that fits by itself does not beside those under way; another one is repeated or refused later."""
+        """Return why a job that fits by itself does not beside those under way; another one is repeated or refused
+        later."""
         return "" if self.refusal(record) else self.refusal(record, running)
 
     def simulated(self, record: Record, why: str) -> Simulation:
-        """What a job would do to its table's budget; `why` it would be refused, empty if it would not."""
+        """Return what a job would do to its table's budget; `why` it would be refused, empty if it would not."""
         task = record.ours.proposal.task
         account, earlier = self.share(record.table, record.peer), self.earlier(record)
         known = earlier.job.id if task.spends and earlier else ""
@@ -119,7 +120,8 @@ class Accounts:
         return Terms(self.earlier(record), self.refusal(record))
 
     def earlier(self, record: Record) -> Earlier | None:
-        """The last job with the same peer that is done and asked the same of the same version of the same tables.
+        """Return the last job with the same peer that is done and asked the same of the same version of the same
+        tables.
 
         Or the one that the job repeats already, if it does. None if our file does not say which version the table has.
         """
@@ -149,6 +151,6 @@ class Accounts:
         return [charge for job in self._jobs.all() for charge in self._charges(job)]
 
     def _charges(self, job: Record) -> Iterator[Charge]:
-        """What a job has spent of its table, if it has."""
+        """Yield what a job has spent of its table, if it has."""
         if (paid := job.charged) is not None:
             yield Charge(datetime.fromisoformat(paid.at), job.table, paid.peer, job.id, paid.uses)

@@ -51,7 +51,7 @@ class _Logged:
 
 
 def disagreement(records: Iterable[Record], entries: Iterable[AuditEntry], public: Public) -> str | None:
-    """The first place where jobs and log say different things, job and field; None if there is none.
+    """Return the first place where jobs and log say different things, job and field; None if there is none.
 
     `public(record)` is what an entry of kind `proposed` says of a job.
     """
@@ -70,7 +70,7 @@ def disagreement(records: Iterable[Record], entries: Iterable[AuditEntry], publi
 
 
 def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]:
-    """The fields of a job that are not what the log says."""
+    """Yield the fields of a job that are not what the log says."""
     if logged.proposed is None:
         yield "its proposal"
         return
@@ -92,13 +92,13 @@ def _different(record: Record, logged: _Logged, public: Public) -> Iterator[str]
 
 
 def _charged(record: Record) -> list[tuple[str, Any]]:
-    """What the job has spent as its entry says it."""
+    """Return what the job has spent as its entry says it."""
     charged = record.charged
     return [] if charged is None else [(charged.at, [asdict(use) for use in charged.uses])]
 
 
 def _is_result(record: Record, logged: _Logged) -> bool:
-    """Whether the state on disk is one that opened what the log says, and led to the result that it names."""
+    """Return whether the state on disk is one that opened what the log says, and led to the result that it names."""
     task = record.ours.proposal.task
     try:
         state = task.decode(record.tree)

@@ -80,7 +80,7 @@ class Control:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a link now."""
+        """True if there is a link now."""
         return self._outgoing is not None
 
     def start(self) -> None:
@@ -210,7 +210,7 @@ def _tell(link: Link, outgoing: queue.Queue[str | None], read: Callable[[str], b
 
 
 def _receive(session: Session) -> bytes:
-    """The peer's next statement; empty for a sign of life."""
+    """Return the peer's next statement; empty for a sign of life."""
     size = int(session.receive("statement.size", np.int64, (1,))[0])
     if not 0 <= size <= MAX_BYTES:
         raise ProtocolError(f"the peer announced a statement of {size} bytes, at most {MAX_BYTES} are allowed")
@@ -218,5 +218,5 @@ def _receive(session: Session) -> bytes:
 
 
 def control_options(options: LinkOptions) -> LinkOptions:
-    """A node's way to its peer, made fit for the standing link."""
+    """Return a node's way to its peer, made fit for the standing link."""
     return replace(options, label=LABEL, wait=DIAL_SECONDS, timeout=SILENCE_SECONDS, shape=None, kernels=())

@@ -134,7 +134,7 @@ class Worker:
 
     @property
     def can_be_cut(self) -> bool:
-        """Whether there is anything to cut."""
+        """True if there is anything to cut."""
         return self._cut is not None
 
     def _work(self) -> None:
@@ -151,7 +151,7 @@ class Worker:
 
 
 def run(link: Link, order: Order, tell: Tell) -> Finished:
-    """The session: agree on the last common step, go on from there to the end.
+    """Return the session: agree on the last common step, go on from there to the end.
 
     The data are opened only if there is anything left to decide.
     """
@@ -252,7 +252,8 @@ def _fingerprint(order: Order, ours: Opened) -> str:
 
 
 def _profile(link: Link, order: Order) -> Profile:
-    """The profile of the job. What the engine "auto" has chosen once is kept: another one may decide near-ties else."""
+    """Return the profile of the job. What the engine "auto" has chosen once is kept: another one may decide near-ties
+    else."""
     task, specification = order.job.task, order.job.specification
     contenders = profiles.contenders(task.integers)
     if specification["engine"] == "auto":

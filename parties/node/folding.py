@@ -47,7 +47,7 @@ class Folding:
         self._windows: dict[tuple[str, str], _Window] = {}
 
     def add(self, key: tuple[str, str], fields: Mapping[str, Any]) -> bool:
-        """Whether the caller tells this one; if not, it is told later with its repeats."""
+        """Return whether the caller tells this one; if not, it is told later with its repeats."""
         with self._lock:
             now = time.monotonic()
             window = self._windows.get(key)

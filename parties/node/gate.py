@@ -81,11 +81,11 @@ class Gate:
         return Judgement("approved", decision.by, decision.reason)
 
     def allows_now(self, job: Proposal, who: Who, around: Surroundings, proposed_by: Literal["us", "peer"]) -> Decision:
-        """What the rules say now of a job that is to be consented to, or to run."""
+        """Return what the rules say now of a job that is to be consented to, or to run."""
         return self._decision(request(job, who.party, proposed_by, self._file, who.acquaintance, around))
 
     def misfit(self, job: Proposal, party: int) -> str | None:
-        """Why the job is impossible here, whatever the rules say; None if it is not."""
+        """Return why the job is impossible here, whatever the rules say; None if it is not."""
         table = job.tables[party]
         if table and table not in self._offers.tables:
             return f"there is no table '{table}' here"
@@ -119,7 +119,7 @@ def request(
     peer: Acquaintance,
     around: Surroundings,
 ) -> Request:
-    """All attributes of a job with this peer that a rule of party `party`, whose file this is, may ask about."""
+    """Return all attributes of a job with this peer that a rule of party `party`, whose file this is, may ask about."""
     table = file.tables.get(job.tables[party])
     return request_for(
         peer=peer.name,

@@ -79,11 +79,12 @@ class Heads:
             connection.execute(_TABLE)
 
     def shown(self, who: Who) -> Shown:
-        """What we show a peer."""
+        """Return what we show a peer."""
         return Shown(own=self._journal.evidence(), held=self._held(who))
 
     def lost(self, who: Who, theirs: Shown) -> Found:
-        """What our log lacks of what the peer shows. `ProtocolError` if its head, or what it holds, is not signed."""
+        """Return what our log lacks of what the peer shows. `ProtocolError` if its head, or what it holds, is not
+        signed."""
         if not theirs.own.is_signed_by(who.peer):
             raise ProtocolError("the peer has not signed its log's head")
         held, own = theirs.held, who.identity.certificate
@@ -96,7 +97,7 @@ class Heads:
         return Found(lost=held.head, accepted=self._journal.rolled_back("us", who, held.head))
 
     def lost_by_peer(self, who: Who, theirs: Shown, found: Found) -> Found:
-        """What the peer's log lacks, as it says or as its head shows; whether our operator has accepted that."""
+        """Return what the peer's log lacks, as it says or as its head shows; whether our operator has accepted that."""
         held = self._held(who)
         behind = held is not None and (
             theirs.own.head.number < held.head.number
@@ -121,7 +122,7 @@ class Heads:
 
 
 def why_held(peer: str, ours: Found, theirs: Found, by_peer: bool, by_them: bool) -> str:
-    """Why two nodes do not go on, in words for our operator; empty if they do.
+    """Return why two nodes do not go on, in words for our operator; empty if they do.
 
     `ours` is what our log lacks, `by_peer` whether the peer's operator has accepted that; `theirs` what the peer's log
     lacks, `by_them` whether its own operator has.
@@ -147,7 +148,7 @@ def send(session: Session, message: Message) -> None:
 
 
 def receive(session: Session, model: type[Some]) -> Some:
-    """The peer's. `ProtocolError` if it is none."""
+    """Return the peer's. `ProtocolError` if it is none."""
     size = int(session.receive("heads.size", np.int64, (1,))[0])
     if not 0 < size <= MAX_BYTES:
         raise ProtocolError(f"the peer announced {size} bytes about the logs, at most {MAX_BYTES} are allowed")

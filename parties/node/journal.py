@@ -35,7 +35,7 @@ class Journal:
         self._log = records.AuditLog(connection, peers.identity)
 
     def entries(self, last: int, before: int | None) -> list[AuditEntry]:
-        """The last entries, the newest first."""
+        """Return the last entries, the newest first."""
         return self._log.entries(last, before)
 
     @property
@@ -44,15 +44,15 @@ class Journal:
         return self._log.bytes
 
     def verify(self) -> AuditState:
-        """Whether the log is whole, and the peers' signatures in it are the peers'."""
+        """Return whether the log is whole, and the peers' signatures in it are the peers'."""
         return self._log.verify([who.peer for who in self._peers])
 
     def peers_of_jobs(self) -> dict[str, str]:
-        """The names of the jobs' peers, as their first entries have them."""
+        """Return the names of the jobs' peers, as their first entries have them."""
         return {entry.job or "": entry.fields["peer"] for entry in self._log if entry.kind == "proposed"}
 
     def disagreement(self, jobs: Iterable[Record]) -> str | None:
-        """Where jobs are not what the log says of them; None if they are."""
+        """Return where jobs are not what the log says of them; None if they are."""
         return consistency.disagreement(jobs, self._log, self._public)
 
     def check(self, marker: Path) -> None:
@@ -68,7 +68,7 @@ class Journal:
         return self._log.evidence()
 
     def has(self, head: Head) -> bool:
-        """Whether our log has this entry."""
+        """Return whether our log has this entry."""
         return self._log.has(head)
 
     def rolled_back(self, whose: Side, who: Who, head: Head) -> bool:
@@ -97,7 +97,7 @@ class Journal:
         self.verdict(record.id, "us", record.ours, record.reason)
 
     def _public(self, record: Record) -> dict[str, Any]:
-        """What is public of a job, and who proposed it."""
+        """Return what is public of a job, and who proposed it."""
         job, party = record.ours.proposal, record.party
         parameters = job.task.parameters()
         return {
@@ -140,14 +140,14 @@ class Journal:
         self._log.append("committed", record.id, fields)
 
     def spent(self, record: Record, who: Who, uses: Sequence[Spending]) -> Charged:
-        """The job takes of our table's privacy."""
+        """Return the job takes of our table's privacy."""
         at = self._counts_from(record)
         fields = {"table": record.table, **_whom(who), "counts_from": at, "uses": [asdict(use) for use in uses]}
         self._log.append("spent", record.id, fields)
         return Charged(at=at, peer=who.peer_name, uses=tuple(uses))
 
     def _counts_from(self, record: Record) -> str:
-        """The moment from which what a job spends counts, if it is charged now."""
+        """Return the moment from which what a job spends counts, if it is charged now."""
         known = [self._log.latest(), self._peers.identity.certificate.not_valid_before_utc, record.ours.at]
         told = [record.ours.proposal.proposed_at, None if record.theirs is None else record.theirs.at]
         return stamp(datetime.now(UTC), known, told).isoformat(timespec="milliseconds")

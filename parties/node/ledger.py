@@ -36,7 +36,7 @@ class Ledger(Runs):
     # What the operator does.
 
     def propose(self, fields: dict[str, Any]) -> Record:
-        """A job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
+        """Return a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
         job, who, draft = self._drafted(fields)
         made = draft.ours.proposal
         self._check_typed(draft, job.typed)
@@ -50,13 +50,14 @@ class Ledger(Runs):
         return self._tell(record)
 
     def simulate(self, fields: dict[str, Any]) -> Simulation:
-        """What a job of ours would do to the budget of our table. `InputError` if it is wrong; nothing is changed."""
+        """Return what a job of ours would do to the budget of our table. `InputError` if it is wrong; nothing is
+        changed."""
         _, who, draft = self._drafted(fields)
         judgement = self._gate.judge(draft.ours.proposal, who, "us", self._around(draft))
         return self.accounts.simulated(draft, judgement.reason if judgement.verdict == "refused" else "")
 
     def _drafted(self, fields: dict[str, Any]) -> tuple[JobFile, Who, Record]:
-        """A job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
+        """Return a job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
         job = proposal.read_job(fields)
         who = self._peers.named(job.peer)
         made = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
@@ -69,7 +70,7 @@ class Ledger(Runs):
         why: str = "",
         typed: Mapping[str, Any] | None = None,
     ) -> Record:
-        """The operator's verdict on a job that waits for it, with what the job asks the operator to type.
+        """Return the operator's verdict on a job that waits for it, with what the job asks the operator to type.
 
         What was typed is forgotten when the node ends: then it is typed again, by approving once more.
         """
@@ -139,7 +140,7 @@ class Ledger(Runs):
             self._said(peer, theirs.proposal.id)
 
     def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
-        """What a statement changes: the job, if there is one, and whether the peer is to be answered."""
+        """Return what a statement changes: the job, if there is one, and whether the peer is to be answered."""
         record = self._store.get(theirs.proposal.id)
         if record is None:
             return self._meet(theirs, who), True
@@ -161,7 +162,7 @@ class Ledger(Runs):
         return (None, False) if theirs == known and not answer else (record, answer)
 
     def _meet(self, theirs: Statement, who: Who) -> Record | None:
-        """A job that we did not know: decide on it by our rules, or leave it to the operator.
+        """Return a job that we did not know: decide on it by our rules, or leave it to the operator.
 
         None if it is more than anybody could want, or the node refuses it by itself: then only an answer is kept, and
         the records count it.
@@ -195,7 +196,7 @@ class Ledger(Runs):
 
     @contextmanager
     def _counted(self, peer: str, identifier: str) -> Iterator[None]:
-        """What is written inside is what the peer makes us keep. `ExcessError` if that is more than a day's."""
+        """Give what is written inside is what the peer makes us keep. `ExcessError` if that is more than a day's."""
         row, log = self._store.size(identifier), self._journal.bytes
         yield
         if size := self._store.size(identifier) - row + self._journal.bytes - log:

@@ -65,7 +65,8 @@ class Tally:
 
 
 def excess(theirs: Statement, heard: Heard, now: datetime) -> str | None:
-    """Why a new proposal is one too many, or too old; None if it is not. `heard` is what the peer has said today."""
+    """Return why a new proposal is one too many, or too old; None if it is not. `heard` is what the peer has said
+    today."""
     age = now - theirs.proposal.proposed_at
     if age > OLDEST:
         return f"it was proposed more than {OLDEST.days} days ago: propose it anew"
@@ -125,5 +126,5 @@ class Refusals:
             del self._waiting[next(iter(self._waiting))]
 
     def take(self, identifier: str) -> bytes:
-        """The answer, once; empty if there is none."""
+        """Return the answer, once; empty if there is none."""
         return self._waiting.pop(identifier, b"")

@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 def _web_address(value: str) -> str:
-    """A check that what goes there cannot be read on the way."""
+    """Return a check that what goes there cannot be read on the way."""
     parts = urlsplit(value)
     local = parts.hostname in ("localhost", "127.0.0.1", "::1")
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
@@ -200,7 +200,7 @@ class _Way:
 
 
 def _why(failure: BaseException) -> str:
-    """Why a sending failed, without what a server has said: that may repeat what it was told."""
+    """Return why a sending failed, without what a server has said: that may repeat what it was told."""
     if isinstance(failure, InputError):
         return str(failure)
     inner: BaseException | None = failure

@@ -34,11 +34,11 @@ class Offers:
 
     @classmethod
     def of(cls, file: NodeFile) -> Offers:
-        """Those of a node's file. `InputError` if a schema cannot be read, or a mapping does not fit it."""
+        """Return those of a node's file. `InputError` if a schema cannot be read, or a mapping does not fit it."""
         return cls({name: _offer(name, table) for name, table in file.tables.items()}, file.circuits)
 
     def inputs(self, party: int, table: str, typed: Mapping[str, Any] | None = None) -> Inputs:
-        """What this party, of this number, brings to a job on a table; an empty name stands for none.
+        """Return what this party, of this number, brings to a job on a table; an empty name stands for none.
 
         `InputError`: no such table.
         """
@@ -50,12 +50,12 @@ class Offers:
         return Inputs(party, offer.settings, offer.schema, self.circuits, typed or {})
 
     def version(self, table: str) -> str:
-        """What this party's file says which rows the table has; empty if it says nothing."""
+        """Return what this party's file says which rows the table has; empty if it says nothing."""
         offer = self.tables.get(table)
         return offer.settings.version if offer is not None else ""
 
     def stale(self) -> dict[str, str]:
-        """What is to be said, by table, where the schema file is not what it was when it was read."""
+        """Return what is to be said, by table, where the schema file is not what it was when it was read."""
         found = {}
         for name, offer in self.tables.items():
             try:
@@ -72,7 +72,7 @@ class Offers:
         return found
 
     def tries(self, table: str) -> int:
-        """How many sessions of a job on this table may begin, each without getting further than those before."""
+        """Return how many sessions of a job on this table may begin, each without getting further than those before."""
         offer = self.tables.get(table)
         return offer.settings.tries if offer is not None else MOST_TRIES
 

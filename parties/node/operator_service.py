@@ -185,7 +185,7 @@ class OperatorService:
         return view
 
     def _made(self, record: Record, state: State, progress: Progress | None) -> JobView:
-        """A view that is new; it is kept if nothing but the record decides what it shows."""
+        """Return a view that is new; it is kept if nothing but the record decides what it shows."""
         try:
             inputs = self._ledger.inputs(record)
         except InputError:  # its table has gone from party.toml: what was public of the job is shown all the same
@@ -199,7 +199,7 @@ class OperatorService:
 
 @contextmanager
 def recorded() -> Iterator[None]:
-    """What the database complains of while something is written down, for the operator."""
+    """Give what the database complains of while something is written down, for the operator."""
     try:
         yield
     except sqlite3.Error as error:

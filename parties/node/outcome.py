@@ -14,7 +14,8 @@ TRAFFIC = ("bytes_sent", "bytes_received", "rounds")
 
 
 def result(job: Proposal, state: State, repeats: str = "") -> dict[str, Any]:
-    """What both parties sign: the job, the digest of its result, what was opened; the job that it repeats, if any."""
+    """Return what both parties sign: the job, the digest of its result, what was opened; the job that it repeats, if
+    any."""
     return {
         "job": job.id,
         "digest": job.digest,
@@ -30,5 +31,5 @@ def traffic(total: Cost) -> dict[str, int]:
 
 
 def added(left: dict[str, int], right: dict[str, int]) -> dict[str, int]:
-    """The traffic of both."""
+    """Return the traffic of both."""
     return {name: left.get(name, 0) + right.get(name, 0) for name in TRAFFIC}

@@ -14,7 +14,7 @@ class Pauses:
         self._pauses: dict[str, tuple[float, float]] = {}  # until when, and how long that was
 
     def lasts(self, identifier: str) -> bool:
-        """Whether a job is to be left alone for a while yet."""
+        """Return whether a job is to be left alone for a while yet."""
         return time.monotonic() < self._pauses.get(identifier, (0.0, 0.0))[0]
 
     def left(self) -> float:

@@ -64,11 +64,11 @@ class Peers:
         return len(self._by_name)
 
     def get(self, name: str) -> Who | None:
-        """The peer of this name, if there still is one."""
+        """Return the peer of this name, if there still is one."""
         return self._by_name.get(name)
 
     def named(self, name: str | None) -> Who:
-        """The peer that is meant; None is the only one. `InputError` if there is no such peer, or several."""
+        """Return the peer that is meant; None is the only one. `InputError` if there is no such peer, or several."""
         return _chosen(self._by_name, name)
 
 
@@ -77,7 +77,8 @@ class MisnamedError(InputError):
 
 
 def misnamed(who: Who, peers: Iterable[Who], known: Mapping[str, str]) -> str:
-    """Why a peer's name does not fit its certificate; empty if it does: it is the certificate's, or as it was before.
+    """Return why a peer's name does not fit its certificate; empty if it does: it is the certificate's, or as it was
+    before.
 
     `known` are the names under which the log knows fingerprints. A certificate that is new here may have any name that
     no other certificate in the file bears: else those of two peers may have been exchanged.
@@ -97,7 +98,7 @@ def misnamed(who: Who, peers: Iterable[Who], known: Mapping[str, str]) -> str:
 
 
 def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
-    """The peers that a node's file names, and the ways to them. `InputError` names what is missing or wrong."""
+    """Return the peers that a node's file names, and the ways to them. `InputError` names what is missing or wrong."""
     found = [_reached(file, link, name, said) for link, name, said in entries(file)]
     certificates = Counter(who.peer for who, _ in found)
     if same := [one for one in certificates if certificates[one] > 1]:
@@ -111,7 +112,7 @@ def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
 
 
 def acquaintances(file: NodeFile) -> list[Acquaintance]:
-    """The peers that a node's file names, without a look at keys or ways."""
+    """Return the peers that a node's file names, without a look at keys or ways."""
     found = []
     for link, given, said in entries(file):
         certificate = None if link.peer is None else load_certificate(link.peer)
@@ -122,7 +123,8 @@ def acquaintances(file: NodeFile) -> list[Acquaintance]:
 
 
 def acquainted(file: NodeFile, name: str | None) -> Acquaintance:
-    """The peer of this name in a node's file; None is the only one. `InputError` if there is none, or several."""
+    """Return the peer of this name in a node's file; None is the only one. `InputError` if there is none, or
+    several."""
     return _chosen({one.name or "": one for one in acquaintances(file)}, name)
 
 

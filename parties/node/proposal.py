@@ -80,7 +80,7 @@ def _job_model(kind: type[Kind]) -> type[JobFile]:
 
 
 def read_job(fields: Mapping[str, Any]) -> JobFile:
-    """A job file's content, checked. `InputError` names the key."""
+    """Return a job file's content, checked. `InputError` names the key."""
     protocol = fields.get("protocol", kinds.DEFAULT)
     if not isinstance(protocol, str):
         raise InputError("protocol: must be text in quotes")
@@ -138,7 +138,7 @@ class Proposal(BaseModel):
 
 
 def _difference(given: Mapping[str, Any], meant: Mapping[str, Any]) -> str | None:
-    """What of a specification is not as the task that it means would write it; None if it is all the same."""
+    """Return what of a specification is not as the task that it means would write it; None if it is all the same."""
     for name in sorted({*given, *meant}):
         if name not in meant:
             return f"has {quoted(name)}, which does not belong to it"
@@ -158,7 +158,7 @@ def _check_whole(own: JobFile) -> None:
 
 
 def propose(own: JobFile, inputs: Inputs) -> Proposal:
-    """The proposal of this party, by its means. `InputError` names what is wrong."""
+    """Return the proposal of this party, by its means. `InputError` names what is wrong."""
     _check_whole(own)
     task = own.kind.proposed(own.settings, inputs)
     if task.reads_table and own.table is None:

@@ -19,7 +19,7 @@ NOISE = "drawn inside a two-party computation: no party knows or can bias it"
 
 
 def entry(name: str, software: str, accounts: Accounts, jobs: Iterable[Record]) -> dict[str, Any]:
-    """The entry of the party of this name."""
+    """Return the entry of the party of this name."""
     charged = [job for job in jobs if job.charged is not None]
     return {
         "party": name,

@@ -63,12 +63,12 @@ class Register:
     # What there is.
 
     def all(self) -> list[Record]:
-        """All jobs, the newest first."""
+        """Return all jobs, the newest first."""
         with self._lock:
             return self._store.all()[::-1]
 
     def last(self, most: int, before: str | None = None, states: Collection[State] = ()) -> list[Record]:
-        """The last jobs (proposed before the given one, in one of these states), the newest first."""
+        """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
         with self._lock:
             jobs = self.all()
             if before is not None:
@@ -76,7 +76,7 @@ class Register:
             return list(islice((job for job in jobs if not states or self.state(job) in states), most))
 
     def find(self, beginning: str, states: tuple[State, ...] = ()) -> Record:
-        """A job by an unambiguous beginning of its identifier, or `latest`, the newest (in one of these states).
+        """Return a job by an unambiguous beginning of its identifier, or `latest`, the newest (in one of these states).
 
         `InputError`: there is none, or several.
         """
@@ -95,7 +95,7 @@ class Register:
             return found[0]
 
     def state(self, record: Record) -> State:
-        """What has become of a job."""
+        """Return what has become of a job."""
         return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
 
     def changes(self) -> str:
@@ -104,18 +104,19 @@ class Register:
             return " ".join([str(self._store.changes), *sorted(self._running)])
 
     def to_greet(self, peer: str) -> list[str]:
-        """The jobs to speak of on a new link to a peer: those that have not ended, or whose end it may not know."""
+        """Return the jobs to speak of on a new link to a peer: those that have not ended, or whose end it may not
+        know."""
         jobs = (record for record in reversed(self.all()) if record.peer == peer)
         return [record.id for record in jobs if not (record.ours.settled and _is_settled(record.theirs))]
 
     def statement(self, identifier: str) -> bytes:
-        """What we have to say of a job, now; empty if that is nothing."""
+        """Return what we have to say of a job, now; empty if that is nothing."""
         with self._lock:
             record = self._store.get(identifier)
             return record.ours.to_bytes() if record is not None else self._refusals.take(identifier)
 
     def openings(self, identifier: str) -> Stored:
-        """What sessions of a job have opened, or are about to open, of the step under way."""
+        """Return what sessions of a job have opened, or are about to open, of the step under way."""
         with self._open():
             return self._store.openings(identifier)
 
@@ -128,12 +129,12 @@ class Register:
         return [record for record in self._agreed(peer) if record.ours.waits]
 
     def entries(self, last: int, before: int | None) -> list[AuditEntry]:
-        """The last entries of the audit log, the newest first."""
+        """Return the last entries of the audit log, the newest first."""
         with self._open():
             return self._journal.entries(last, before)
 
     def verify(self) -> AuditState:
-        """Whether the audit log is whole."""
+        """Return whether the audit log is whole."""
         with self._open():
             return self._journal.verify()
 
@@ -159,17 +160,17 @@ class Register:
             self._journal.remember(marker)
 
     def shown(self, peer: str) -> Shown:
-        """What a peer is shown of both logs."""
+        """Return what a peer is shown of both logs."""
         with self._open():
             return self._heads.shown(self._peers.named(peer))
 
     def lost(self, peer: str, theirs: Shown) -> Found:
-        """What our log lacks of what the peer shows: see `Heads.lost`."""
+        """Return what our log lacks of what the peer shows: see `Heads.lost`."""
         with self._writing():
             return self._heads.lost(self._peers.named(peer), theirs)
 
     def lost_by_peer(self, peer: str, theirs: Shown, found: Found) -> Found:
-        """What the peer's log lacks: see `Heads.lost_by_peer`."""
+        """Return what the peer's log lacks: see `Heads.lost_by_peer`."""
         with self._writing():
             return self._heads.lost_by_peer(self._peers.named(peer), theirs, found)
 
@@ -216,7 +217,7 @@ class Register:
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """Nothing changes meanwhile. `ClosedError` if there is no database any more."""
+        """Give nothing changes meanwhile. `ClosedError` if there is no database any more."""
         with self._lock:
             if self._closed:
                 raise ClosedError("the node has stopped")
@@ -224,7 +225,7 @@ class Register:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Nothing changes meanwhile, and what is written inside is written together, or not at all."""
+        """Give nothing changes meanwhile, and what is written inside is written together, or not at all."""
         with self._open():
             before = self._store.kept()
             try:
@@ -243,7 +244,7 @@ class Register:
                     self._store.put(record.model_copy(update={"peer": names[record.id]}))
 
     def _who(self, record: Record) -> Who:
-        """The peer of a job. `InputError` if it has gone from party.toml."""
+        """Return the peer of a job. `InputError` if it has gone from party.toml."""
         if (found := self._peers.get(record.peer)) is None:
             raise InputError(f"its peer {quoted(record.peer)} is not in party.toml any more")
         return found
@@ -279,5 +280,5 @@ def _is_settled(side: Statement | None) -> bool:
 
 
 def now() -> str:
-    """The time as it is kept."""
+    """Return the time as it is kept."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -48,7 +48,7 @@ class Runs(Register):
         self.groups: dict[str, str] = {}  # of the key exchange with each peer
 
     def begin(self, identifier: str, peer: str) -> Record | None:
-        """A session of this job with this peer is about to start; until `over` no other can.
+        """Return a session of this job with this peer is about to start; until `over` no other can.
 
         `InputError` if it must not run, or is not with this peer.
 
@@ -91,7 +91,7 @@ class Runs(Register):
         return record
 
     def inputs(self, record: Record) -> Inputs:
-        """What this party brings to a job. `InputError` if its table is not there any more."""
+        """Return what this party brings to a job. `InputError` if its table is not there any more."""
         return self._offers.inputs(record.party, record.table, self._inputs.of(record.id))
 
     def met(
@@ -223,7 +223,7 @@ class Runs(Register):
     # How it is written.
 
     def _get_running(self, identifier: str) -> Record:
-        """The job of a session. `LinkError` if it was ended meanwhile: then nothing of it may go on."""
+        """Return the job of a session. `LinkError` if it was ended meanwhile: then nothing of it may go on."""
         record = self._get(identifier)
         if self.state(record) in ENDED:
             raise LinkError(f"the job was ended: it is {self.state(record)}")
@@ -244,7 +244,7 @@ class Runs(Register):
         return self._put(record.model_copy(update=changes))
 
     def _charge(self, record: Record) -> Record:
-        """What the job spends of our table is spent, unless it was before."""
+        """Return what the job spends of our table is spent, unless it was before."""
         uses = record.ours.proposal.task.spends
         if not uses or record.charged is not None:
             return record
@@ -261,7 +261,7 @@ class Runs(Register):
         self._tell(record, say=news)
 
     def _missing(self, record: Record) -> list[str]:
-        """What the operator has still to type."""
+        """Return what the operator has still to type."""
         try:
             return record.ours.proposal.task.missing(self.inputs(record))
         except InputError:  # the table or circuit has gone: the session will say so
@@ -278,7 +278,7 @@ class Runs(Register):
         return self._put(record.model_copy(update={"ours": ours, "reason": why, "note": ""}))
 
     def _around(self, record: Record) -> Surroundings:
-        """What counts beside the job when it is judged."""
+        """Return what counts beside the job when it is judged."""
         at = datetime.now().astimezone()
         same = [
             other.ours.at

@@ -111,7 +111,7 @@ class Node:
         self._states: Mapping[str, str] = {}  # of all jobs, as logged last
 
     def _contact(self, who: Who, options: LinkOptions) -> Contact:
-        """What connects this node with a peer."""
+        """Return what connects this node with a peer."""
         name = who.peer_name
         control = Control(
             control_options(options),
@@ -310,7 +310,7 @@ def at_once(calls: Sequence[Callable[[], object]]) -> None:
 
 
 def _resolved(address: Address) -> str | None:
-    """The IP address that a name stands for."""
+    """Return the IP address that a name stands for."""
     try:
         return str(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][4][0])
     except OSError:

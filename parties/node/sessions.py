@@ -86,13 +86,13 @@ class Sessions:
                 session.abort("the job was ended")
 
     def progress(self, identifier: str) -> Progress | None:
-        """Where a running job is; None if it is not running."""
+        """Return where a running job is; None if it is not running."""
         with self._lock:
             session = self._running.get(identifier)
             return session.progress() if session is not None else None
 
     def all_progress(self) -> list[Progress]:
-        """Where each running job is."""
+        """Return where each running job is."""
         with self._lock:
             return [session.progress() for session in self._running.values()]
 
@@ -233,7 +233,7 @@ class Sessions:
         session.worker.start()
 
     def _order(self, record: Record) -> Order:
-        """What a worker needs for the job."""
+        """Return what a worker needs for the job."""
         stored, terms = self._ledger.openings(record.id), self._ledger.accounts.terms(record)
         known = record.tree, record.profile, record.fingerprint
         return Order(record.ours.proposal, self._ledger.inputs(record), *known, self._who.identity, stored, terms)

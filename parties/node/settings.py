@@ -60,7 +60,7 @@ HEALTH = "127.0.0.1:7091"
 
 
 def _local(value: str) -> str:
-    """A check that an address is this machine's own."""
+    """Return a check that an address is this machine's own."""
     if not parse_address(value, lowest_port=0).is_local:
         raise ValueError(f"must be an address of this machine only, such as 127.0.0.1:7080, not {quoted(value)}")
     return value
@@ -131,7 +131,7 @@ class NodeFile(CommandTables):
 
     @model_validator(mode="after")
     def _one_place(self) -> NodeFile:
-        """One peer stands under [link] and [peer], several under [[peers]]; a port stands in one place."""
+        """Return one peer stands under [link] and [peer], several under [[peers]]; a port stands in one place."""
         if self.peers and "peer" in self.model_fields_set:
             raise ValueError("[peer] is for a single peer: move what it says to the [[peers]] of that one")
         if self.peers and (self.link.peer is not None or self.link.connect is not None):
@@ -146,13 +146,13 @@ class NodeFile(CommandTables):
         return self
 
     def ports(self) -> dict[str, str]:
-        """The addresses at which the node would open ports, by the keys that say so."""
+        """Return the addresses at which the node would open ports, by the keys that say so."""
         wanted = {"node.listen": self.node.listen, "link.listen": self.link.listen}
         wanted |= {"node.web": self.node.web, "node.metrics": self.node.metrics, "node.health": self.node.health}
         return {key: address for key, address in wanted.items() if address is not None}
 
     def shared_ports(self) -> dict[str, str]:
-        """What is wrong with each of those keys whose address is another's."""
+        """Return what is wrong with each of those keys whose address is another's."""
         first: dict[str, str] = {}
         wrong = {}
         for key, address in self.ports().items():

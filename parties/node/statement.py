@@ -60,7 +60,7 @@ class Statement(BaseModel):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Statement:
-        """The inverse; from the peer, so anything else is a `ProtocolError`."""
+        """Return the inverse; from the peer, so anything else is a `ProtocolError`."""
         try:
             return cls.model_validate_json(data)
         except ValidationError as error:
@@ -74,7 +74,7 @@ _ENDS = ({""}, {"computed"}, {"cancelled", "failed"})
 
 
 def takes_back(before: Statement, after: Statement) -> bool:
-    """Whether a party unsays with the second what it said with the first: verdicts and ends only go forward."""
+    """Return whether a party unsays with the second what it said with the first: verdicts and ends only go forward."""
     ranks = [next(rank for rank, ends in enumerate(_ENDS) if said.end in ends) for said in (before, after)]
     return (
         _VERDICTS.index(after.verdict) < _VERDICTS.index(before.verdict)
@@ -85,7 +85,7 @@ def takes_back(before: Statement, after: Statement) -> bool:
 
 
 def state(ours: Statement, theirs: Statement | None, running: bool, begun: bool) -> State:
-    """The state of a job. `running`: a session is under way; `begun`: there has been one.
+    """Return the state of a job. `running`: a session is under way; `begun`: there has been one.
 
     What both have computed and signed is done, whatever one of them wished afterwards.
     """
@@ -106,7 +106,7 @@ def state(ours: Statement, theirs: Statement | None, running: bool, begun: bool)
 
 
 def why(ours: Statement, theirs: Statement | None, peer: str) -> str:
-    """The reason that a job has ended, and whose it is."""
+    """Return the reason that a job has ended, and whose it is."""
     for side, who in ((theirs, f"{peer}: "), (ours, "")):
         if side is not None and side.why and (side.end in ("failed", "cancelled") or side.verdict == "refused"):
             return who + side.why

@@ -92,7 +92,7 @@ class Record(BaseModel):
 
     @property
     def peer_waits(self) -> bool:
-        """Whether the peer has said that the job waits for something of its own."""
+        """True if the peer has said that the job waits for something of its own."""
         return self.theirs is not None and self.theirs.waits != ""
 
 
@@ -115,7 +115,7 @@ class Store:
         self.changes = 0  # since then, those among them that were taken back
 
     def kept(self) -> dict[str, Record]:
-        """All jobs as they are now, for `go_back`."""
+        """Return all jobs as they are now, for `go_back`."""
         return dict(self._known)
 
     def go_back(self, kept: dict[str, Record]) -> None:
@@ -133,17 +133,17 @@ class Store:
         self.changes += 1
 
     def size(self, identifier: str) -> int:
-        """The bytes of a job's row; 0 if there is none."""
+        """Return the bytes of a job's row; 0 if there is none."""
         query = "SELECT length(CAST(record AS BLOB)) FROM jobs WHERE id = ?"
         found = self._connection.execute(query, (identifier,)).fetchone()
         return 0 if found is None else int(found[0])
 
     def get(self, identifier: str) -> Record | None:
-        """A job by its full identifier."""
+        """Return a job by its full identifier."""
         return self._known.get(identifier)
 
     def all(self) -> list[Record]:
-        """All jobs, the oldest first."""
+        """Return all jobs, the oldest first."""
         return list(self._known.values())
 
     def write_opening(self, job: str, one: Written) -> None:
@@ -162,7 +162,7 @@ class Store:
         assert done.rowcount == 1, "a share leaves that was not written"
 
     def openings(self, job: str) -> Stored:
-        """What a job has on the disk of the last step that has openings."""
+        """Return what a job has on the disk of the last step that has openings."""
         rows = self._connection.execute(
             "SELECT step, share, seed, left FROM openings WHERE job = ? ORDER BY place", (job,)
         ).fetchall()
@@ -177,7 +177,7 @@ class Store:
 
 
 def _read(identifier: str, text: str) -> Record:
-    """A row. `InputError` names the job and the field if it is damaged."""
+    """Return a row. `InputError` names the job and the field if it is damaged."""
     place = f"the row of job {identifier[:8]} is damaged"
     try:
         record = Record.model_validate_json(text)

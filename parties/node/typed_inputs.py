@@ -21,7 +21,7 @@ class TypedInputs:
                 self._typed[identifier] = dict(typed)
 
     def of(self, identifier: str) -> dict[str, Any]:
-        """What was typed for a job."""
+        """Return what was typed for a job."""
         with self._lock:
             return dict(self._typed.get(identifier, {}))
 

@@ -32,7 +32,7 @@ class Running:
             self.worker.abort(why)
 
     def progress(self) -> Progress:
-        """Where it is."""
+        """Return where it is."""
         seconds = time.monotonic() - self.started
         step = self.step.step if self.step is not None else self.first
         done, ahead = sum(self.costs_of_steps[self.first : step]), sum(self.costs_of_steps[step:])

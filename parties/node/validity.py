@@ -16,7 +16,7 @@ AGAIN_SECONDS = 24 * 3600.0  # before the same is said again
 
 
 def lapsed(who: Who) -> str:
-    """Why no session with this peer can begin now; empty if both certificates are valid."""
+    """Return why no session with this peer can begin now; empty if both certificates are valid."""
     for certificate, whose, what in _both(who):
         begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
         if datetime.now(UTC) > ends:
@@ -27,7 +27,7 @@ def lapsed(who: Who) -> str:
 
 
 def warning(who: Who) -> str:
-    """The same, or which certificate ends within a month."""
+    """Return the same, or which certificate ends within a month."""
     if why := lapsed(who):
         return why
     for certificate, whose, what in _both(who):
@@ -69,7 +69,8 @@ class Watch:
 
 
 def _both(who: Who) -> list[tuple[x509.Certificate, str, str]]:
-    """Each certificate, whose it is, and what is to be done when it ends; the one that ends first comes first."""
+    """Return each certificate, whose it is, and what is to be done when it ends; the one that ends first comes
+    first."""
     name = who.peer_name
     ours = f"make a new one (smc identity create), give it to {name}, and start the node with it"
     theirs = f"ask {name} for a new one, put it in place, and start the node again"

@@ -24,7 +24,7 @@ def job_view(
     link: str,
     price: Price | None = None,
 ) -> JobView:
-    """A job as this party sees it; `link` is the kind of link that the predicted cost is for."""
+    """Return a job as this party sees it; `link` is the kind of link that the predicted cost is for."""
     job, party = record.ours.proposal, record.party
     task = job.task
     why = statement.why(record.ours, record.theirs, record.peer)
@@ -83,7 +83,7 @@ class Kept:
 
 
 def job_result(record: Record, state: State) -> JobResult:
-    """What a job has brought. `InputError` if it is not done."""
+    """Return what a job has brought. `InputError` if it is not done."""
     if state != "done":
         raise InputError(f"job {record.id[:8]} has no result: it is {state}; smc show {record.id[:8]} says more")
     ours, theirs = record.ours.signed, record.theirs.signed if record.theirs is not None else None
@@ -129,7 +129,7 @@ def _verdict(side: Statement | None, reason: str) -> Verdict:
 
 
 def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | None:
-    """What the job will cost, the sessions' own messages included."""
+    """Return what the job will cost, the sessions' own messages included."""
     found = predicted(task, inputs, link)
     if found is None:
         return None

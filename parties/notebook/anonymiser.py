@@ -79,7 +79,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """The frame recoded, a frame of the same kind; suppressed rows are not in it."""
+        """Return the frame recoded, a frame of the same kind; suppressed rows are not in it."""
         frame = _frame(X)
         cells, places, outcome = self._fit(frame)
         return self._recoded(frame, cells, places, outcome.partition)
@@ -116,7 +116,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return cells, places, outcome
 
     def _plan(self, columns: Sequence[str]) -> PublishPlan:
-        """The parameters as a plan."""
+        """Return the parameters as a plan."""
         sensitive = list(dict.fromkeys(model.column for model in self.models if model.column is not None))
         apart = {*sensitive, *self.drop, *self.keep}
         quasi = [name for name in columns if name not in apart] if self.quasi is None else list(self.quasi)
@@ -140,7 +140,8 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return validated(PublishPlan, fields | {name: getattr(self, name) for name in names})
 
     def _recoded(self, frame: categories.Frame, cells: Cells, places: Any, partition: Partition) -> Any:
-        """The frame with labels for values, without suppressed rows, dropped columns and the index, also a name."""
+        """Return the frame with labels for values, without suppressed rows, dropped columns and the index, also a
+        name."""
         classes = _spread(places, partition)
         kept = np.flatnonzero(classes != SUPPRESSED)
         names = [name for name in frame.columns if name not in self.drop and self._comes_out(name)]
@@ -169,7 +170,7 @@ def _frame(X: Any) -> categories.Frame:
 def _cells(
     frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding, public: Any
 ) -> tuple[Cells, Any]:
-    """The cells of a frame, and of the public one if there is one; of each row its cell, int64[rows]."""
+    """Return the cells of a frame, and of the public one if there is one; of each row its cell, int64[rows]."""
     spelled = _spelled(frame, names)
     others = [] if public is None else _spelled(_frame(public), names[:quasi])
     values = [[*own, *(others[i] if i < len(others) else [])] for i, own in enumerate(spelled)]
@@ -186,7 +187,7 @@ def _cells(
 
 
 def _spelled(frame: categories.Frame, names: Sequence[str]) -> list[list[str]]:
-    """The text of the cells, column by column."""
+    """Return the text of the cells, column by column."""
     columns: dict[str, Column] = {
         column.name: column for column in categories.frame_columns(categories.select(frame, names), names, names)
     }
@@ -200,7 +201,7 @@ def _coded(made: Sequence[Hierarchy], texts: Sequence[Sequence[str]]) -> ValueCo
 
 
 def _spread(places: Any, partition: Partition) -> Any:
-    """The class of each row, int64[rows]: of equal rows the first go to a cell's first class."""
+    """Return the class of each row, int64[rows]: of equal rows the first go to a cell's first class."""
     order = np.argsort(places, kind="stable")
     classes = np.empty(len(places), dtype=np.int64)
     classes[order] = np.repeat(partition.classes, partition.counts)

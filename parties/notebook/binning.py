@@ -23,7 +23,8 @@ Bins: TypeAlias = int | Mapping[str, Sequence[float]] | None
 
 
 def equal_width(low: float, high: float, number: int) -> Edges:
-    """The edges between `number` bins of one width from `low` to `high`, all public. `InputError`: there are none."""
+    """Return the edges between `number` bins of one width from `low` to `high`, all public. `InputError`: there are
+    none."""
     if number < 2 or not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(
             f"bins: {number} bins of one width from {low} to {high} cannot be: give two or more, low < high"
@@ -32,14 +33,15 @@ def equal_width(low: float, high: float, number: int) -> Edges:
 
 
 def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
-    """The categories that the edges make, in order: what a schema has to list for such a column."""
+    """Return the categories that the edges make, in order: what a schema has to list for such a column."""
     texts = [spell(float(edge)) for edge in edges]
     between = [f"{low} to {high}" for low, high in pairwise(texts)]
     return (f"< {texts[0]}", *between, f">= {texts[-1]}")
 
 
 def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
-    """The edges that are given, by column. `InputError`: they do not rise, or a mere number is to be `shared`."""
+    """Return the edges that are given, by column. `InputError`: they do not rise, or a mere number is to be
+    `shared`."""
     if bins is None:
         return {}
     if not isinstance(bins, Mapping):
@@ -70,7 +72,8 @@ def own_edges(columns: Sequence[Column], number: int) -> dict[str, Edges]:
 
 
 def binned(one: Column, edges: Edges) -> Column:
-    """The column with each number as the category of its bin; a missing one stays missing. `InputError`: no number."""
+    """Return the column with each number as the category of its bin; a missing one stays missing. `InputError`: no
+    number."""
     labels = bin_labels(edges)
 
     def label(row: int, cell: Any) -> str | None:
@@ -96,6 +99,6 @@ def refuse_measurements(columns: Sequence[Column], known: Mapping[str, Sequence[
 
 
 def _is_measured(one: Column) -> bool:
-    """Whether the cells are fractions, or missing."""
+    """Return whether the cells are fractions, or missing."""
     kinds = set(map(type, one.cells)) - {type(None)}
     return bool(kinds) and all(issubclass(kind, float | np.floating) for kind in kinds)

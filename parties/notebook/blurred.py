@@ -76,12 +76,12 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most frequent class of each row's leaf, for true values."""
+        """Return the most frequent class of each row's leaf, for true values."""
         best = self._counts(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> Floats:
-        """The shares of the classes in each row's leaf, float64[rows, classes], in the order of `classes_`."""
+        """Return the shares of the classes in each row's leaf, float64[rows, classes], in the order of `classes_`."""
         counts = self._counts(X)
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
@@ -95,7 +95,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return predict(self.tree_, codes)
 
     def _columns(self, cells: Floats) -> list[Column]:
-        """The columns as they were blurred; those that were not, by their own values."""
+        """Return the columns as they were blurred; those that were not, by their own values."""
         blurs = self._blurs(cells.shape[1])
         columns: list[Column] = []
         for i, values in enumerate(cells.T):

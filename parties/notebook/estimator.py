@@ -141,7 +141,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         return self._fit_rows(X, y, validated(Id3Settings, settings))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row, [rows], in the type of `classes_`.
+        """Return the class of every row, [rows], in the type of `classes_`.
 
         Columns as for `fit`. `InputError` names the first row with a value that the tree has no branch for; only values
         on a row's path are looked at. `NotFittedError` before fit.
@@ -160,7 +160,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         return self.tree_file_.tree
 
     def _settings(self) -> dict[str, Any]:
-        """The parameters that are given, numpy's numbers as Python's."""
+        """Return the parameters that are given, numpy's numbers as Python's."""
         values = {name: getattr(self, name) for name in PARAMETERS}
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
         return {name: value for name, value in plain.items() if value is not None}
@@ -227,7 +227,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         return self
 
     def _link(self) -> LinkSettings | None:
-        """The way to the peer, if one is given."""
+        """Return the way to the peer, if one is given."""
         if isinstance(self.peer, str | Path):
             return load(Path(self.peer)).link
         if self.peer is None or isinstance(self.peer, LinkSettings):

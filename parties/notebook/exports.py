@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 
 def export_text(classifier: JointID3Classifier) -> str:
-    """The tree for people, a line a branch. `NotFittedError` before fit, here and below."""
+    """Return the tree for people, a line a branch. `NotFittedError` before fit, here and below."""
     return to_text(_fitted(classifier).tree_)
 
 
 def export_dot(classifier: JointID3Classifier) -> str:
-    """The tree in Graphviz's DOT language."""
+    """Return the tree in Graphviz's DOT language."""
     found = _fitted(classifier).tree_file_
     return to_dot(found.tree, found.target)
 
 
 def export_svg(classifier: JointID3Classifier) -> str:
-    """The tree as an SVG document."""
+    """Return the tree as an SVG document."""
     found = _fitted(classifier).tree_file_
     return draw_svg(found.tree, found.target, f"Decision tree for {found.target}")
 
 
 def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) -> ModelProto:
-    """The tree as an ONNX model, written to `path` if that is given. `InputError` without the onnx library.
+    """Return the tree as an ONNX model, written to `path` if that is given. `InputError` without the onnx library.
 
     Its input "X" is text[rows, attributes], the columns in the order of `attributes_`, each cell spelled as in the
     schema, and in a column with `bins` the number itself (`frame.map(str)`), of which the model finds the bin; its
@@ -59,7 +59,7 @@ def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) 
 
 
 def _fitted(classifier: JointID3Classifier) -> JointID3Classifier:
-    """The classifier itself, if it has a tree."""
+    """Return the classifier itself, if it has a tree."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(classifier)

@@ -45,7 +45,7 @@ class _Log(console.StatusLine):
 
 
 def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
-    """The counts of rows in memory. `InputError` for a cell outside the schema, or for more rows than agreed."""
+    """Return the counts of rows in memory. `InputError` for a cell outside the schema, or for more rows than agreed."""
     count, bound, schema = len(classes.cells), task.settings.max_rows, task.schema
     if count > bound:
         raise InputError(f"{count} rows are more than the agreed bound of {bound} (max_rows)")
@@ -57,7 +57,8 @@ def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
 
 
 def alone(task: Id3, own: Rows) -> State:
-    """The tree of one's own rows, by the same program on the clear engine: the peer's part is played without rows."""
+    """Return the tree of one's own rows, by the same program on the clear engine: the peer's part is played without
+    rows."""
     domains = task.learner.domains
     nobody = RowCounts(domains, task.learner.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
 
@@ -72,7 +73,7 @@ def alone(task: Id3, own: Rows) -> State:
 
 
 def with_peer(link: LinkSettings, task: Id3, own: Rows) -> tuple[State, Report]:
-    """The tree of both parties' rows, and its cost; the peer runs `smc id3`, or this.
+    """Return the tree of both parties' rows, and its cost; the peer runs `smc id3`, or this.
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
     """

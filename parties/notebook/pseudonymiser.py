@@ -70,7 +70,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """The frame with pseudonyms, of the same kind (pandas, Polars, Arrow); missing values stay missing.
+        """Return the frame with pseudonyms, of the same kind (pandas, Polars, Arrow); missing values stay missing.
 
         New keys are kept. `InputError` if a row is about nobody, or if the keys do not fit.
         """
@@ -82,7 +82,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return _replaced(frame, found, self.drop)
 
     def restore(self, X: Any, purpose: str) -> Any:
-        """The values that a frame's pseudonyms stand for; that it was done, and why, is on record with the keys.
+        """Return the values that a frame's pseudonyms stand for; that it was done, and why, is on record with the keys.
 
         Cells of forgotten subjects are missing. `InputError` if a cell is no pseudonym of its column's key.
         """
@@ -103,7 +103,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return opened(Path(self.keys), read_master(Path(self.master)))
 
     def _plan(self) -> PublishPlan:
-        """The parameters as a plan."""
+        """Return the parameters as a plan."""
         names = self.names or {}
         columns = {
             name: {"role": "identifier", "pseudonym": mode} | ({"key": names[name]} if name in names else {})
@@ -130,7 +130,7 @@ def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArra
 
 
 def _replaced(frame: categories.Frame, found: Mapping[str, pa.Array], drop: Sequence[str]) -> Any:
-    """The frame with other columns in the place of some."""
+    """Return the frame with other columns in the place of some."""
     columns = [
         nw.new_series(name, column.to_pylist(), nw.String(), backend=frame.implementation)
         for name, column in found.items()

@@ -36,7 +36,7 @@ class Reading(BaseEstimator):  # type: ignore[misc]
     _by_name: bool  # whether columns of a frame are found by their names
 
     def _read(self, X: Any, y: Any, given: Schema | None) -> tuple[Schema, str, list[Column], NDArray[Any]]:
-        """The schema, the target's name, the attributes' columns and the classes of rows in memory."""
+        """Return the schema, the target's name, the attributes' columns and the classes of rows in memory."""
         table = categories.frame(X)
         if y is None and (table is None or (given is None and self.target is None)):
             own = type(self).__name__
@@ -66,25 +66,25 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         return Schema({**attributes, target: classes}, target), target, columns, labels
 
     def _binned(self, columns: list[Column]) -> list[Column]:
-        """The columns with numbers as bins where edges are given."""
+        """Return the columns with numbers as bins where edges are given."""
         return [binning.binned(one, self.edges_[one.name]) if one.name in self.edges_ else one for one in columns]
 
     def _domain(self, one: Column) -> tuple[str, ...]:
-        """The categories of a column of one's own: all bins, whether a row is in them or not."""
+        """Return the categories of a column of one's own: all bins, whether a row is in them or not."""
         if one.name not in self.edges_:
             return one.domain()
         missing = tuple(text for text in one.domain() if text == MISSING)
         return (*binning.bin_labels(self.edges_[one.name]), *missing)
 
     def _target_name(self, y: Any) -> str:
-        """What to call the classes if there is no schema that says it: as the user or the column says."""
+        """Return what to call the classes if there is no schema that says it: as the user or the column says."""
         name = getattr(y, "name", None)
         return self.target or (name if isinstance(name, str) and name else TARGET)
 
     def _columns(
         self, X: Any, names: Sequence[str] | None, reset: bool, wanted: Container[str] | None = None
     ) -> tuple[list[Column], int]:
-        """The columns of X under these names, all or those wanted, and the number of rows.
+        """Return the columns of X under these names, all or those wanted, and the number of rows.
 
         With a public schema, or if `fit` was given X and y in one frame, a frame's columns are found by these names;
         otherwise scikit-learn's rules hold, by which a frame has the columns it had in `fit`, in their order. `reset`
@@ -109,7 +109,7 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         return categories.frame_columns(table, names, names if wanted is None else wanted), rows
 
     def _column_names(self) -> list[str]:
-        """The columns' own names, or x0, x1, ... as scikit-learn calls columns without names."""
+        """Return the columns' own names, or x0, x1, ... as scikit-learn calls columns without names."""
         named = getattr(self, "feature_names_in_", None)
         return [f"x{i}" for i in range(self.n_features_in_)] if named is None else list(named)
 
@@ -119,7 +119,7 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
 
     def _agreed(self) -> Schema | None:
-        """The public schema, if one is given."""
+        """Return the public schema, if one is given."""
         if isinstance(self.schema, str | Path):
             return schemas.load(Path(self.schema))
         return self.schema

@@ -26,7 +26,7 @@ class Showing(BaseEstimator):  # type: ignore[misc]
         return plot(self.tree_file_.tree, ax)
 
     def _html_repr(self) -> str:
-        """What a notebook shows: scikit-learn's box, and once there is one the tree.
+        """Return what a notebook shows: scikit-learn's box, and once there is one the tree.
 
         The tree is a document of its own, which can be moved and zoomed; where a notebook takes such things out, an
         image is left.
@@ -39,7 +39,7 @@ class Showing(BaseEstimator):  # type: ignore[misc]
         return f'{estimator_html_repr(self)}<object type="image/svg+xml" data="{tree}">{image}</object>'
 
     def _repr_svg_(self) -> str | None:
-        """The tree as a picture, for whatever shows pictures; None before fit."""
+        """Return the tree as a picture, for whatever shows pictures; None before fit."""
         if not self.__sklearn_is_fitted__():
             return None
         found = self.tree_file_

@@ -32,7 +32,7 @@ class Price(View):
 
     @property
     def standing(self) -> str:
-        """Whether it has been spent."""
+        """True if it has been spent."""
         if self.repeats:
             return f"nothing was spent: it returns the result of job {self.repeats[:8]}, on the same tables"
         return "not spent yet" if self.charged_at is None else "spent"

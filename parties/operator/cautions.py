@@ -24,7 +24,7 @@ ONE_PERSON = "Leaves may speak of one person: neither k nor l asks a leaf for mo
 
 
 def cautions(job: JobView) -> list[str]:
-    """What is to be noticed of the job alone, a sentence each."""
+    """Return what is to be noticed of the job alone, a sentence each."""
     given = job.parameters
     exact_tree = "plain" in given  # of a tree with noise, which hides rows, this is no parameter
     ruled = any((given.get(name) or 0) > 1 for name in ("k", "l"))  # type: ignore[operator]
@@ -32,7 +32,7 @@ def cautions(job: JobView) -> list[str]:
 
 
 def done_before(operator: Operator, job: JobView) -> list[JobView]:
-    """The jobs done on the same table of ours, the last `LOOKED_AT` of any table looked through."""
+    """Return the jobs done on the same table of ours, the last `LOOKED_AT` of any table looked through."""
     looked: list[JobView] = []
     some = operator.jobs(CHUNK, None, ("done",))
     while some and len(looked) < LOOKED_AT:
@@ -42,17 +42,17 @@ def done_before(operator: Operator, job: JobView) -> list[JobView]:
 
 
 def more_than_usual(operator: Operator, job: JobView) -> list[str]:
-    """Why a job that waits for our consent is asked about once more, a sentence each; nothing if it is not."""
+    """Return why a job that waits for our consent is asked about once more, a sentence each; nothing if it is not."""
     return unusual(job, done_before(operator, job)) if job.waits_for_us else []
 
 
 def question(job: JobView) -> str:
-    """What stands before these sentences."""
+    """Return what stands before these sentences."""
     return f"This tells more than the jobs done on {job.table} so far:"
 
 
 def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:
-    """How a job tells more than those done on its table, a sentence each."""
+    """Return how a job tells more than those done on its table, a sentence each."""
     if not job.table or not done:
         return []
     found = []
@@ -76,5 +76,5 @@ def _sentences(jobs: Iterable[JobView]) -> set[str]:
 
 
 def _bare(sentence: str) -> str:
-    """A sentence without its numbers."""
+    """Return a sentence without its numbers."""
     return re.sub(r"\d[\d.,]*(e-?\d+)?", "#", sentence)

@@ -83,26 +83,26 @@ class NodeClient:
 
     @classmethod
     def from_config(cls, config: Path | str, timeout: float = TIMEOUT_SECONDS) -> NodeClient:
-        """The node that was started with this `party.toml`. `InputError` if the file is not a good one."""
+        """Return the node that was started with this `party.toml`. `InputError` if the file is not a good one."""
         return cls(state_directory(Path(config)), timeout, f"smc node --config {config}")
 
     def node(self) -> NodeView:
-        """The node itself."""
+        """Return the node itself."""
         return self._ask(NodeView, "GET", "node")
 
     def changes(self) -> str:
-        """What is another text whenever something that the node shows may have changed."""
+        """Return what is another text whenever something that the node shows may have changed."""
         return self._ask(str, "GET", "changes")
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
-        """The last jobs (proposed before the given one, in one of these states), the newest first."""
+        """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
         asked: dict[str, int | str | list[str]] = {"last": last, "state": list(states)}
         if before is not None:
             asked["before"] = before
         return self._ask(list[JobView], "GET", f"jobs?{urlencode(asked, doseq=True)}")
 
     def job(self, identifier: str) -> JobView:
-        """One job, by any unambiguous beginning of its identifier of at least four digits."""
+        """Return one job, by any unambiguous beginning of its identifier of at least four digits."""
         return self._ask(JobView, "GET", _path(identifier))
 
     def submit(self, job: dict[str, Any]) -> JobView:
@@ -122,11 +122,11 @@ class NodeClient:
         return self._ask(JobView, "POST", _path(identifier, "/cancel"), {"why": why})
 
     def result(self, identifier: str) -> JobResult:
-        """What a job that is done has brought."""
+        """Return what a job that is done has brought."""
         return self._ask(JobResult, "GET", _path(identifier, "/result"))
 
     def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
-        """The last entries of the audit log (before the given number), the newest first."""
+        """Return the last entries of the audit log (before the given number), the newest first."""
         more = "" if before is None else f"&before={before}"
         return self._ask(list[AuditEntry], "GET", f"audit?last={last}{more}")
 
@@ -135,11 +135,12 @@ class NodeClient:
         return self._ask(AuditState, "GET", "audit/state")
 
     def budget(self, group: int = 1) -> list[TableBudget]:
-        """What has been spent of each table's privacy, and what is left; the price is that of so many rows."""
+        """Return what has been spent of each table's privacy, and what is left; the price is that of so many rows."""
         return self._ask(list[TableBudget], "GET", f"budget?group={group}")
 
     def simulate(self, job: dict[str, Any]) -> Simulation:
-        """What a job, given as the content of a job file, would spend of our table. Nothing is changed or told."""
+        """Return what a job, given as the content of a job file, would spend of our table. Nothing is changed or
+        told."""
         return self._ask(Simulation, "POST", "budget/simulate", job)
 
     def register(self) -> Registered:
@@ -147,13 +148,13 @@ class NodeClient:
         return self._ask(Registered, "GET", "budget/register")
 
     def login(self) -> str:
-        """A fresh link to the node's page, good for one login."""
+        """Return a fresh link to the node's page, good for one login."""
         return self._ask(_Login, "POST", "login").url
 
     def wait(
         self, identifier: str, timeout: float | None = None, on_change: Callable[[JobView], None] | None = None
     ) -> JobView:
-        """The job as soon as it has ended, or as it is after `timeout` seconds (None: however long it takes).
+        """Return the job as soon as it has ended, or as it is after `timeout` seconds (None: however long it takes).
 
         `on_change` is called with the job at once, and again whenever anything about it has changed.
         """
@@ -170,7 +171,7 @@ class NodeClient:
             time.sleep(min(POLL_SECONDS, remaining))
 
     def _ask(self, kind: type[Parsed], method: str, path: str, content: dict[str, Any] | None = None) -> Parsed:
-        """One request, its answer checked."""
+        """Return one request, its answer checked."""
         import httpx
 
         access = self._read_access()
@@ -201,7 +202,7 @@ class NodeClient:
 
 
 def _path(identifier: str, call: str = "") -> str:
-    """The path of a job. `InputError` if this cannot be the beginning of an identifier."""
+    """Return the path of a job. `InputError` if this cannot be the beginning of an identifier."""
     if not re.fullmatch("[0-9a-fA-F]{4,32}|latest", identifier):
         raise InputError(
             f"name a job by at least 4 first digits of its identifier, or by latest; not {quoted(identifier)}"
@@ -210,7 +211,7 @@ def _path(identifier: str, call: str = "") -> str:
 
 
 def _checked(kind: type[Parsed], answer: httpx.Response, node: str, access: Path) -> Parsed:
-    """What was asked for, or the error that the answer is."""
+    """Return what was asked for, or the error that the answer is."""
     try:
         content = json.loads(answer.content)
     except (ValueError, RecursionError):

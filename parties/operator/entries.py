@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def in_words(value: object) -> str:
-    """The value of a field; long ones, such as digests, are cut; empty for none."""
+    """Return the value of a field; long ones, such as digests, are cut; empty for none."""
     match value:
         case None:
             return ""

@@ -105,17 +105,17 @@ class JobView(View):
 
     @property
     def waits_for_us(self) -> bool:
-        """Whether it waits for this operator's decision."""
+        """True if it waits for this operator's decision."""
         return self.state == "waiting" and self.ours.verdict == "waiting"
 
     @property
     def waits_for_input(self) -> bool:
-        """Whether it has our consent, and runs only when this operator has typed what it asks for."""
+        """True if it has our consent, and runs only when this operator has typed what it asks for."""
         return bool(self.asked) and not self.waits_for_us
 
     @property
     def needs_us(self) -> bool:
-        """Whether this operator has to do something for it."""
+        """True if this operator has to do something for it."""
         return self.waits_for_us or self.waits_for_input
 
 
@@ -144,7 +144,7 @@ class JobResult(View):
         return self.document
 
     def fields(self) -> dict[str, Any]:
-        """All of it as one JSON object, the result under its noun."""
+        """Return all of it as one JSON object, the result under its noun."""
         rest = {
             name: value for name, value in dict(self).items() if name not in ("noun", "document", "protocol", "party")
         }
@@ -186,7 +186,7 @@ class NodeView(View):
 
     @property
     def connected(self) -> bool:
-        """Whether all peers' nodes are there."""
+        """True if all peers' nodes are there."""
         return all(peer.connected for peer in self.peers)
 
 
@@ -222,16 +222,16 @@ class Operator(Protocol):
     """
 
     def node(self) -> NodeView:
-        """The node itself."""
+        """Return the node itself."""
 
     def changes(self) -> str:
         """Return what is another text whenever a view of the node or of a job may have changed; no job's is made."""
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
-        """The last jobs (proposed before the given one, in one of these states), the newest first."""
+        """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
 
     def job(self, identifier: str) -> JobView:
-        """One job."""
+        """Return one job."""
 
     def submit(self, job: dict[str, Any]) -> JobView:
         """Propose a job, given as the content of a job file; the peer is told as soon as it is connected."""
@@ -246,19 +246,20 @@ class Operator(Protocol):
         """End a job that has not ended: withdraw it, or stop it where it is."""
 
     def result(self, identifier: str) -> JobResult:
-        """What a job that is done has brought."""
+        """Return what a job that is done has brought."""
 
     def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
-        """The last entries (before the given number), the newest first."""
+        """Return the last entries (before the given number), the newest first."""
 
     def verify(self) -> AuditState:
         """Check the whole audit log."""
 
     def budget(self, group: int = 1) -> list[TableBudget]:
-        """What has been spent of each table's privacy, and what is left; the price is that of so many rows."""
+        """Return what has been spent of each table's privacy, and what is left; the price is that of so many rows."""
 
     def simulate(self, job: dict[str, Any]) -> Simulation:
-        """What a job, given as the content of a job file, would spend of our table. Nothing is changed or told."""
+        """Return what a job, given as the content of a job file, would spend of our table. Nothing is changed or
+        told."""
 
     def register(self) -> Registered:
         """Our entry for a public register of epsilons, signed."""

@@ -18,7 +18,8 @@ PARQUET = b"PAR1"  # how such a file begins
 
 
 def cells(path: Path, max_rows: int | None = None) -> Columns:
-    """The file's cells as text; an empty one and NULL are `?`. Columns that hold no categories are named as unfit.
+    """Return the file's cells as text; an empty one and NULL are `?`. Columns that hold no categories are named as
+    unfit.
 
     `InputError` for what is neither a CSV file (see `delimited.columns`) nor Parquet, for more than `max_rows` rows, or
     if what reads Parquet is not installed.

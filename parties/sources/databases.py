@@ -36,7 +36,7 @@ class Writing:
         self._catalog = catalog
 
     def counts(self, query: exp.Query) -> tuple[int, ...]:
-        """The answer to a query for a line of whole numbers."""
+        """Return the answer to a query for a line of whole numbers."""
         return tuple(self._run(self._engine.sql(query))[0])
 
     def create(self, name: str, query: exp.Query) -> int:
@@ -62,37 +62,38 @@ class Database(ABC):
 
     @property
     def lists(self) -> bool:
-        """Whether values are found faster in lists than by comparing: in DuckDB."""
+        """True if values are found faster in lists than by comparing: in DuckDB."""
         return self.backend.name == "duckdb"
 
     def keep(self, rows: exp.Select) -> exp.Select:
-        """A query with the same answer, quick to ask often."""
+        """Return a query with the same answer, quick to ask often."""
         return rows
 
     def counts(self, query: exp.Query) -> Indices:
-        """The answer to a query for whole numbers, int64[lines, columns]."""
+        """Return the answer to a query for whole numbers, int64[lines, columns]."""
         with self.reporting():
             return np.array(self._fetch(self.sql(query)), dtype=np.int64).reshape(-1, len(query.selects))
 
     def text(self, query: exp.Query) -> str | None:
-        """The answer to a query for one text."""
+        """Return the answer to a query for one text."""
         with self.reporting():
             text: str | None = self._fetch(self.sql(query))[0][0]
             return text
 
     def batches(self, query: exp.Query) -> Iterator[pa.Table]:
-        """The answer in pieces of some ten thousand lines, each an Arrow table."""
+        """Yield the answer in pieces of some ten thousand lines, each an Arrow table."""
         with self.reporting():
             yield from self._batches(self.sql(query), [column.alias_or_name for column in query.selects])
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """A transaction that makes tables, with these at hand. `InputError` if the rows are in no such database."""
+        """Give a transaction that makes tables, with these at hand. `InputError` if the rows are in no such
+        database."""
         raise InputError(f"{self.place}: tables are made in DuckDB files and PostgreSQL only; write a file instead")
         yield
 
     def sql(self, query: exp.Expr) -> str:
-        """The query as this engine spells it."""
+        """Return the query as this engine spells it."""
         return query.sql(dialect=self.backend.dialect)
 
     @contextmanager
@@ -112,11 +113,11 @@ class Database(ABC):
 
     @abstractmethod
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
-        """The lines of an answer."""
+        """Return the lines of an answer."""
 
     @abstractmethod
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
-        """The lines of an answer whose columns have these names, in pieces."""
+        """Return the lines of an answer whose columns have these names, in pieces."""
 
 
 class DuckDb(Database):
@@ -157,7 +158,7 @@ class Scratch(DuckDb):
         backend.raw_sql("SET enable_progress_bar = false")
 
     def keep(self, rows: exp.Select) -> exp.Select:
-        """The answer as a table."""
+        """Return the answer as a table."""
         with self.reporting():
             self._fetch(self.sql(exp.Create(this=exp.to_table("kept"), kind="TEMPORARY TABLE", expression=rows)))
         return exp.Select().select("*").from_("kept")
@@ -171,7 +172,7 @@ class Scratch(DuckDb):
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """A transaction on the DuckDB file that the rows are in."""
+        """Give a transaction on the DuckDB file that the rows are in."""
         if self.attached is None:
             raise InputError(f"{self.place}: a table is made in a database, and this is a file: write a file instead")
         path, name = self.attached
@@ -216,7 +217,7 @@ class Postgres(Database):
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """A transaction that sees the rows as they are when it begins."""
+        """Give a transaction that sees the rows as they are when it begins."""
         connection = self.backend.con
         with self.reporting(), connection.transaction(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -241,7 +242,7 @@ class Spark(Database):
     """A Spark session. What is asked often is kept in Spark's own memory or disk, where the rows are."""
 
     def keep(self, rows: exp.Select) -> exp.Select:
-        """The answer as a view, computed when it is asked the first time."""
+        """Return the answer as a view, computed when it is asked the first time."""
         name = f"smc_{secrets.token_hex(8)}"
         with self.reporting():
             kept = self.backend.raw_sql(self.sql(rows)).cache()
@@ -267,7 +268,7 @@ _WORDS = {  # what DuckDB says of files that were damaged, and what is meant
 
 
 def one_line(error: Exception, hidden: Sequence[str] = ()) -> str:
-    """The beginning of an error's text on one line, without what is to be hidden."""
+    """Return the beginning of an error's text on one line, without what is to be hidden."""
     if csv := re.search(r"CSV Error on (Line: \d+)\n.*?\n([^\n]+)\n\s*Possible ", str(error), re.DOTALL):
         text = f"{csv[1].lower().replace(':', '')}: {csv[2]}"
     else:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_csv(backend: Any, path: Path) -> ir.Table:
-    """The file as a table of text; columns without a name are dropped. `InputError` if the header is no good."""
+    """Return the file as a table of text; columns without a name are dropped. `InputError` if the header is no good."""
     names, records = read_header(path)
     table = backend.read_csv(
         glob.escape(str(path)),
@@ -37,7 +37,7 @@ def read_csv(backend: Any, path: Path) -> ir.Table:
 
 
 def read_header(path: Path) -> tuple[list[str], int]:
-    """The names of the columns, and the number of records, blank ones too, up to and with the header."""
+    """Return the names of the columns, and the number of records, blank ones too, up to and with the header."""
     records = 0
     try:
         # What is not UTF-8 below the header DuckDB will find, and say in which line.

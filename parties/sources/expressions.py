@@ -62,13 +62,13 @@ class Cell:
 
     @property
     def _is_whole(self) -> exp.Expr:
-        """Whether a number is whole, and known exactly. NaN and infinity are not."""
+        """True if a number is whole, and known exactly. NaN and infinity are not."""
         small = exp.Between(this=self._column.copy(), low=_number(-_EXACT), high=_number(_EXACT))
         return small.and_(exp.func("FLOOR", self._column.copy()).eq(self._column.copy()))
 
     @property
     def _is_nan(self) -> exp.Expr:
-        """Whether a floating-point number is none; in SQL one NaN equals another."""
+        """True if a floating-point number is none; in SQL one NaN equals another."""
         return self._column.copy().eq(exp.cast(exp.Literal.string("NaN"), "DOUBLE"))
 
     def _looked_up(self) -> list[exp.Expr]:
@@ -86,7 +86,7 @@ class Cell:
         return [self._choose(exp.cast(self._column.copy(), "TEXT"), texts), self._choose(self.text, texts)]
 
     def _choose(self, text: exp.Expr, indices: Mapping[str, int]) -> exp.Expr:
-        """The index of a text, NULL if it has none."""
+        """Return the index of a text, NULL if it has none."""
         if not self._lists:
             return _choose(text, {exp.Literal.string(key): index for key, index in indices.items()})
         # DuckDB looks up each entry of a column's dictionary once if it is asked by functions alone.
@@ -123,7 +123,7 @@ class Cell:
         return [exp.case().when(absent, _number(self._rule.missing))]
 
     def complaint(self, text: str | None) -> str:
-        """What is wrong with a value that has no index, given as text."""
+        """Return what is wrong with a value that has no index, given as text."""
         return self._rule.complaint(None if self._type.is_floating() and text and text.casefold() == "nan" else text)
 
 
@@ -135,5 +135,5 @@ def _choose(value: exp.Expr, indices: Mapping[Any, int]) -> exp.Case:
 
 
 def _number(value: float) -> exp.Expr:
-    """A number as it is written, negative ones in brackets."""
+    """Return a number as it is written, negative ones in brackets."""
     return exp.Paren(this=exp.convert(value)) if value < 0 else exp.convert(value)

@@ -13,7 +13,7 @@ Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]
 
 
 def format_of(path: Path, table: str | None) -> Format:
-    """How to read it. `InputError` if it cannot be read, or if `table` names a table where there are none."""
+    """Return how to read it. `InputError` if it cannot be read, or if `table` names a table where there are none."""
     if not path.exists() and glob.has_magic(str(path)):
         return "pattern"
     if path.is_dir():

@@ -20,7 +20,7 @@ DATABASES: dict[str, type[Database]] = {"duckdb": DuckDb, "postgres": Postgres, 
 def open_frame(
     frame: Any, rules: Sequence[ColumnRule], max_rows: int, memory: str, threads: int | None
 ) -> QueriedSource:
-    """The source for an object, see `opening.from_frame`. `InputError` if it is no table."""
+    """Return the source for an object, see `opening.from_frame`. `InputError` if it is no table."""
     if isinstance(frame, ir.Table):
         table, engine = frame, _own_engine(frame)
     else:

@@ -36,7 +36,7 @@ class GrowingTree:
 
     @classmethod
     def of(cls, tree: Tree) -> GrowingTree:
-        """The plan for a tree whose open nodes lie at one depth."""
+        """Return the plan for a tree whose open nodes lie at one depth."""
         level: list[tuple[Tree, dict[int, int]]] = [(tree, {})]
         splits: list[list[tuple[int, int, int]]] = []
         for _ in range(open_depth(tree) or 0):
@@ -53,7 +53,7 @@ class GrowingTree:
         return cls(splits, open_at, [asked for node, asked in level if isinstance(node, Open)])
 
     def left(self, attributes: int) -> list[int]:
-        """The attributes that some open node has not asked yet."""
+        """Return the attributes that some open node has not asked yet."""
         return [a for a in range(attributes) if any(a not in asked for asked in self.asked)]
 
     def query(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Query:
@@ -67,7 +67,7 @@ class GrowingTree:
         return exp.union(*parts, distinct=False) if len(parts) > 1 else parts[0]
 
     def _placed(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Select:
-        """The rows, each with its place p at the last depth."""
+        """Return the rows, each with its place p at the last depth."""
         query = exp.Select().from_(rows.subquery("t"))
         place: exp.Expr = exp.convert(0)
         for depth, step in enumerate(self.splits):
@@ -86,7 +86,7 @@ class GrowingTree:
         )
 
     def counts(self, answer: Indices, domains: Sequence[int], classes: int, left: Sequence[int]) -> LevelCounts:
-        """The counts by classes and by each attribute, from an answer int64[lines, 5] to `query(..., left)`."""
+        """Return the counts by classes and by each attribute, from an answer int64[lines, 5] to `query(..., left)`."""
         answer = np.column_stack([self.open_at[answer[:, PLACE]], answer[:, 1:]])
         answer = answer[answer[:, PLACE] >= 0]
         nodes = len(self.asked)
@@ -102,14 +102,14 @@ class GrowingTree:
         return LevelCounts(of_classes, values)
 
     def _asked_before(self, attribute: int, size: int, of_classes: Indices) -> Indices:
-        """The counts by an attribute that is not left in any node: all rows of a node have one value."""
+        """Return the counts by an attribute that is not left in any node: all rows of a node have one value."""
         table = np.zeros((len(of_classes), size, of_classes.shape[1]), dtype=np.int64)
         table[np.arange(len(of_classes)), [asked[attribute] for asked in self.asked]] = of_classes
         return table
 
 
 def _counted(placed: exp.Select, attributes: Sequence[int]) -> exp.Select:
-    """The numbers of placed rows, see `GrowingTree.query`."""
+    """Return the numbers of placed rows, see `GrowingTree.query`."""
     place, label = exp.column("p"), exp.column("y")
     which: exp.Expr = exp.convert(0)
     value: exp.Expr = exp.convert(0)
@@ -134,12 +134,12 @@ def _cell(attribute: int) -> exp.Column:
 
 
 def _known(*cells: exp.Expr) -> exp.Expr:
-    """The first cell that is not NULL, -1 if all are."""
+    """Return the first cell that is not NULL, -1 if all are."""
     return exp.Coalesce(this=cells[0].copy(), expressions=[*(cell.copy() for cell in cells[1:]), exp.convert(-1)])
 
 
 def _table(shape: tuple[int, ...], answer: Indices, columns: tuple[int, ...]) -> Indices:
-    """The numbers of rows in an answer, int64[shape], at the indices that the given columns hold."""
+    """Return the numbers of rows in an answer, int64[shape], at the indices that the given columns hold."""
     table: Indices = np.zeros(shape, dtype=np.int64)
     table[tuple(answer[:, column] for column in columns)] = answer[:, ROWS]
     return table

@@ -30,7 +30,7 @@ ATTACHED = "source"  # what a DuckDB file is called while it is attached
 
 
 def open_files(settings: PlaceSettings) -> RowQuery:
-    """The rows at a path, see `opening.open_rows`."""
+    """Return the rows at a path, see `opening.open_rows`."""
     read = _reader(Path(settings.source), settings.table)
     engine = Scratch(settings.label, settings.memory, settings.threads)
     try:
@@ -44,7 +44,7 @@ def open_files(settings: PlaceSettings) -> RowQuery:
 
 
 def _reader(path: Path, table: str | None) -> Reader:
-    """How to read what lies at a path."""
+    """Return how to read what lies at a path."""
     match format_of(path, table):
         case "pattern":
             found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
@@ -74,7 +74,7 @@ def _parquet(engine: Scratch, path: Path, found: Sequence[Path]) -> ir.Table:
 
 
 def _database(engine: Scratch, path: Path, name: str | None) -> ir.Table:
-    """A table of a DuckDB file, which others may read at the same time."""
+    """Return a table of a DuckDB file, which others may read at the same time."""
     backend = engine.backend
     engine.attach(str(path), ATTACHED)
 

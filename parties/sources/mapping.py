@@ -32,7 +32,7 @@ class ColumnRule:
     missing: int | None
 
     def complaint(self, text: str | None) -> str:
-        """What is wrong with a value that has no index, given as text; None for no value."""
+        """Return what is wrong with a value that has no index, given as text; None for no value."""
         if text is None or text in ("", MISSING):
             return "no value, and the schema does not list '?' (missing) for this attribute"
         if self.edges is not None:
@@ -42,7 +42,7 @@ class ColumnRule:
 
 
 def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence[str]) -> list[ColumnRule]:
-    """The rules of the named attributes, in that order.
+    """Return the rules of the named attributes, in that order.
 
     `InputError` if the settings, of whichever attribute, do not fit the schema; it names the key under `columns`.
     """

@@ -30,7 +30,7 @@ class RowQuery:
         self.engine.close()
 
     def select(self, names: Sequence[str]) -> exp.Select:
-        """These columns of all rows, as c0, c1, ... `InputError` if one is not there."""
+        """Return these columns of all rows, as c0, c1, ... `InputError` if one is not there."""
         for name in names:
             if name not in self.types:
                 there = instead(name, self.types)
@@ -39,7 +39,7 @@ class RowQuery:
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
 
     def unfit(self, name: str) -> str | None:
-        """Why a column holds no categories, if it does not."""
+        """Return why a column holds no categories, if it does not."""
         try:
             self._cell(name)
         except InputError as error:
@@ -47,7 +47,7 @@ class RowQuery:
         return None
 
     def spelled(self, names: Sequence[str]) -> exp.Select:
-        """These columns of all rows as text, as c0, c1, ...; NULL of NULL. They must hold categories."""
+        """Return these columns of all rows as text, as c0, c1, ...; NULL of NULL. They must hold categories."""
         cells = [self._cell(name).text.as_(f"c{i}") for i, name in enumerate(names)]
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
 

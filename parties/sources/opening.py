@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def open_table(settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None) -> Source:
-    """A source of counts of the table's rows: by the attributes of the schema, in its order, and the target's classes.
+    """Return a source of counts of the table's rows: by the attributes of the schema, in its order, and the target's
+    classes.
 
     `columns` names the attributes to count; without it they are all of the schema. The settings are checked against the
     whole schema. `InputError` if they do not fit, if there is no such table or column, or if the source cannot be read.
@@ -42,14 +43,15 @@ def open_table(settings: TableSettings, schema: Schema, target: str, columns: Se
 
 
 def counted_here(settings: PlaceSettings) -> bool:
-    """Whether a table is counted without an engine: a CSV file where DuckDB is not installed."""
+    """Return whether a table is counted without an engine: a CSV file where DuckDB is not installed."""
     if "://" in settings.source or installed("ibis", "duckdb"):
         return False
     return format_of(Path(settings.source), settings.table) == "csv"
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:
-    """The rows of a table as they are. `InputError` if there is no such table, or if the source cannot be read."""
+    """Return the rows of a table as they are. `InputError` if there is no such table, or if the source cannot be
+    read."""
     scheme, mark, _ = settings.source.partition("://")
     if not mark:
         from parties.sources import local
@@ -77,7 +79,7 @@ def from_frame(
     memory: str = "2GB",
     threads: int | None = None,
 ) -> Source:
-    """A source of counts of a pandas, Polars or Arrow table, or an Ibis table of DuckDB, PostgreSQL or Spark.
+    """Return a source of counts of a pandas, Polars or Arrow table, or an Ibis table of DuckDB, PostgreSQL or Spark.
 
     `mapping` is what `[tables.NAME.columns]` says of a table in `party.toml`; for the rest see `open_table`. An Ibis
     table is counted by its own engine, and its connection stays open; anything else by a DuckDB within `memory`.
@@ -89,7 +91,7 @@ def from_frame(
 
 
 def _chosen(schema: Schema, target: str, columns: Sequence[str] | None) -> list[str]:
-    """The attributes to count in schema order, and at the end the target."""
+    """Return the attributes to count in schema order, and at the end the target."""
     for name in (target, *(columns or ())):
         if name not in schema.attributes:
             there = instead(name, schema.attributes)

@@ -102,7 +102,7 @@ class PlainSource(Source):
             yield block
 
     def _records(self) -> Iterator[list[str]]:
-        """The rows below the header."""
+        """Yield the rows below the header."""
         line, size = 1, len(self._names)
         try:
             with self._path.open(encoding="utf-8-sig", newline="") as stream:
@@ -176,7 +176,7 @@ class _Distinct:
             self._pending = 0
 
     def merged(self) -> Indices:
-        """The distinct rows so far, int64[rows, width + 1]: the numbers stand last."""
+        """Return the distinct rows so far, int64[rows, width + 1]: the numbers stand last."""
         whole = np.concatenate(self._parts)
         distinct, which = np.unique(whole[:, :-1], axis=0, return_inverse=True)
         numbers = np.zeros(len(distinct), dtype=np.int64)

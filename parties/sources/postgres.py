@@ -18,7 +18,7 @@ CONNECT_SECONDS = 10
 
 
 def open_database(settings: PlaceSettings) -> RowQuery:
-    """The rows of a table at a PostgreSQL URL, see `opening.open_rows`."""
+    """Return the rows of a table at a PostgreSQL URL, see `opening.open_rows`."""
     with needing(settings.label, "postgres"):
         import ibis
         import psycopg

@@ -92,7 +92,8 @@ class QueriedSource(Source):
         self._engine.close()
 
     def _rows(self) -> exp.Select:
-        """The query for the distinct rows as indices, see `levels`; NULL stands for a value that the schema lacks.
+        """Return the query for the distinct rows as indices, see `levels`; NULL stands for a value that the schema
+        lacks.
 
         Equal rows are counted first: what follows, here and in the engine, is work on distinct rows only.
         """
@@ -109,7 +110,7 @@ class QueriedSource(Source):
         return self._kept
 
     def _first_unknown(self, cell: Cell) -> str | None:
-        """The first text, in the order of the engine, that has no index; None for no value."""
+        """Return the first text, in the order of the engine, that has no index; None for no value."""
         query = exp.Select().select(exp.Min(this=cell.text)).from_(self._table.subquery("t"))
         return self._engine.text(query.where(cell.index.is_(exp.Null())))
 

@@ -36,7 +36,7 @@ OBJECTABLE: tuple[Basis, ...] = ("public task", "legitimate interests")  # art. 
 
 
 def line(value: str) -> str:
-    """A check that a text is one line that can be shown."""
+    """Return a check that a text is one line that can be shown."""
     if not value.strip() or value != printable(value) or len(value) > MAX_LINE:
         raise ValueError(f"must be a line of 1 to {MAX_LINE} characters")
     return value

@@ -59,7 +59,7 @@ Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
 
 
 def _place(value: object, info: ValidationInfo) -> object:
-    """A URL as it is; a path as the file means it."""
+    """Return a URL as it is; a path as the file means it."""
     if isinstance(value, str) and "://" not in value:
         return str(TypeAdapter(LocalPath).validate_python(value, context=info.context))
     return value
@@ -71,7 +71,7 @@ def _category(value: object) -> object:
 
 
 def _spellings(values: Mapping[str, str]) -> Mapping[str, str]:
-    """A check that a cell could be each raw value: cells have no space around them."""
+    """Return a check that a cell could be each raw value: cells have no space around them."""
     stripped = {raw.strip(): category for raw, category in values.items()}
     if len(stripped) < len(values):
         raise ValueError("a value stands twice, but for the space around it")
@@ -81,7 +81,7 @@ def _spellings(values: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
-    """A check that ranges have a width."""
+    """Return a check that ranges have a width."""
     for lower, upper in pairwise(edges):
         if lower >= upper:
             raise ValueError(f"the edges must increase, but {upper:.15g} follows {lower:.15g}")
@@ -196,7 +196,7 @@ class TableSettings(PlaceSettings):
 
 
 def public_place(source: str) -> str:
-    """A path as it is; of a URL scheme, host and path, or less if it is not sure where a password ends."""
+    """Return a path as it is; of a URL scheme, host and path, or less if it is not sure where a password ends."""
     scheme, mark, rest = source.partition("://")
     if not mark:
         return source

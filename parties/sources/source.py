@@ -35,7 +35,7 @@ class Source(ABC):
 
     @abstractmethod
     def check(self) -> int:
-        """The number of rows. `InputError` if it is outside its bounds, or if a value is not in the schema.
+        """Return the number of rows. `InputError` if it is outside its bounds, or if a value is not in the schema.
 
         The message names the column and a value: it is for this party's operator only.
         """

@@ -38,7 +38,7 @@ _starting = threading.Lock()
 
 
 def open_session(settings: PlaceSettings) -> RowQuery:
-    """The rows of a table at a Spark URL, see `opening.open_rows`."""
+    """Return the rows of a table at a Spark URL, see `opening.open_rows`."""
     with needing(settings.label, "spark"):
         import ibis
         import sqlglot.expressions as exp
@@ -72,7 +72,7 @@ def open_session(settings: PlaceSettings) -> RowQuery:
 
 
 def _application(settings: PlaceSettings) -> SparkSession:
-    """The process's Spark application, started if there is none. `InputError` if it cannot be."""
+    """Return the process's Spark application, started if there is none. `InputError` if it cannot be."""
     from pyspark.sql import SparkSession
 
     from parties.sources.databases import one_line

@@ -31,7 +31,7 @@ Frame = nw.DataFrame[Any]
 
 
 def spell(cell: Any) -> str:
-    """The category that a cell stands for."""
+    """Return the category that a cell stands for."""
     if cell is None:
         return MISSING
     if isinstance(cell, np.generic):
@@ -51,22 +51,23 @@ class Column:
     cells: Sequence[Any]
 
     def where(self, row: int) -> str:
-        """The place of a cell, for messages."""
+        """Return the place of a cell, for messages."""
         return f"row {row} (the first is 0), column {quoted(self.name)}"
 
     def domain(self) -> tuple[str, ...]:
-        """The categories that occur: numbers by size, text by its letters, a missing value last."""
+        """Return the categories that occur: numbers by size, text by its letters, a missing value last."""
         spelled = {cell: spell(cell) for cell in set(self.cells)}
         present = sorted(cell for cell, text in spelled.items() if text != MISSING)
         values = tuple(dict.fromkeys(spelled[cell] for cell in present))
         return (*values, MISSING) if len(present) < len(spelled) else values
 
     def codes(self, values: Sequence[str]) -> NDArray[np.int32]:
-        """The index of every cell in `values`, int32[rows]; -1 if it is none of them."""
+        """Return the index of every cell in `values`, int32[rows]; -1 if it is none of them."""
         return np.fromiter(map(_Codes(values).__getitem__, self.cells), np.int32, len(self.cells))
 
     def schema_codes(self, values: Sequence[str]) -> NDArray[np.int32]:
-        """The index of every cell in the schema's values. `InputError` names the first cell that is none of them."""
+        """Return the index of every cell in the schema's values. `InputError` names the first cell that is none of
+        them."""
         codes = self.codes(values)
         outside = np.flatnonzero(codes < 0)
         if not outside.size:
@@ -80,7 +81,7 @@ class Column:
 
 
 def column(name: str, cells: Sequence[Any]) -> Column:
-    """A column. `InputError` names the first cell that cannot be a category: a list, bytes, an object."""
+    """Return a column. `InputError` names the first cell that cannot be a category: a list, bytes, an object."""
     kinds = set(map(type, cells))
     strange = {kind for kind in kinds if not issubclass(kind, KINDS)}
     if strange:
@@ -92,7 +93,8 @@ def column(name: str, cells: Sequence[Any]) -> Column:
 
 
 def frame(table: Any) -> Frame | None:
-    """The table if it is a data frame of any kind, None otherwise. `InputError` for one that is not in memory."""
+    """Return the table if it is a data frame of any kind, None otherwise. `InputError` for one that is not in
+    memory."""
     found = nw.from_native(table, pass_through=True)
     if isinstance(found, nw.LazyFrame):
         raise InputError("the table is a query that has not been run: collect it first, with its classes inside")
@@ -109,13 +111,14 @@ def select(table: Frame, names: Sequence[str]) -> Frame:
 
 
 def frame_columns(table: Frame, names: Sequence[str], wanted: Container[str]) -> list[Column]:
-    """The wanted columns of a frame whose columns shall have these names."""
+    """Return the wanted columns of a frame whose columns shall have these names."""
     series = zip(names, table.iter_columns(), strict=True)
     return [column(name, _cells(cells)) for name, cells in series if name in wanted]
 
 
 def array_columns(table: NDArray[Any], names: Sequence[str], wanted: Container[str]) -> list[Column]:
-    """The wanted columns of an array [rows, columns]. `InputError` for a type of array that holds no categories."""
+    """Return the wanted columns of an array [rows, columns]. `InputError` for a type of array that holds no
+    categories."""
     if table.dtype.kind not in ARRAY_KINDS:
         raise InputError(f"an array of {table.dtype} holds no categories: make it one of text, numbers or objects")
     return [column(name, cells.tolist()) for name, cells in zip(names, table.T, strict=True) if name in wanted]
@@ -135,7 +138,7 @@ def typed(values: Sequence[str], like: NDArray[Any]) -> NDArray[Any]:
 
 
 def _cells(series: Any) -> list[Any]:
-    """The cells of a frame's column, with None for what its library takes for missing."""
+    """Return the cells of a frame's column, with None for what its library takes for missing."""
     cells: list[Any] = series.to_list()
     if series.null_count():
         for row in np.flatnonzero(series.is_null().to_numpy()):

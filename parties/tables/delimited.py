@@ -39,7 +39,7 @@ class Columns:
     unfit: Mapping[str, str] = field(default_factory=dict)
 
     def where(self, row: int, column: str) -> str:
-        """The place of a cell, for messages."""
+        """Return the place of a cell, for messages."""
         return f"{self.path}, {self.unit} {self.lines[row]}, column {quoted(column)}"
 
     def require(self, names: Sequence[str]) -> None:
@@ -108,7 +108,7 @@ class _Cleaner(dict[str, str]):
 
 
 def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The non-blank records of a CSV file, each with the number of the line it starts on."""
+    """Yield the non-blank records of a CSV file, each with the number of the line it starts on."""
     files.require_regular(path)
     data = files.read_bytes(path)
     files.refuse_archive(path, data)

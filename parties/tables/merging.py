@@ -13,7 +13,7 @@ from smc.errors import InputError
 
 
 def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Proposal:
-    """The columns that both have, each with the values of either; `target` decides if they name different ones.
+    """Return the columns that both have, each with the values of either; `target` decides if they name different ones.
 
     An order that both agree on stays; what one alone has stands by size and letter. Where the orders contradict each
     other all is sorted. So both parties get one schema, and can compare its digest. `InputError` if no column is in
@@ -44,7 +44,7 @@ def _left_out(whose: str, one: Schema, other: Schema) -> Iterator[str]:
 
 
 def _remarks(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[str]:
-    """What of two lists of values may be a misunderstanding."""
+    """Yield what of two lists of values may be a misunderstanding."""
     for whose, more in (("ours", set(ours) - set(theirs)), ("theirs", set(theirs) - set(ours))):
         if more:
             yield f"only {whose} has {listed(sorted(more, key=value_order))}"
@@ -67,7 +67,7 @@ def _target(ours: Schema, theirs: Schema, attributes: dict[str, Any], chosen: st
 
 
 def _union(one: Sequence[str], other: Sequence[str], key: Callable[[str], Any]) -> tuple[tuple[str, ...], bool]:
-    """All values in an order that neither list contradicts, the least by `key` first where both leave it open.
+    """Return all values in an order that neither list contradicts, the least by `key` first where both leave it open.
 
     If there is no such order, all of them by `key`; and whether there is one.
     """

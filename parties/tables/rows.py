@@ -49,7 +49,7 @@ def load(path: Path, schema: Schema, target: str, max_rows: int, read: Read = co
 
 
 def _indices(table: Columns, name: str, values: Sequence[str]) -> NDArray[np.int32]:
-    """The index of every cell of a column in `values`, int32[rows]."""
+    """Return the index of every cell of a column in `values`, int32[rows]."""
     index = {value: i for i, value in enumerate(values)}
     column = table.values[name]
     try:

@@ -43,7 +43,7 @@ class Schema:
     target: str | None = None
 
     def choose_target(self, flag: str | None = None) -> str:
-        """The class column: `flag` if given, else the file's. `InputError` if neither or not an attribute."""
+        """Return the class column: `flag` if given, else the file's. `InputError` if neither or not an attribute."""
         target = flag if flag is not None else self.target
         if target is None:
             raise InputError("no target: give --target COLUMN, or set target in the schema file")
@@ -53,11 +53,11 @@ class Schema:
         return target
 
     def features(self, target: str) -> tuple[str, ...]:
-        """The attributes a tree may split by: all but the target, in public order."""
+        """Return the attributes a tree may split by: all but the target, in public order."""
         return tuple(name for name in self.attributes if name != target)
 
     def public(self) -> dict[str, object]:
-        """The agreement as plain JSON. Lists, not objects: the order must survive any canonical form.
+        """Return the agreement as plain JSON. Lists, not objects: the order must survive any canonical form.
 
         The target is no part of it: whether it came from the file or from a flag makes no difference.
         """
@@ -65,7 +65,8 @@ class Schema:
 
     @classmethod
     def from_public(cls, value: object) -> Schema:
-        """The inverse of `public`, for a schema that comes from the peer. ValueError says what is wrong with it."""
+        """Return the inverse of `public`, for a schema that comes from the peer. ValueError says what is wrong with
+        it."""
         listed = value.get("attributes") if isinstance(value, dict) else None
         if not isinstance(listed, list) or not listed:
             raise ValueError("the schema lists no attributes")
@@ -82,7 +83,7 @@ class Schema:
         return cls(attributes)
 
     def only(self, names: Sequence[str]) -> Schema:
-        """The schema of some of the attributes, in its own order. `InputError` if one is not there."""
+        """Return the schema of some of the attributes, in its own order. `InputError` if one is not there."""
         for name in names:
             if name not in self.attributes:
                 there = instead(name, self.attributes)
@@ -90,7 +91,8 @@ class Schema:
         return Schema({name: values for name, values in self.attributes.items() if name in names}, self.target)
 
     def misfit(self, wanted: Schema) -> str | None:
-        """Why a table of this schema cannot serve a job of another: an attribute that it lacks, or knows otherwise."""
+        """Return why a table of this schema cannot serve a job of another: an attribute that it lacks, or knows
+        otherwise."""
         for name, values in wanted.attributes.items():
             if name not in self.attributes:
                 return f"the table has no attribute '{name}'"
@@ -153,7 +155,8 @@ def propose(
     read: Read = columns,
     numbers: Mapping[str, range] | None = None,
 ) -> Proposal:
-    """A schema with every column of a file (CSV unless `read` knows more), for the operators to compare and agree on.
+    """Return a schema with every column of a file (CSV unless `read` knows more), for the operators to compare and
+    agree on.
 
     Values are sorted (numbers by size, `?` for missing ones last). Columns named in `exclude` are left out,
     and so is, with a note, a column of more than `limit` values: it looks like an identifier or a
@@ -209,7 +212,7 @@ def _numbers(where: str, among: range, distinct: Sequence[str]) -> tuple[str, ..
 
 
 def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
-    """Why a column of a file cannot be an attribute, if it cannot."""
+    """Return why a column of a file cannot be an attribute, if it cannot."""
     if len(distinct) > limit:
         return (
             f"{len(distinct)} different values, more than {limit}; it looks like an identifier or a number "
@@ -228,14 +231,14 @@ def value_order(value: str) -> tuple[bool, float, str]:
 
 
 def _name(path: Path, name: str) -> str:
-    """A checked attribute name."""
+    """Return a checked attribute name."""
     if problem := _unusable(name):
         raise InputError(f"{path}: attributes: the name {quoted(name)} {problem}")
     return name
 
 
 def _values(path: Path, name: str, values: object) -> tuple[str, ...]:
-    """The checked values of one attribute, whole numbers as strings."""
+    """Return the checked values of one attribute, whole numbers as strings."""
     where = f"{path}: attributes.{name}"
     if not isinstance(values, list) or not values:
         raise InputError(f"{where}: must be a list of at least one value")
@@ -253,7 +256,7 @@ def _values(path: Path, name: str, values: object) -> tuple[str, ...]:
 
 
 def _unusable(text: str) -> str | None:
-    """What is wrong with a name or value, if anything: no cell of a table could ever equal it."""
+    """Return what is wrong with a name or value, if anything: no cell of a table could ever equal it."""
     if not text:
         return "is empty (a missing value is written '?')"
     if text != text.strip():

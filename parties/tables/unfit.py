@@ -14,5 +14,5 @@ class UnfitError(InputError):
 
 
 def without_cells(error: BaseException) -> str:
-    """The text of an error as it may be written down."""
+    """Return the text of an error as it may be written down."""
     return error.kept if isinstance(error, UnfitError) else str(error)

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[BaseRoute]:
-    """The API of a node under /api, for those who know the key.
+    """Return the API of a node under /api, for those who know the key.
 
     `login_url` makes a fresh one-time link to the node's page. It and the operator are called from several threads.
     """
@@ -100,7 +100,7 @@ class _Guard:
 
 
 def _endpoint(call: Call, status: int) -> Callable[[Request], Any]:
-    """A handler that makes the (blocking) call in a thread and tells what became of it."""
+    """Return a handler that makes the (blocking) call in a thread and tells what became of it."""
 
     def answer(request: Request, body: bytes) -> Response:
         try:
@@ -126,7 +126,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _object(body: bytes) -> Fields:
-    """The body as a JSON object; none at all stands for an empty one."""
+    """Return the body as a JSON object; none at all stands for an empty one."""
     try:
         fields = json.loads(body or b"{}")
         json.dumps(fields, ensure_ascii=False).encode()  # half a surrogate pair can be escaped, but is no text
@@ -138,7 +138,7 @@ def _object(body: bytes) -> Fields:
 
 
 def _why(fields: Fields, default: str | None = None) -> str:
-    """The reason in a body that may hold nothing else."""
+    """Return the reason in a body that may hold nothing else."""
     why = fields.get("why", default)
     if not isinstance(why, str) or fields.keys() - {"why"}:
         raise InputError('the request must be {"why": "TEXT"}')
@@ -146,7 +146,7 @@ def _why(fields: Fields, default: str | None = None) -> str:
 
 
 def _typed(fields: Fields) -> Fields | None:
-    """What an operator has typed, in a body that may hold nothing else."""
+    """Return what an operator has typed, in a body that may hold nothing else."""
     typed = fields.get("typed", {})
     if not isinstance(typed, dict) or fields.keys() - {"typed"}:
         raise InputError('the request must be {"typed": {NAME: VALUE}}')
@@ -154,7 +154,7 @@ def _typed(fields: Fields) -> Fields | None:
 
 
 def _last(request: Request) -> int:
-    """How many are asked for. `InputError` if that is none, or too many."""
+    """Return how many are asked for. `InputError` if that is none, or too many."""
     last = _number(request, "last", 100)
     if not 1 <= last <= MAX_ENTRIES:
         raise InputError(f"last: must be from 1 to {MAX_ENTRIES}")
@@ -174,7 +174,7 @@ def _id(request: Request) -> str:
 
 
 def _refused(_: Request, error: Exception) -> Response:
-    """The answer to a path or method that is not there, or to too long a request."""
+    """Return the answer to a path or method that is not there, or to too long a request."""
     assert isinstance(error, HTTPException)
     return _error(error.status_code, "there is no such path" if error.status_code == 404 else error.detail)
 

@@ -29,7 +29,7 @@ REVALIDATE = {"Cache-Control": "no-cache"}  # kept by the browser, but asked for
 
 
 def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRoute] = ()) -> Starlette:
-    """The page of a node, and what else is served at its address.
+    """Return the page of a node, and what else is served at its address.
 
     `extra_routes` see to their own authentication; the checks of `Guard` hold for them as well.
     """
@@ -89,7 +89,7 @@ def make_app(operator: Operator, logins: Logins, extra_routes: Sequence[BaseRout
 
 
 def explore(_: Request) -> Response:
-    """The script that moves and zooms trees, which is also in every tree's file."""
+    """Return the script that moves and zooms trees, which is also in every tree's file."""
     return Response(drawing.script(), headers=REVALIDATE, media_type="text/javascript")
 
 

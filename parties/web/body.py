@@ -7,7 +7,8 @@ from starlette.requests import ClientDisconnect, Request
 
 
 async def bounded(request: Request, most: int, too_much: str, broken: str) -> bytes:
-    """The body. `HTTPException` with these words if it has more than `most` bytes, or if the request breaks off."""
+    """Return the body. `HTTPException` with these words if it has more than `most` bytes, or if the request breaks
+    off."""
     body = b""
     try:
         async for piece in request.stream():

@@ -41,7 +41,7 @@ class Steps:
 
 
 def costs(report: Mapping[str, Any]) -> list[Bar]:
-    """A bar for each outermost phase of a cost report; what is in none of them is `other`."""
+    """Return a bar for each outermost phase of a cost report; what is in none of them is `other`."""
     phases = _outermost(report)
     moved = max((phase["bytes_sent"] + phase["bytes_received"] for phase in phases.values()), default=0) or 1
     slowest = max((phase["seconds"] for phase in phases.values()), default=0) or 1
@@ -60,7 +60,7 @@ def costs(report: Mapping[str, Any]) -> list[Bar]:
 
 
 def budget(found: TableBudget, now: datetime) -> Steps | None:
-    """What was spent of a table over time, as steps under its budget; None if nothing ever was."""
+    """Return what was spent of a table over time, as steps under its budget; None if nothing ever was."""
     if not found.history:
         return None
     moments = [datetime.fromisoformat(at).timestamp() for at, _ in found.history]
@@ -85,7 +85,7 @@ def budget(found: TableBudget, now: datetime) -> Steps | None:
 
 
 def _outermost(report: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """The phases that are in no other one, and what is in none of them as `other`."""
+    """Return the phases that are in no other one, and what is in none of them as `other`."""
     phases = {path: cost for path, cost in report["phases"].items() if "/" not in path}
     keys = ("bytes_sent", "bytes_received", "seconds")
     rest = {key: max(0.0, report["total"][key] - sum(cost[key] for cost in phases.values())) for key in keys}

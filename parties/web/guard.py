@@ -76,7 +76,7 @@ class Guard:
 
 
 def _problem(scope: Scope) -> str | None:
-    """What is wrong with where a request says it is for and from."""
+    """Return what is wrong with where a request says it is for and from."""
     headers = Headers(scope=scope)
     host, port = scope["server"]
     names = {*LOOPBACK, f"[{host}]" if ":" in host else host}

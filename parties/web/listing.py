@@ -43,7 +43,7 @@ class Choice:
 
     @classmethod
     def of(cls, query: str) -> Choice:
-        """The inverse of `query`: nothing but a choice comes out of it, whatever goes in."""
+        """Return the inverse of `query`: nothing but a choice comes out of it, whatever goes in."""
         return cls.read(dict(parse_qsl(query, max_num_fields=20) if len(query) < 2000 else []))
 
     def query(self, **changes: str) -> str:
@@ -54,11 +54,11 @@ class Choice:
 
     @property
     def narrows(self) -> bool:
-        """Whether it leaves jobs out."""
+        """True if it leaves jobs out."""
         return bool(self.words or self.state)
 
     def takes(self, job: JobView) -> bool:
-        """Whether a job is one of these: every word stands somewhere in it, or its number begins so."""
+        """Return whether a job is one of these: every word stands somewhere in it, or its number begins so."""
         if (self.state == "ours" and not job.needs_us) or (self.state == "open" and job.needs_us):
             return False
         about = (job.purpose, job.title, job.question, job.table, job.peer_table, job.target, job.peer, job.why)
@@ -83,7 +83,7 @@ class Listing:
 
 
 def listing(operator: Operator, choice: Choice, open_jobs: list[JobView]) -> Listing:
-    """The jobs for a choice. `InputError` if `before` names none."""
+    """Return the jobs for a choice. `InputError` if `before` names none."""
     ours = [job for job in open_jobs if job.needs_us]
     under_way = sorted((job for job in open_jobs if not job.needs_us), key=nearness)
     states = STATES[choice.state][1] if choice.narrows else ENDED

@@ -46,7 +46,7 @@ class Logins:
         self._lock = threading.Lock()
 
     def link(self, origin: str) -> str:
-        """A fresh login link; `origin` is the page's own address, e.g. `http://127.0.0.1:7080`.
+        """Return a fresh login link; `origin` is the page's own address, e.g. `http://127.0.0.1:7080`.
 
         It works once, within `LINK_SECONDS`.
         """
@@ -69,7 +69,7 @@ class Logins:
             return session
 
     def session(self, secret: str, in_use: bool = True) -> Login | None:
-        """The session of a cookie, if there is one; `in_use` says that it is a person who asks, not a timer."""
+        """Return the session of a cookie, if there is one; `in_use` says that it is a person who asks, not a timer."""
         with self._lock:
             self._forget()
             found = [session for session in self._sessions if _same(session.secret, secret)]
@@ -92,7 +92,7 @@ class Logins:
 
 
 def is_from(session: Login, form_token: str) -> bool:
-    """Whether a form with this token was shown in this session."""
+    """Return whether a form with this token was shown in this session."""
     return _same(session.form_token, form_token)
 
 

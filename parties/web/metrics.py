@@ -13,7 +13,7 @@ from parties.web.guard import Guard
 
 
 def make_metrics(registry: CollectorRegistry) -> Starlette:
-    """An ASGI application that shows the figures of this registry."""
+    """Return an ASGI application that shows the figures of this registry."""
 
     def show(_: Request) -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

@@ -54,7 +54,7 @@ class Pages:
         return self._show(visit, "overview.html", problem, context, more)
 
     def job(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
-        """All about one job."""
+        """Return all about one job."""
         job = self._job(visit)
         brought, unread = None, ""
         if job.state == "done":
@@ -93,15 +93,15 @@ class Pages:
         return self._decide(visit, self._operator.cancel)
 
     def picture(self, visit: Visit) -> Response:
-        """The picture of a result."""
+        """Return the picture of a result."""
         return results.picture(self._result(visit))
 
     def download(self, visit: Visit) -> Response:
-        """A result as a file."""
+        """Return a result as a file."""
         return results.download(self._result(visit), visit.request.path_params["file"])
 
     def audit(self, visit: Visit) -> Response:
-        """The audit log, the newest entries first, and whether it is whole."""
+        """Return the audit log, the newest entries first, and whether it is whole."""
         text = visit.request.query_params.get("before", "")
         before = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
         choice = Choice.read(dict(visit.request.query_params))
@@ -112,7 +112,7 @@ class Pages:
         return self._renderer.page(visit, "audit.html", {**context, "state": self._operator.verify()})
 
     def _entries(self, words: list[str], before: int | None) -> list[AuditEntry]:
-        """A page of entries in which all words stand, and one more if there are older ones."""
+        """Return a page of entries in which all words stand, and one more if there are older ones."""
         found: list[AuditEntry] = []
         some = self._operator.audit(ENTRIES + 1 if not words else SEARCHED, before)
         while some and len(found) <= ENTRIES:
@@ -123,7 +123,7 @@ class Pages:
         return found[: ENTRIES + 1]
 
     def budget(self, visit: Visit) -> Response:
-        """What was spent of each table's privacy, and what is left."""
+        """Return what was spent of each table's privacy, and what is left."""
         now = datetime.now(UTC)
         tables = [(table, figures.budget(table, now)) for table in self._operator.budget()]
         return self._renderer.page(visit, "budget.html", {"tables": tables})
@@ -149,7 +149,7 @@ class Pages:
         return RedirectResponse(f"/?{query}{'&' if query else ''}decided={job.id}", 303)
 
     def _back(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
-        """The page that a form was sent from, once more."""
+        """Return the page that a form was sent from, once more."""
         if _from_overview(visit):
             return self.overview(visit, problem, Choice.of(visit.form.get("query", "")), more)
         return self.job(visit, problem, more)
@@ -157,14 +157,14 @@ class Pages:
     def _show(
         self, visit: Visit, template: str, problem: str, context: dict[str, object], more: Sequence[str]
     ) -> Response:
-        """A page with decisions on it; after one that was not made it says why, and still has what was typed."""
+        """Return a page with decisions on it; after one that was not made it says why, and still has what was typed."""
         undecided = bool(problem or more)
         typed = {"job": visit.identifier if undecided else "", "why": visit.form.get("why", ""), "unusual": more}
         told = {"problem": problem, "typed": typed, "said": "" if undecided else self._said(visit)}
         return self._renderer.page(visit, template, {**context, **told}, 400 if problem else 200)
 
     def _said(self, visit: Visit) -> str:
-        """What the decision that led here has done: it is read off the job, whatever the address claims."""
+        """Return what the decision that led here has done: it is read off the job, whatever the address claims."""
         decided = visit.request.query_params.get("decided")
         if not decided:
             return ""
@@ -191,7 +191,7 @@ def _from_overview(visit: Visit) -> bool:
 
 
 def _typed(job: JobView, form: dict[str, str]) -> dict[str, object] | None:
-    """What the form gives of what the job asks to be typed. `InputError` for what is no number."""
+    """Return what the form gives of what the job asks to be typed. `InputError` for what is no number."""
     known = {one.key: one for one in private_parameters(kinds.find(job.protocol).Settings)}
     given = {one.name: form.get(f"typed-{one.name}", "").strip() for one in job.asked}
     return {name: read_field(known[name], text) for name, text in given.items() if text} or None

@@ -40,7 +40,7 @@ class Proposals:
         self._operator, self._renderer = operator, renderer
 
     def form(self, visit: Visit) -> Response:
-        """An empty form for a kind of job and a table, or one filled in like the job that `like` names."""
+        """Return an empty form for a kind of job and a table, or one filled in like the job that `like` names."""
         asked = visit.request.query_params
         like = asked.get("like")
         try:
@@ -64,7 +64,8 @@ class Proposals:
             return self._show(visit, typed, str(error))
 
     def _further(self, fields: dict[str, Any], wrong: dict[str, str]) -> dict[str, str]:
-        """All that is wrong: columns, and what the node says of a job without the fields that are known to be wrong.
+        """Return all that is wrong: columns, and what the node says of a job without the fields that are known to be
+        wrong.
 
         Nothing is proposed.
         """
@@ -112,7 +113,7 @@ class Proposals:
 
 
 def read_field(one: Parameter, text: str) -> Any:
-    """What was typed into a field, as a job file has it. `InputError` if it cannot be."""
+    """Return what was typed into a field, as a job file has it. `InputError` if it cannot be."""
     if one.type is tuple:
         return read_list(text)
     if one.type is bool:
@@ -134,7 +135,7 @@ def read_list(text: str) -> list[str]:
 
 
 def _typed(form: Mapping[str, str]) -> dict[str, str]:
-    """A form with the columns that are ticked as if they had been typed; those that are no ticks come first."""
+    """Return a form with the columns that are ticked as if they had been typed; those that are no ticks come first."""
     fields = {name: text for name, text in form.items() if TICK not in name}
     for name in form:
         key, mark, column = name.partition(TICK)
@@ -157,14 +158,14 @@ def _ticked(text: str, table: str, columns: Mapping[str, list[str]]) -> tuple[se
 
 
 def _urgency(one: Parameter) -> int:
-    """The place of a field on the form: what must be given comes first, and of that, what it is about."""
+    """Return the place of a field on the form: what must be given comes first, and of that, what it is about."""
     if one.is_needed:
         return 0 if one.column else 1
     return 2 if one.role == "private" else 3
 
 
 def _wrong(problem: str, known: Collection[str]) -> dict[str, str]:
-    """What is wrong with which fields.
+    """Return what is wrong with which fields.
 
     A message that begins with no key is about those that it names; if it names none, the form as a whole is wrong.
     """
@@ -177,7 +178,7 @@ def _listed(wrong: Mapping[str, str]) -> str:
 
 
 def _by_field(problem: str, known: Collection[str]) -> dict[str, str]:
-    """What is wrong with which fields, of messages that begin with a field's key.
+    """Return what is wrong with which fields, of messages that begin with a field's key.
 
     They stand one behind the other with semicolons, which may stand inside of one as well.
     """
@@ -193,13 +194,13 @@ def _by_field(problem: str, known: Collection[str]) -> dict[str, str]:
 
 
 def _fields(protocol: str) -> list[Parameter]:
-    """The settings that a form for this kind asks for."""
+    """Return the settings that a form for this kind asks for."""
     settings = kinds.find(protocol).Settings
     return [*public_parameters(settings), *private_parameters(settings)]
 
 
 def _job(form: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The content of a job file, the fields that are not empty, and what is wrong with which."""
+    """Return the content of a job file, the fields that are not empty, and what is wrong with which."""
     protocol = form.get("protocol") or kinds.DEFAULT
     job: dict[str, Any] = {name: form[name].strip() for name in HEAD if form.get(name, "").strip()}
     found = _fields(protocol)
@@ -217,7 +218,7 @@ def _job(form: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _misnamed(fields: Mapping[str, Any], columns: list[str]) -> dict[str, str]:
-    """Which settings name a column that the table does not have, or one twice."""
+    """Return which settings name a column that the table does not have, or one twice."""
     wrong: dict[str, str] = {}
     for one in _fields(fields["protocol"]):
         if one.column and one.key in fields:
@@ -230,7 +231,7 @@ def _misnamed(fields: Mapping[str, Any], columns: list[str]) -> dict[str, str]:
 
 
 def _unfit(protocol: str, read: dict[str, Any]) -> dict[str, str]:
-    """What is wrong with single fields, as far as it can be said without the node's tables."""
+    """Return what is wrong with single fields, as far as it can be said without the node's tables."""
     settings = kinds.find(protocol).Settings
     try:
         settings.model_validate(read)
@@ -240,7 +241,7 @@ def _unfit(protocol: str, read: dict[str, Any]) -> dict[str, str]:
 
 
 def _like(job: JobView) -> dict[str, str]:
-    """What to type for a job like this one."""
+    """Return what to type for a job like this one."""
     names = {one.key for one in public_parameters(kinds.find(job.protocol).Settings)}
     given = {name: value for name, value in job.parameters.items() if name in names and value is not None}
     features = [column for column in job.columns if column != job.target]

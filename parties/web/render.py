@@ -26,7 +26,7 @@ MOST_OPEN = 200  # jobs that have not ended, on a page
 
 @cache
 def _templates() -> Environment:
-    """All templates, with our words for what they show."""
+    """Return all templates, with our words for what they show."""
     found = environment("parties.web")
     found.filters.update(FILTERS, cautions=cautions)
     found.tests.update(TESTS)
@@ -40,7 +40,7 @@ class Renderer:
         self._operator = operator
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
-        """A page for somebody who has signed in; `news` in the context is where our script hears of them."""
+        """Return a page for somebody who has signed in; `news` in the context is where our script hears of them."""
         known = context.get("open_jobs")
         jobs = self._operator.jobs(MOST_OPEN, states=OPEN) if known is None else known
         frame = {
@@ -53,7 +53,7 @@ class Renderer:
         return self._answer(template, status, frame | context)
 
     def stranger(self, request: Request, problem: str = "") -> Response:
-        """How to sign in.
+        """Return how to sign in.
 
         A link on a page elsewhere comes without our strict cookie, though its user may have signed in: the browser is
         told to ask once more by itself.
@@ -63,7 +63,7 @@ class Renderer:
         return self._answer("login.html", 401, {"problem": problem, "typed": request.method == "POST"})
 
     def failed(self, status: int, detail: str) -> Response:
-        """A page in place of one that there is not; `detail` is for people unless it is the standard phrase."""
+        """Return a page in place of one that there is not; `detail` is for people unless it is the standard phrase."""
         phrase = HTTPStatus(status).phrase
         detail = EXPLANATIONS.get(status, phrase) if detail in ("", phrase) else detail
         return self._answer("failed.html", status, {"phrase": phrase, "detail": detail})

@@ -70,7 +70,7 @@ def brought(result: JobResult) -> Brought:
 
 
 def picture(result: JobResult) -> Response:
-    """The result as an SVG; not found if its kind draws none."""
+    """Return the result as an SVG; not found if its kind draws none."""
     with _drawing:
         svg = kinds.find(result.protocol).picture(result.document)
     if svg is None:
@@ -79,7 +79,7 @@ def picture(result: JobResult) -> Response:
 
 
 def download(result: JobResult, name: str) -> Response:
-    """A result as a file to keep; names that its kind does not have are not found."""
+    """Return a result as a file to keep; names that its kind does not have are not found."""
     found = {file.name: file for file in kinds.find(result.protocol).files()}
     whole = File(WHOLE, "application/json", lambda _: json.dumps(result.fields(), ensure_ascii=False, indent=2) + "\n")
     file = {**found, WHOLE: whole}.get(name)

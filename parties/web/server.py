@@ -74,7 +74,7 @@ class WebServer:
         self._thread.join(STOP_SECONDS)
 
     def _listen(self) -> socket.socket:
-        """A socket at the address."""
+        """Return a socket at the address."""
         host, port = self._address
         if self._loopback_only and not self._address.is_local:
             raise InputError(

@@ -47,7 +47,7 @@ class TreeView:
 
 
 def view(document: dict[str, Any]) -> TreeView:
-    """The tree of a result. `InputError` if it cannot be read."""
+    """Return the tree of a result. `InputError` if it cannot be read."""
     file = _tree_file(document)
     root = file.shown
     whole, forest = tree.size(root), len(file.others) > 0  # a forest is shown below a node that is in none of its trees
@@ -65,12 +65,12 @@ def view(document: dict[str, Any]) -> TreeView:
 
 
 def _picture(root: Node) -> Markup:
-    """The SVG as an element of the page, that a keyboard reaches. Its texts are escaped by the writer of XML."""
+    """Return the SVG as an element of the page, that a keyboard reaches. Its texts are escaped by the writer of XML."""
     return Markup(drawing.draw_bare(root).replace("<svg ", f"<svg {ROLE} ", 1))
 
 
 def _made(file: TreeFile) -> str:
-    """What the page says of a tree's noise."""
+    """Return what the page says of a tree's noise."""
     if file.noise is None:
         return ""
     trees = f"{len(file.trees)} trees, each of rows of its own, vote. " if file.others else ""
@@ -89,7 +89,7 @@ def _tree_file(document: dict[str, Any]) -> TreeFile:
 
 
 def _outline(root: Node, unfolded: int) -> list[Line]:
-    """All nodes in reading order, for nested lists without recursion."""
+    """Return all nodes in reading order, for nested lists without recursion."""
     found = places(root)
     lines = []
     for i, place in enumerate(found):

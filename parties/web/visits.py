@@ -58,12 +58,12 @@ class Endpoint:
 
 
 def cookie(request: Request) -> str:
-    """The name of the session's cookie: of this node's own, for cookies make no difference between ports."""
+    """Return the name of the session's cookie: of this node's own, for cookies make no difference between ports."""
     return f"smc-session-{request.scope['server'][1]}"
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form."""
+    """Return the fields of a form."""
     too_much = f"The form has more than {MAX_FORM // 1024} KiB."
     body = await bounded(request, MAX_FORM, too_much, "The request broke off.")
     return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))

@@ -25,12 +25,12 @@ def shown(text: str, limit: int = LONGEST) -> str:
 
 
 def lines(text: str, limit: int = 2000) -> list[str]:
-    """The lines of a text that may come from anybody, each as `shown`, at most `limit`."""
+    """Return the lines of a text that may come from anybody, each as `shown`, at most `limit`."""
     return [shown(line, 400) for line in text.splitlines()[:limit]]
 
 
 def state(job: JobView) -> str:
-    """The state of a job in a few words."""
+    """Return the state of a job in a few words."""
     if job.waits_for_input:
         return "waits for your input"
     if job.state == "waiting":
@@ -44,7 +44,7 @@ def state(job: JobView) -> str:
 
 
 def outcome(job: JobView) -> str:
-    """What a decision of ours has made of a job, in a line."""
+    """Return what a decision of ours has made of a job, in a line."""
     about = f"“{shown(job.purpose or job.title, 80)}”"
     if job.state == "cancelled" and job.ended_by != "peer":
         return f"You cancelled {about}."
@@ -54,22 +54,22 @@ def outcome(job: JobView) -> str:
 
 
 def ended(job: JobView) -> bool:
-    """Whether nothing more will happen to a job."""
+    """Return whether nothing more will happen to a job."""
     return job.state in ENDED
 
 
 def nearness(job: JobView) -> int:
-    """The place of a job that has not ended among such: what runs comes first."""
+    """Return the place of a job that has not ended among such: what runs comes first."""
     return ("running", "interrupted", "queued", "waiting").index(job.state)
 
 
 def title(job: JobView) -> str:
-    """A job in a few words."""
+    """Return a job in a few words."""
     return f"{shown(job.title, 40)}{' for ' if job.target else ''}{shown(job.target, 60)}"
 
 
 def features(job: JobView) -> list[str]:
-    """The columns that a job predicts from."""
+    """Return the columns that a job predicts from."""
     return [column for column in job.columns if column != job.target]
 
 
@@ -81,7 +81,7 @@ class Parameters(NamedTuple):
 
 
 def parameters(job: JobView) -> Parameters:
-    """The parameters of a job; of a kind that is not known here under their own names."""
+    """Return the parameters of a job; of a kind that is not known here under their own names."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else None
     known = {} if settings is None else {one.key: one for one in public_parameters(settings)}
     rows = Parameters([], [])
@@ -96,26 +96,26 @@ def parameters(job: JobView) -> Parameters:
 
 
 def ruled(job: JobView) -> bool:
-    """Whether a job has rules for the rows of a leaf or class, which hold against somebody."""
+    """Return whether a job has rules for the rows of a leaf or class, which hold against somebody."""
     given = job.parameters
     weak = given.get("k", 1) in (None, 1) and given.get("l", 1) in (None, 1) and given.get("t", 1) in (None, 1)
     return "against" in given and not weak
 
 
 def when(at: str) -> str:
-    """A moment for people: `21 Nov 2026, 17:03:09 UTC`. What is no ISO 8601 time is shown as it stands."""
+    """Return a moment for people: `21 Nov 2026, 17:03:09 UTC`. What is no ISO 8601 time is shown as it stands."""
     moment = _moment(at)
     return shown(at, 40) if moment is None else f"{moment.day} {moment:%b %Y, %H:%M:%S} UTC"
 
 
 def ago(at: str) -> str:
-    """How long ago a moment was: `3 min ago`."""
+    """Return how long ago a moment was: `3 min ago`."""
     moment = _moment(at)
     return "" if moment is None else f"{duration((datetime.now(UTC) - moment).total_seconds())} ago"
 
 
 def duration(seconds: float) -> str:
-    """A time span for people, to two figures or so."""
+    """Return a time span for people, to two figures or so."""
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
     for unit, length, until in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172_800)):
@@ -125,7 +125,7 @@ def duration(seconds: float) -> str:
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun."""
+    """Return a number with its noun."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 

@@ -14,7 +14,7 @@ from smc.circuit import Builder, Form, Netlist, concatenate, select
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """The sum of two signed integers that needs no more bits, and the AND of two bits."""
+    """Return the sum of two signed integers that needs no more bits, and the AND of two bits."""
     builder = Builder(form)
     left, right = builder.input(width, signed=True), builder.input(width, signed=True)
     builder.output(builder.input(1)[0] & builder.input(1)[0])
@@ -24,8 +24,8 @@ def sum_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=128)
 def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Two edges, the lower first: each a bit whether it is allowed, its balance, its place. Outputs the same of the
-    allowed one that is nearer to 0, the lower of equals; the place has a digit more.
+    """Return two edges, the lower first: each a bit whether it is allowed, its balance, its place. Outputs the same of
+    the allowed one that is nearer to 0, the lower of equals; the place has a digit more.
     """
     builder = Builder(form)
     sides = [(builder.input(1)[0], builder.input(width, signed=True), builder.input(digits)) for _ in (0, 1)]

@@ -57,7 +57,8 @@ def with_node(engine: CountingEngine, task: FullDomain, node: Node) -> None:
 
 
 def costliest(lattice: Lattice) -> Node:
-    """A node that takes most to find: nodes that are compared, or their possible classes where these are listed."""
+    """Return a node that takes most to find: nodes that are compared, or their possible classes where these are
+    listed."""
 
     def work(height: int) -> int:
         found = lattice_search.towards(lattice, height)

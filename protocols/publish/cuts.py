@@ -25,7 +25,7 @@ Cuts: TypeAlias = tuple[Level, ...]
 
 
 def halves(box: Box, cut: Cut) -> tuple[Box, Box]:
-    """The two parts of a cut box. ValueError if nothing is left of one."""
+    """Return the two parts of a cut box. ValueError if nothing is left of one."""
     low, high = box[cut.attribute]
     if not low < cut.value < high:
         raise ValueError(f"a cut at {cut.value} is not inside {low}..{high - 1}")
@@ -34,19 +34,19 @@ def halves(box: Box, cut: Cut) -> tuple[Box, Box]:
 
 
 def next_boxes(boxes: Sequence[Box], level: Level) -> list[Box]:
-    """The open boxes after a level. ValueError if the level is not one of these boxes."""
+    """Return the open boxes after a level. ValueError if the level is not one of these boxes."""
     if len(boxes) != len(level):
         raise ValueError(f"{len(level)} decisions for {len(boxes)} boxes")
     return [part for box, cut in zip(boxes, level, strict=True) if cut is not None for part in halves(box, cut)]
 
 
 def whole(domains: Sequence[int]) -> Box:
-    """The box of all values."""
+    """Return the box of all values."""
     return tuple((0, size) for size in domains)
 
 
 def open_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
-    """The boxes that are not decided yet."""
+    """Return the boxes that are not decided yet."""
     boxes = [whole(domains)]
     for level in cuts:
         boxes = next_boxes(boxes, level)
@@ -54,7 +54,8 @@ def open_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
 
 
 def final_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
-    """The boxes that stay, level by level: they have no value combination in common, and together all of them."""
+    """Return the boxes that stay, level by level: they have no value combination in common, and together all of
+    them."""
     boxes, found = [whole(domains)], []
     for level in cuts:
         found += [box for box, cut in zip(boxes, level, strict=True) if cut is None]
@@ -63,7 +64,7 @@ def final_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
 
 
 def widest_first(domains: Sequence[int], box: Box) -> tuple[int, ...]:
-    """The attributes by which a box can be cut, the one of which it has the largest share first.
+    """Return the attributes by which a box can be cut, the one of which it has the largest share first.
 
     n of m values in order are a share of (n - 1) / (m - 1); of equal shares the first attribute's comes first.
     """
@@ -76,10 +77,10 @@ def widest_first(domains: Sequence[int], box: Box) -> tuple[int, ...]:
 
 
 def encode(cuts: Cuts) -> Any:
-    """The cuts as JSON: null for a box that stays, [attribute, value] for a cut."""
+    """Return the cuts as JSON: null for a box that stays, [attribute, value] for a cut."""
     return [[None if cut is None else list(cut) for cut in level] for level in cuts]
 
 
 def decode(value: Any) -> Cuts:
-    """The inverse of `encode`."""
+    """Return the inverse of `encode`."""
     return tuple(tuple(None if cut is None else Cut(*cut) for cut in level) for level in value)

@@ -105,7 +105,7 @@ def levels(
     start: Found = NOTHING,
     names: Sequence[str] = (),
 ) -> Found:
-    """The search to its end; both parties pass the same `start`, where a run that was cut short is gone on with.
+    """Return the search to its end; both parties pass the same `start`, where a run that was cut short is gone on with.
 
     `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
     `progress` is told of every step before it begins. `names` are those of the columns, for messages. `InputError` if
@@ -137,7 +137,8 @@ def levels(
 
 
 def _node(engine: Engine, task: FullDomain, own: OwnRows, height: int, place: Bits | None) -> Node:
-    """The first node of a height that will do, opened; there is one. Its place is known if this run has asked there."""
+    """Return the first node of a height that will do, opened; there is one. Its place is known if this run has asked
+    there."""
     nodes = task.lattice.heights[height]
     if len(nodes) == 1:
         return nodes[0]
@@ -147,7 +148,7 @@ def _node(engine: Engine, task: FullDomain, own: OwnRows, height: int, place: Bi
 
 
 def _first(engine: Engine, task: FullDomain, own: OwnRows, height: int) -> tuple[Bits, Bits]:
-    """Whether some node of a height will do, and the place of the first that will; both secret."""
+    """Return whether some node of a height will do, and the place of the first that will; both secret."""
     problem, nodes = task.problem, task.lattice.heights[height]
     with engine.session.phase("suppressed"):
         if problem.against == "peer":
@@ -174,7 +175,7 @@ def _published(engine: Engine, task: FullDomain, own: OwnRows, node: Node) -> tu
 
 
 def _by_class(task: FullDomain, own: OwnRows, node: Node) -> Indices:
-    """This party's rows in every class that is possible at a node, int64[classes]."""
+    """Return this party's rows in every class that is possible at a node, int64[classes]."""
     place: Indices = np.zeros(len(own.numbers), dtype=np.int64)
     for codes, sizes, level in zip(task.lattice.codes(node, own.values), task.lattice.sizes, node, strict=True):
         place = place * sizes[level] + codes
@@ -182,7 +183,7 @@ def _by_class(task: FullDomain, own: OwnRows, node: Node) -> Indices:
 
 
 def _own_suppressed(task: FullDomain, own: OwnRows, node: Node) -> int:
-    """How many of this party's rows are in classes where its own rows do not keep the rules."""
+    """Return how many of this party's rows are in classes where its own rows do not keep the rules."""
     place: Indices = np.zeros(len(own.numbers), dtype=np.int64)
     number = 1
     for codes, sizes, level in zip(task.lattice.codes(node, own.values), task.lattice.sizes, node, strict=True):

@@ -69,11 +69,11 @@ class Lattice:
         return tuple(found)
 
     def possible(self, node: Node) -> int:
-        """The classes that a table could have at a node."""
+        """Return the classes that a table could have at a node."""
         return prod(sizes[level] for sizes, level in zip(self.sizes, node, strict=True))
 
     def loss(self, node: Node) -> Fraction:
-        """What is lost at a node, by the domains alone: the sum over attributes."""
+        """Return what is lost at a node, by the domains alone: the sum over attributes."""
         return sum((losses[level] for losses, level in zip(self._losses, node, strict=True)), Fraction(0))
 
     @cached_property
@@ -109,7 +109,7 @@ class Found:
         return len(self.answers) + (self.node is not None) + (self.published is not None)
 
     def first(self, steps: int) -> Found:
-        """The search as it was after so many."""
+        """Return the search as it was after so many."""
         if steps >= self.steps:
             return self
         if steps > len(self.answers):
@@ -121,7 +121,7 @@ NOTHING = Found()
 
 
 def bounds(lattice: Lattice, found: Found) -> tuple[int, int]:
-    """The least height lies between these, by the answers so far. The top will always do."""
+    """Return the least height lies between these, by the answers so far. The top will always do."""
     low = next(height for height, nodes in enumerate(lattice.heights) if nodes)
     high = len(lattice.heights) - 1
     for answer in found.answers:
@@ -132,13 +132,13 @@ def bounds(lattice: Lattice, found: Found) -> tuple[int, int]:
 
 
 def asked(lattice: Lattice, found: Found) -> int | None:
-    """The height to be asked next; None if the least one is known."""
+    """Return the height to be asked next; None if the least one is known."""
     low, high = bounds(lattice, found)
     return (low + high) // 2 if low < high else None
 
 
 def towards(lattice: Lattice, height: int) -> Found:
-    """The answers that lead to a least height."""
+    """Return the answers that lead to a least height."""
     found = NOTHING
     while (next_height := asked(lattice, found)) is not None:
         found = Found((*found.answers, height <= next_height))
@@ -146,7 +146,7 @@ def towards(lattice: Lattice, height: int) -> Found:
 
 
 def read(lattice: Lattice, height: int, place: BitMatrix) -> Node:
-    """The node of a height whose place was opened. `ProtocolError` for a place that there is none at."""
+    """Return the node of a height whose place was opened. `ProtocolError` for a place that there is none at."""
     nodes = lattice.heights[height]
     index = int(bitpack.to_integers(place)[0]) if len(place) else 0
     if index >= len(nodes):
@@ -160,7 +160,7 @@ def digits(lattice: Lattice, height: int) -> int:
 
 
 def answers(lattice: Lattice, columns: int, found: Found) -> Iterator[list[BitMatrix]]:
-    """What a run opens, in order, that ends with this."""
+    """Yield what a run opens, in order, that ends with this."""
     yield [np.concatenate([np.ones((1, 1)), np.zeros((columns, 1))]).astype(np.uint8)]
     for answer in found.answers:
         yield [np.array([[answer]], dtype=np.uint8)]
@@ -173,7 +173,7 @@ def answers(lattice: Lattice, columns: int, found: Found) -> Iterator[list[BitMa
 
 
 def opened(columns: int, found: Found, step: int | None = None) -> dict[str, int]:
-    """How many values of each kind a run opens that ends with this, or one step of it."""
+    """Return how many values of each kind a run opens that ends with this, or one step of it."""
     numbers = [(1 + columns) * (found.steps > 0), len(found.answers), int(found.node is not None)]
     numbers.append(len(found.published or ()))
     if step is not None:
@@ -183,7 +183,7 @@ def opened(columns: int, found: Found, step: int | None = None) -> dict[str, int
 
 
 def encode(found: Found) -> Any:
-    """A search as JSON."""
+    """Return a search as JSON."""
     published = None if found.published is None else [int(bit) for bit in found.published]
     return {"answers": list(found.answers), "node": None if found.node is None else list(found.node)} | (
         {} if published is None else {"published": published}
@@ -191,7 +191,7 @@ def encode(found: Found) -> Any:
 
 
 def decode(value: Any) -> Found:
-    """The inverse of `encode`."""
+    """Return the inverse of `encode`."""
     node, published = value["node"], value.get("published")
     return Found(
         tuple(map(bool, value["answers"])),

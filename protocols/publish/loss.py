@@ -30,7 +30,7 @@ def enough_netlist(width: int, least: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def total_netlist(width: int, form: Form = "size") -> Netlist:
-    """The sum of two numbers that needs no more bits."""
+    """Return the sum of two numbers that needs no more bits."""
     builder = Builder(form)
     builder.output(builder.input(width) + builder.input(width))
     return builder.build()
@@ -38,7 +38,7 @@ def total_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=128)
 def least_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Two edges, the lower first: each a bit whether it is allowed, its loss, its place. Outputs the same of the
+    """Return two edges, the lower first: each a bit whether it is allowed, its loss, its place. Outputs the same of the
     allowed one that loses less, the lower of equals; the place has a digit more.
     """
     builder = Builder(form)

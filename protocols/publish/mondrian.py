@@ -66,7 +66,7 @@ def mondrian(
     start: Cuts = (),
     names: Columns = (),
 ) -> Cuts:
-    """The cuts, level by level, the last of which cuts nothing; both parties pass the same `start`.
+    """Return the cuts, level by level, the last of which cuts nothing; both parties pass the same `start`.
 
     `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
     `progress` is told of every level before it begins. `names` are those of the columns, for messages. `InputError` if
@@ -126,7 +126,7 @@ class _Own(OwnRows):
 
 
 def _ask(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Sequence[int]) -> list[Cut | None]:
-    """The answers to a question, for boxes of these numbers among the open ones."""
+    """Return the answers to a question, for boxes of these numbers among the open ones."""
     if not places:
         return []
     edges = np.array([sum(box[a][1] - box[a][0] - 1 for a in order) for box, order in _pairs(asked)])
@@ -147,7 +147,7 @@ def _pairs(asked: Asked) -> zip[tuple[tuple[tuple[int, int], ...], tuple[int, ..
 
 
 def _best(engine: Engine, problem: Problem, own: _Own, asked: Asked, places: Sequence[int]) -> Bits:
-    """The cut of each box, as `Asked.bits`."""
+    """Return the cut of each box, as `Asked.bits`."""
     lengths = asked.lengths
     ranks, digits = asked.widths
     lower = np.concatenate(
@@ -199,7 +199,8 @@ def _most_even(
 def _least_loss(
     engine: Engine, problem: Problem, rows: tuple[Indices, Indices], bits: list[Bits], lengths: Indices, digits: int
 ) -> tuple[Bits, Bits]:
-    """The same of the edge after which rows have the narrowest ranges: each party knows its part of what is lost."""
+    """Return the same of the edge after which rows have the narrowest ranges: each party knows its part of what is
+    lost."""
     places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     loss = rows[0] * places + rows[1] * (np.repeat(lengths, lengths) - 1 - places)
     width = problem.count_width + max(problem.domains).bit_length()
@@ -216,7 +217,8 @@ def _least_loss(
 
 
 def _allowed(engine: Engine, problem: Problem, own: _Own, lower: Indices, upper: Indices) -> list[Bits]:
-    """Two bits for each edge: both are 1 if the rows on both sides of it keep the rules, but for k of the union."""
+    """Return two bits for each edge: both are 1 if the rows on both sides of it keep the rules, but for k of the
+    union."""
     if problem.against == "public" and problem.models.any:
         with engine.session.phase("models"):
             kept, _ = kept_by_both(engine, problem.groups, list(np.stack([lower, upper], axis=1)), own.whole)

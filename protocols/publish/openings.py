@@ -51,7 +51,7 @@ class Asked:
         return np.vstack([found, bitpack.from_integers(rank, ranks), bitpack.from_integers(edge, edges)])
 
     def read(self, bits: BitMatrix) -> list[Cut | None]:
-        """The inverse. `ProtocolError` for bits that no honest run opens."""
+        """Return the inverse. `ProtocolError` for bits that no honest run opens."""
         found, ranks = bits[0] == 1, self.widths[0]
         most = np.where(found, [len(order) for order in self.orders], 1)
         rank = index_below(bits[1 : 1 + ranks], most, "a cut's attribute")
@@ -88,7 +88,7 @@ def _asked(domains: Sequence[int], boxes: Sequence[Box], orders: dict[int, tuple
 
 
 def answers(domains: Sequence[int], columns: int, cuts: Cuts) -> Iterator[list[BitMatrix]]:
-    """What a run opens, in order, that finds these cuts of rows with so many published columns."""
+    """Yield what a run opens, in order, that finds these cuts of rows with so many published columns."""
     yield [np.concatenate([np.ones((1, 1)), np.zeros((columns, 1))]).astype(np.uint8)]
     boxes = [whole(domains)]
     for level in cuts:
@@ -107,7 +107,7 @@ def answers(domains: Sequence[int], columns: int, cuts: Cuts) -> Iterator[list[B
 
 
 def opened(columns: int, cuts: Cuts, step: int | None = None) -> dict[str, int]:
-    """How many values of each kind are opened for these cuts, or for one level of them."""
+    """Return how many values of each kind are opened for these cuts, or for one level of them."""
     chosen = cuts if step is None else cuts[step : step + 1]
     made = sum(cut is not None for level in chosen for cut in level)
     begun = bool(cuts) and step in (None, 0)

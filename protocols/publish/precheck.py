@@ -47,12 +47,12 @@ class OwnRows:
         self.whole = self.tally(self.kind, self.kinds)
 
     def occurring(self, columns: Sequence[int]) -> BitMatrix:
-        """Which values of every column there are, uint8[values of all columns, 1]."""
+        """Return which values of every column there are, uint8[values of all columns, 1]."""
         found = [np.bincount(column, minlength=size) > 0 for column, size in zip(self.values.T, columns, strict=True)]
         return np.concatenate(found).astype(np.uint8)[:, None]
 
     def tally(self, places: Indices, size: int, lines: slice | Indices = slice(None)) -> Indices:
-        """How many rows of these lines are at each place: int64[size]; exact below 2^53."""
+        """Return how many rows of these lines are at each place: int64[size]; exact below 2^53."""
         return np.bincount(places, weights=self.numbers[lines], minlength=size).astype(np.int64)
 
 

@@ -76,7 +76,7 @@ class Problem:
         return self.k if self.against == "public" else 1  # against the peer the rest follows
 
     def keeps(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Whether a party's own rows in each class, int64[..., classes], do not break the rules by themselves.
+        """Return whether a party's own rows in each class, int64[..., classes], do not break the rules by themselves.
 
         `whole` is int64[classes], all its rows.
         """

@@ -101,7 +101,8 @@ def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size"
 
 @lru_cache(maxsize=32)
 def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
-    """The same of what each party says of its own rows: that they are few, and with zeros shown that there are none."""
+    """Return the same of what each party says of its own rows: that they are few, and with zeros shown that there are
+    none."""
     builder = Builder(form)
     (few, *none), (other_few, *other_none) = (builder.input(1 if zeros == "hidden" else 2).wires for _ in (0, 1))
     builder.output([few | other_few, *(a & b for a, b in zip(none, other_none, strict=True))])
@@ -110,14 +111,14 @@ def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """The sum of two integers, with a bit more."""
+    """Return the sum of two integers, with a bit more."""
     builder = Builder(form)
     builder.output(builder.input(width).wide_add(builder.input(width)))
     return builder.build()
 
 
 def cell_states(engine: Engine, problem: CellProblem, own: NDArray[Any]) -> States:
-    """The state of every cell, int64[cells]; each party passes its own rows in each, int[cells].
+    """Return the state of every cell, int64[cells]; each party passes its own rows in each, int[cells].
 
     `InputError` if this party has more rows than agreed, `ProtocolError` if what is opened is no state.
     """
@@ -139,7 +140,7 @@ def cell_states(engine: Engine, problem: CellProblem, own: NDArray[Any]) -> Stat
 
 
 def chosen(engine: Engine, states: States, hidden: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """The cells that both take to be hidden, bool[cells]: those that party 0 has found, who passes them.
+    """Return the cells that both take to be hidden, bool[cells]: those that party 0 has found, who passes them.
 
     To find them takes public knowledge only, but the best set need not be the same with another version of a solver.
     `ProtocolError` if a cell is not among them that must be.
@@ -172,8 +173,8 @@ def masked_sums(engine: Engine, own: NDArray[Any], width: int) -> tuple[BitMatri
 def noisy_cell_netlist(
     width: int, law: Law, threshold: int, rows: tuple[int, Law] | None, form: Form = "size"
 ) -> Netlist:
-    """Both parties' numbers of `width` bits and the law's uniform bits in; with `rows`, the same of the rows behind.
-    Outputs: whether there are too few rows; the noisy sum, as `noisy_sum_netlist` has it, or zeros.
+    """Return both parties' numbers of `width` bits and the law's uniform bits in; with `rows`, the same of the rows
+    behind. Outputs: whether there are too few rows; the noisy sum, as `noisy_sum_netlist` has it, or zeros.
     """
     builder = Builder(form)
     number = noisy_sum(builder, width, law)
@@ -187,7 +188,7 @@ def noisy_cell_netlist(
 def noisy_cells(
     engine: Engine, own: NDArray[Any], width: int, law: Law, threshold: int, rows: tuple[int, Law] | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """The cells of too few rows, bool[cells], and the noisy numbers of the others, int64[others].
+    """Return the cells of too few rows, bool[cells], and the noisy numbers of the others, int64[others].
 
     `own` int[2, cells] are this party's rows and numbers; `rows` is the width and law of the rows, None if the numbers
     are the rows. `InputError` if a number does not fit its width, `ProtocolError` if a hidden cell has a number.

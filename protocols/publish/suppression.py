@@ -42,7 +42,7 @@ def small_netlist(k: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """The sum of SPAN numbers."""
+    """Return the sum of SPAN numbers."""
     builder = Builder(form)
     builder.output(total([builder.input(width) for _ in range(SPAN)], width + SPAN.bit_length()))
     return builder.build()
@@ -50,7 +50,7 @@ def sum_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def at_most_netlist(width: int, most: int, form: Form = "size") -> Netlist:
-    """Whether a number is at most `most`."""
+    """Return whether a number is at most `most`."""
     builder = Builder(form)
     builder.output(builder.input(width) <= most)
     return builder.build()
@@ -58,7 +58,7 @@ def at_most_netlist(width: int, most: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def together_netlist(width: int, most: int, form: Form = "size") -> Netlist:
-    """Whether the sum of a number of party 0 and one of party 1 is at most `most`."""
+    """Return whether the sum of a number of party 0 and one of party 1 is at most `most`."""
     builder = Builder(form)
     builder.output(builder.input(width).wide_add(builder.input(width)) <= most)
     return builder.build()
@@ -66,7 +66,7 @@ def together_netlist(width: int, most: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def published_netlist(k: int, form: Form = "size") -> Netlist:
-    """Whether party 0's rows of a class and party 1's, each at most k, are k together."""
+    """Return whether party 0's rows of a class and party 1's, each at most k, are k together."""
     builder = Builder(form)
     width = k.bit_length()
     builder.output(builder.input(width).wide_add(builder.input(width)) >= k)
@@ -74,7 +74,7 @@ def published_netlist(k: int, form: Form = "size") -> Netlist:
 
 
 def small_rows(engine: Engine, k: int, tables: Sequence[Indices]) -> Bits:
-    """The rows of both in classes with fewer than k, secret: a number a table.
+    """Return the rows of both in classes with fewer than k, secret: a number a table.
 
     Each table is one node's: this party's rows in every possible class, int64[classes].
     """

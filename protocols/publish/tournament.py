@@ -19,7 +19,7 @@ Fields = list[Bits]  # of every player: whether it may win, what it is judged by
 
 @lru_cache(maxsize=128)
 def first_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """The same of attributes: the first one that may be cut, with what is known of it."""
+    """Return the same of attributes: the first one that may be cut, with what is known of it."""
     builder = Builder(form)
     sides = [(builder.input(1)[0], builder.input(width), builder.input(digits)) for _ in (0, 1)]
     (may, known, place), (other_may, other_known, other_place) = sides
@@ -32,7 +32,7 @@ def first_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def masked_netlist(width: int, form: Form = "size") -> Netlist:
-    """A bit, and a number if the bit is 1, else 0."""
+    """Return a bit, and a number if the bit is 1, else 0."""
     builder = Builder(form)
     bit, number = builder.input(1)[0], builder.input(width)
     builder.output([bit, *(wire & bit for wire in number)])
@@ -42,7 +42,7 @@ def masked_netlist(width: int, form: Form = "size") -> Netlist:
 def tournament(
     engine: Engine, match: Callable[[int, int, Form], Netlist], players: Fields, lengths: Indices, digits: int
 ) -> Fields:
-    """The winner of each group; players lie group by group, groups have the given lengths, none of them 0.
+    """Return the winner of each group; players lie group by group, groups have the given lengths, none of them 0.
 
     The winner's place in its group has as many digits as given, the lowest first.
     """
@@ -65,11 +65,11 @@ def tournament(
 
 
 def longer(engine: Engine, number: Bits, width: int) -> Bits:
-    """A number with zeros as further digits."""
+    """Return a number with zeros as further digits."""
     zeros = engine.constant(np.zeros((max(0, width - number.width), number.batch), dtype=np.uint8))
     return stacked(number, zeros)
 
 
 def stacked(*parts: Bits) -> Bits:
-    """The bits of several numbers as one, the first one's lowest."""
+    """Return the bits of several numbers as one, the first one's lowest."""
     return Bits(np.concatenate([part.data for part in parts]))

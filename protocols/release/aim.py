@@ -92,7 +92,8 @@ class AimProblem:
 
 
 def weights(sets: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """How much each marginal says of those that are wanted: columns in common, added up; the least whole numbers."""
+    """Return how much each marginal says of those that are wanted: columns in common, added up; the least whole
+    numbers."""
     wanted_sets = [set(one) for one in wanted]
     found = [sum(len(other.intersection(one)) for other in wanted_sets) for one in sets]
     divisor = math.gcd(*found)
@@ -107,7 +108,7 @@ def aim(
     on_step: OnMeasurement,
     start: State = (),
 ) -> State:
-    """What both open; each party passes its own counts of all marginals, int64[cells], one after the other."""
+    """Return what both open; each party passes its own counts of all marginals, int64[cells], one after the other."""
     work = plan.work
     tables = JointTables(engine, own, work.sizes, work.max_rows)
     state = start
@@ -130,7 +131,7 @@ def aim(
 
 
 def _moved(work: Workload, last: Measured, before: Estimates | None, now: Estimates) -> bool:
-    """Whether the last measurement moved the estimate of its marginal by more than noise alone would."""
+    """Return whether the last measurement moved the estimate of its marginal by more than noise alone would."""
     if before is None or not last.epsilon:
         return True
     moved = int(np.abs(now[last.table] - before[last.table]).sum())
@@ -138,12 +139,12 @@ def _moved(work: Workload, last: Measured, before: Estimates | None, now: Estima
 
 
 def expected_noise(sigma: Fraction, cells: int) -> float:
-    """What a measurement is wrong by, all cells together: sqrt(2 / pi) sigma for each."""
+    """Return what a measurement is wrong by, all cells together: sqrt(2 / pi) sigma for each."""
     return math.sqrt(2 / math.pi) * float(sigma) * cells
 
 
 def candidates(plan: AimProblem, model: MarginalModel, state: State) -> list[int]:
-    """The marginals that a round may choose, by the size that the model would have."""
+    """Return the marginals that a round may choose, by the size that the model would have."""
     work = plan.work
     measured = sorted({work.sets[one.table] for one in state})
     most = plan.most_cells * plan.spent(state) / work.rho
@@ -174,7 +175,7 @@ def choice(
     sigma: Fraction,
     epsilon: Fraction,
 ) -> int:
-    """The place among the candidates of the one that is chosen."""
+    """Return the place among the candidates of the one that is chosen."""
     with engine.session.phase("choice"):
         return noisy_choice_of(engine, *compared(engine, plan, tables, some, estimates, sigma, epsilon))
 
@@ -188,7 +189,7 @@ def compared(
     sigma: Fraction,
     epsilon: Fraction,
 ) -> tuple[Bits, OneSidedGeometric]:
-    """The secret scores of the candidates, and the noise on each."""
+    """Return the secret scores of the candidates, and the noise on each."""
     work = plan.work
     distances = tables.distances(some, [estimates[number] for number in some])
     scales = [2 * plan.weights[number] for number in some]  # twice, for half of the cells belongs to a distance

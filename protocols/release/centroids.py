@@ -41,7 +41,7 @@ def packed(clusters: int, dimensions: int) -> tuple[tuple[int, ...], ...]:
 
 
 def _balls(uniform: Points, clusters: int, radius: int) -> Points | None:
-    """The centres of so many balls of a radius, None if they are not found."""
+    """Return the centres of so many balls of a radius, None if they are not found."""
     inner = UNIT - radius
     centres = (uniform * (2 * inner + 1) >> 32) - inner
     taken = np.zeros((0, centres.shape[1]), dtype=np.int64)
@@ -54,7 +54,7 @@ def _balls(uniform: Points, clusters: int, radius: int) -> Points | None:
 
 
 def nearest(points: Points, centroids: Points) -> NDArray[np.int64]:
-    """The index of each point's nearest centroid, the first of equally near ones; int64[points].
+    """Return the index of each point's nearest centroid, the first of equally near ones; int64[points].
 
     Matrix products of floats: all numbers are integers below 2^53, so they are exact in any order.
     """
@@ -75,7 +75,7 @@ def cluster_sums(points: Points, rows: NDArray[np.int64], centroids: Points) -> 
 
 
 def moved(centroids: Points, sums: Sequence[int], least: int = 1, settle: bool = True) -> Points:
-    """Where centroids are after sums as of `cluster_sums`, noisy perhaps, one cluster after the other.
+    """Return where centroids are after sums as of `cluster_sums`, noisy perhaps, one cluster after the other.
 
     A mean outside the box is moved to the nearest point in it. A cluster whose count (times UNIT) is below `least` has
     no mean: it is empty, or of no more rows than its noise. Its centroid stays if `settle` says so. Else it goes beside

@@ -63,7 +63,8 @@ from smc.errors import InputError
 def choice_law(
     epsilon: Fraction, sensitivity: Fraction | int, monotone: bool, candidates: int, security: int = SECURITY
 ) -> OneSidedGeometric:
-    """The noise on each of so many scores for an epsilon-private choice; see `security_for` for how exact it is."""
+    """Return the noise on each of so many scores for an epsilon-private choice; see `security_for` for how exact it
+    is."""
     scale = Fraction(sensitivity) * (1 if monotone else 2) / epsilon
     return OneSidedGeometric(scale, security_for(epsilon, candidates, security))
 
@@ -77,7 +78,8 @@ def noisy_argmax(scores: Sequence[Integer], noises: Sequence[Integer]) -> Intege
 
 
 def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law) -> NDArray[np.int64]:
-    """The chosen candidate of each instance, int64[batch]; each party passes its own scores, int[candidates, batch].
+    """Return the chosen candidate of each instance, int64[batch]; each party passes its own scores, int[candidates,
+    batch].
 
     They are from 0 to 2^width - 1, else `InputError`. `choice_law` gives the law of an epsilon-private choice.
     """
@@ -99,7 +101,7 @@ def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law)
 
 
 def noisy_choice_of(engine: Engine, scores: Bits, law: Law) -> int:
-    """The chosen candidate of one choice whose scores, from 0 up, are secrets already, [width, candidates]."""
+    """Return the chosen candidate of one choice whose scores, from 0 up, are secrets already, [width, candidates]."""
     if scores.batch < 1:
         raise InputError("a choice needs at least one candidate")
     if scores.batch == 1:
@@ -124,7 +126,7 @@ class _Players:
 
 
 def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law, at_once: int) -> Bits:
-    """The chosen places in ceil(log2 candidates) bits, of a batch of at most half of what is done at once."""
+    """Return the chosen places in ceil(log2 candidates) bits, of a batch of at most half of what is done at once."""
     candidates, batch = scores.shape
     digits = (at_once // max(1, batch)).bit_length() - 1
     groups = [
@@ -145,7 +147,7 @@ def _players(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law) -
 
 
 def _winner(engine: Engine, players: _Players, digits: int) -> _Players:
-    """The only one left, with a place of at least so many digits."""
+    """Return the only one left, with a place of at least so many digits."""
     while players.count > 1:
         players = _round(engine, players)
     return _Players(players.values, _longer(engine, players.places, digits), 1)

@@ -63,7 +63,7 @@ def noisy_lloyd(
     tell: Callable[[Rounds], object],
     opened: Rounds = (),
 ) -> Rounds:
-    """The opened numbers of all rounds, from those of some on; a law of None is a round without noise.
+    """Return the opened numbers of all rounds, from those of some on; a law of None is a round without noise.
 
     `points` is int64[points, dimensions], `rows` how often each occurs, int64[points]; own numbers have `width` bits
     with their sign. `places` says where the centroids are after these rounds, the same at both parties. `tell` is told

@@ -59,7 +59,7 @@ class Coins:
         return self._common + sum(map(self._needed, self.thresholds))
 
     def toss(self, random: Integer) -> list[Wire]:
-        """The coins, from `bits` uniform wires."""
+        """Return the coins, from `bits` uniform wires."""
         if len(random) != self.bits:
             raise ValueError(f"these coins take {self.bits} uniform bits, got {len(random)}")
         common = first_ones(random[: self._common])
@@ -73,7 +73,7 @@ class Coins:
         return wires
 
     def law(self) -> list[Fraction]:
-        """The exact probability of each outcome, Fraction[2^coins]: coin i is digit i of the index."""
+        """Return the exact probability of each outcome, Fraction[2^coins]: coin i is digit i of the index."""
         # Given the place of the first one among the common bits, the coins are independent.
         total = [0] * (1 << len(self.thresholds))
         for first in range(self._common + 1):
@@ -110,18 +110,18 @@ def first_ones(bits: Integer) -> list[Wire]:
 
 
 def chosen(onehot: Sequence[Wire], digits: Sequence[int]) -> Wire | None:
-    """The public digit at the one-hot place, for free; None if all digits are 0."""
+    """Return the public digit at the one-hot place, for free; None if all digits are 0."""
     wires = [wire for wire, digit in zip(onehot, digits, strict=True) if digit]
     return parity(wires) if wires else None
 
 
 def digits(number: int, width: int) -> list[int]:
-    """The binary digits from the top."""
+    """Return the binary digits from the top."""
     return [number >> place & 1 for place in reversed(range(width))]
 
 
 def _coin(random: Integer, limit: Sequence[int], rest: Wire | None) -> Wire:
-    """Whether a uniform number is below a public one; if all its digits are the same, `rest` (None: no)."""
+    """Return whether a uniform number is below a public one; if all its digits are the same, `rest` (None: no)."""
     differ = [wire ^ digit for wire, digit in zip(reversed(random.wires), limit, strict=True)]
     answer = rest
     for block in _blocks(len(limit), 0 if rest is None else rest.depth):

@@ -50,7 +50,8 @@ def chosen(
     quality: Measure | None = None,
     depth: int | None = None,
 ) -> Defaults:
-    """The defaults for at most `max_rows` rows of both parties, attributes of `domains` values, `classes` classes.
+    """Return the defaults for at most `max_rows` rows of both parties, attributes of `domains` values, `classes`
+    classes.
 
     `quality` and `depth` are kept if they are given. `InputError` for numbers that no table has.
     """
@@ -75,7 +76,7 @@ def _gini_can(max_rows: int) -> bool:
 
 
 def _depth(rows: Fraction, domains: tuple[int, ...]) -> int:
-    """The greatest d with rows / v^d / (d + 1) >= `ROWS_PER_LEAF`; v^n is the product of n domains."""
+    """Return the greatest d with rows / v^d / (d + 1) >= `ROWS_PER_LEAF`; v^n is the product of n domains."""
     possible = range(1, min(MOST_DEPTH, len(domains)) + 1)
     cells, number = math.prod(domains), len(domains)
     return max((d for d in possible if (rows / (d + 1) / ROWS_PER_LEAF) ** number >= cells**d), default=0)

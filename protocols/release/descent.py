@@ -98,7 +98,7 @@ class Descent:
 
     @property
     def numbers(self) -> int:
-        """How many weights there are."""
+        """The number of weights."""
         return self.change.numbers
 
     @cached_property
@@ -113,7 +113,7 @@ class Descent:
         return discrete_gaussian(self.variance, security_for(self.epsilon, self.steps * (self.numbers + 1) + 1))
 
     def path(self, opened: Sequence[Sums]) -> Floats:
-        """The weights after each step, float64[steps so far + 1, d], from w_0 = 0."""
+        """Return the weights after each step, float64[steps so far + 1, d], from w_0 = 0."""
         found = np.zeros((len(opened) + 1, self.numbers))
         velocity = np.zeros(self.numbers)
         for step, sums in enumerate(opened):
@@ -123,12 +123,12 @@ class Descent:
         return found
 
     def rows(self, opened: Sequence[Sums]) -> float:
-        """How many rows there are, as far as it is known: within the public bounds."""
+        """Return how many rows there are, as far as it is known: within the public bounds."""
         found = sum(sums[-1] for sums in opened) / (len(opened) * COUNTED)
         return min(max(found, 2 * self.least_rows, 1), 2 * self.max_rows)
 
     def weights(self, opened: Sequence[Sums]) -> Floats:
-        """The result, float64[d]: the mean of the last half of the path."""
+        """Return the result, float64[d]: the mean of the last half of the path."""
         last = self.path(opened)[1:][len(opened) // 2 :]
         found = np.zeros(self.numbers)
         for weights in last:
@@ -136,7 +136,7 @@ class Descent:
         return found / len(last)
 
     def spread(self, opened: Sequence[Sums]) -> float:
-        """The standard deviation of what the noise adds to each weight, if nothing but lambda pulls it back.
+        """Return the standard deviation of what the noise adds to each weight, if nothing but lambda pulls it back.
 
         A step's noise goes through all later steps, whose gradients lean against it: so this is an upper bound, and
         for few rows, whose gradients say little, what the noise does.
@@ -153,7 +153,8 @@ class Descent:
 
 
 def own_numbers(gradients: Integers, rows: int) -> Integers:
-    """What a party brings to a step, int64[d + 1]: its sums, rounded to the nearest multiple of 2^-8, and its rows."""
+    """Return what a party brings to a step, int64[d + 1]: its sums, rounded to the nearest multiple of 2^-8, and its
+    rows."""
     shift = FINE - COARSE
     return np.append((gradients + (1 << (shift - 1))) >> shift, rows * COUNTED)
 
@@ -165,7 +166,8 @@ def descend(
     on_step: Callable[[int, tuple[Sums, ...]], object],
     start: Sequence[Sums],
 ) -> tuple[Sums, ...]:
-    """All that is opened, step by step; `start` is what was opened before, `on_step` hears of every step before it."""
+    """Return all that is opened, step by step; `start` is what was opened before, `on_step` hears of every step before
+    it."""
     opened = tuple(start)
     while len(opened) < problem.steps:
         on_step(len(opened), opened)
@@ -176,5 +178,5 @@ def descend(
 
 
 def _root(square: Fraction) -> Fraction:
-    """The square root, rounded up to a multiple of 2^-20."""
+    """Return the square root, rounded up to a multiple of 2^-20."""
     return Fraction(math.isqrt(math.ceil(square * (1 << 40))) + 1, 1 << 20)

@@ -29,7 +29,7 @@ def _netlist(width: int, form: Form) -> Netlist:
 
 
 def exact_sums(engine: Engine, own: NDArray[np.integer], width: int, signed: bool = False) -> NDArray[np.int64]:
-    """The sums, int64[batch]; each party passes its own integers int[batch].
+    """Return the sums, int64[batch]; each party passes its own integers int[batch].
 
     They are from 0 to 2^width - 1, or with `signed` from -2^(width - 1) to 2^(width - 1) - 1, width at most 62;
     `InputError` if one is not.

@@ -43,7 +43,7 @@ MOST_VARIANCE = 1 << 60
 
 
 def discrete_gaussian(variance: Fraction | int, security: int = SECURITY) -> Law:
-    """The law of variance sigma^2 (that of the continuous Gaussian it is named after), within 2^-security."""
+    """Return the law of variance sigma^2 (that of the continuous Gaussian it is named after), within 2^-security."""
     variance = Fraction(variance)
     if not 0 < variance <= MOST_VARIANCE:
         raise InputError(f"the variance of the noise is {float(variance):g}, must be positive and at most 2^60")
@@ -124,7 +124,7 @@ def _gaussian(variance: Fraction, security: int) -> Law:
 
 
 def _table(variance: Fraction, security: int) -> PublicTable:
-    """One table, with 2^-(s + 2) left out and less than that lost by rounding the weights."""
+    """Return one table, with 2^-(s + 2) left out and less than that lost by rounding the weights."""
     precision = security + GUARD_BITS
     with gmpy2.context(precision=2 * precision):
         spread = gmpy2.mpfr(gmpy2.mpq(2 * variance))
@@ -143,7 +143,8 @@ def _table(variance: Fraction, security: int) -> PublicTable:
 
 
 def _beyond(point: int, spread: gmpy2.mpfr) -> gmpy2.mpfr:
-    """A bound on the mass of |x| >= point: a geometric series over less than all weights (Poisson's formula again)."""
+    """Return a bound on the mass of |x| >= point: a geometric series over less than all weights (Poisson's formula
+    again)."""
     ratio = gmpy2.exp(-2 * gmpy2.mpfr(point) / spread)
     series = gmpy2.exp(-gmpy2.mpfr(point * point) / spread) / (1 - ratio)
     return 2 * series / max(gmpy2.mpfr(1), gmpy2.sqrt(gmpy2.const_pi() * spread))

@@ -106,7 +106,7 @@ def check(scale: Fraction, security: int) -> None:
 
 @lru_cache(maxsize=256)
 def digits_below(scale: Fraction, security: int) -> int:
-    """The least k with alpha^(2^k) <= 2^-(security + 1)."""
+    """Return the least k with alpha^(2^k) <= 2^-(security + 1)."""
     with gmpy2.context(precision=GUARD_BITS, round=gmpy2.RoundUp):
         reach = gmpy2.log(2) * (security + 1) * gmpy2.mpfr(gmpy2.mpq(scale))
         return max(0, int(gmpy2.ceil(reach)) - 1).bit_length()
@@ -114,7 +114,7 @@ def digits_below(scale: Fraction, security: int) -> int:
 
 @lru_cache(maxsize=256)
 def digit_coins(scale: Fraction, security: int, sign: bool = False) -> Coins:
-    """The coins of the digits, and with `sign` one more of the bias alpha / (1 + alpha) after them."""
+    """Return the coins of the digits, and with `sign` one more of the bias alpha / (1 + alpha) after them."""
     digits = digits_below(scale, security)
     exponents = [Fraction(1 << i) / scale for i in range(digits)] + [1 / scale] * sign
     width, own = _widths(len(exponents), Fraction(1, 1 << security) - cut(scale, digits))
@@ -122,7 +122,7 @@ def digit_coins(scale: Fraction, security: int, sign: bool = False) -> Coins:
 
 
 def _widths(coins: int, allowed: Fraction) -> tuple[int, int]:
-    """The cheapest bits of a coin, in all and of its own, with errors of at most `allowed` together."""
+    """Return the cheapest bits of a coin, in all and of its own, with errors of at most `allowed` together."""
     pairs = coins * (coins - 1) // 2
     least = max(1, int(coins / (2 * allowed)).bit_length())  # so that coins 2^-(width + 1) is below `allowed`
     found = []

@@ -51,11 +51,11 @@ class JointTables:
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
 
     def secrets(self, tables: Sequence[int]) -> Bits:
-        """The cells of some tables, one table after the other."""
+        """Return the cells of some tables, one table after the other."""
         return self._cells.take(self._places(tables))
 
     def distances(self, tables: Sequence[int], estimates: Sequence[Numbers]) -> Bits:
-        """How far each table is from the estimates of its cells, less half its number of cells: [bits, tables].
+        """Return how far each table is from the estimates of its cells, less half its number of cells: [bits, tables].
 
         Estimates are given rounded down, int64[cells] from 0 to twice the bound on a party's rows, for each table.
         """
@@ -105,7 +105,8 @@ def _sum_netlist(width: int) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _difference_netlist(width: int) -> Netlist:
-    """A number and k, of a bit more: the number less k, its bits inverted if it is negative, and without its sign."""
+    """Return a number and k, of a bit more: the number less k, its bits inverted if it is negative, and without its
+    sign."""
     builder = Builder("size")
     number, k = builder.input(width), builder.input(width + 1)
     difference = number.resize(width + 1) - k  # from -2^width up to 2^width - 1: the top bit is the sign

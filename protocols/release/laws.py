@@ -50,11 +50,12 @@ class Law(ABC):
 
     @abstractmethod
     def draw(self, random: Integer) -> Integer:
-        """The circuit: from `bits` uniform wires to a sample, signed if `least` is negative."""
+        """Return the circuit: from `bits` uniform wires to a sample, signed if `least` is negative."""
 
     @abstractmethod
     def probabilities(self) -> dict[int, Fraction]:
-        """The exact law of the circuit; values that do not occur may be missing. `InputError` if it is too long."""
+        """Return the exact law of the circuit; values that do not occur may be missing. `InputError` if it is too
+        long."""
 
     @property
     def width(self) -> int:
@@ -72,7 +73,7 @@ class Law(ABC):
 
 @lru_cache(maxsize=256)
 def security_for(epsilon: Fraction, samples: int = 1, security: int = SECURITY) -> int:
-    """The statistical parameter of each of the laws of an epsilon-private answer that takes so many samples.
+    """Return the statistical parameter of each of the laws of an epsilon-private answer that takes so many samples.
 
     All together they add at most (1 + e^epsilon) samples 2^-found <= 2^(2 - security) to its delta. Up to an epsilon of
     ln 3 that is `security` for one sample; each 1 of epsilon beyond takes 1.44 bits more, each doubling of samples one.
@@ -90,7 +91,7 @@ def check_security(security: int) -> None:
 
 @lru_cache(maxsize=64)
 def netlist(law: Law, form: Form = "size") -> Netlist:
-    """The circuit of one sample: `law.bits` wires in, `law.width` wires out."""
+    """Return the circuit of one sample: `law.bits` wires in, `law.width` wires out."""
     builder = Builder(form)
     builder.output(law.draw(builder.input(law.bits)).resize(law.width))
     return builder.build()

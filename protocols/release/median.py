@@ -49,7 +49,7 @@ def _greater(one: Integer, other: Integer) -> Integer:
 def noisy_median(
     engine: Engine, below: NDArray[np.integer], above: NDArray[np.integer], width: int, law: Law | None
 ) -> NDArray[np.int64]:
-    """The index of the chosen candidate of each instance, int64[batch]; without a law no noise.
+    """Return the index of the chosen candidate of each instance, int64[batch]; without a law no noise.
 
     Each party passes its own numbers int[candidates, batch], of at most `width` bits. `InputError` if one has more.
     """

@@ -25,7 +25,7 @@ from smc.engines import Bits, Engine
 
 
 def steps(work: Workload) -> int:
-    """The steps of a run: single columns, then pairs, if there are any."""
+    """Return the steps of a run: single columns, then pairs, if there are any."""
     return 1 + (len(work.domains) > 1)
 
 
@@ -37,7 +37,7 @@ def mst(
     on_step: OnMeasurement,
     start: State = (),
 ) -> State:
-    """What both open; each party passes its own counts of all marginals, int64[cells], one after the other."""
+    """Return what both open; each party passes its own counts of all marginals, int64[cells], one after the other."""
     columns = len(work.domains)
     third = work.rho / 3
     tables = JointTables(engine, own, work.sizes, work.max_rows)
@@ -56,7 +56,7 @@ def mst(
 def _tree(
     engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates, epsilon: Fraction
 ) -> list[int]:
-    """The pairs, as they are chosen."""
+    """Return the pairs, as they are chosen."""
     pairs = _pairs(work)
     parts = list(range(len(work.domains)))  # which columns are joined: those of one number
     chosen: list[int] = []
@@ -78,7 +78,8 @@ def _pairs(work: Workload) -> list[int]:
 def compared(
     engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates, epsilon: Fraction
 ) -> tuple[Bits, OneSidedGeometric]:
-    """The secret scores of all pairs, twice their distance, for half of its cells belongs to it; and the noise on each.
+    """Return the secret scores of all pairs, twice their distance, for half of its cells belongs to it; and the noise
+    on each.
 
     Each choice has noise of its own.
     """

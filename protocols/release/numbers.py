@@ -36,21 +36,23 @@ MOST_BITS = 63  # of an opened sum
 
 @lru_cache(maxsize=64)
 def noisy_sum_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
-    """Two integers of `width` bits and the law's uniform bits in; their sum with the noise, less `law.least`, out."""
+    """Return two integers of `width` bits and the law's uniform bits in; their sum with the noise, less `law.least`,
+    out."""
     builder = Builder(form)
     builder.output(noisy_sum(builder, width, law))
     return builder.build()
 
 
 def noisy_sum(builder: Builder, width: int, law: Law) -> Integer:
-    """The same as part of a netlist, whose next inputs these are."""
+    """Return the same as part of a netlist, whose next inputs these are."""
     left, right = builder.input(width), builder.input(width)
     noise = from_zero(law.draw(builder.input(law.bits)).resize(law.width))
     return total([left, right, noise], sum_width(width, law))
 
 
 def from_zero(noise: Integer) -> Integer:
-    """A sample, shifted so that it is at least 0: signed noise of n bits by 2^(n - 1), which flips its sign bit."""
+    """Return a sample, shifted so that it is at least 0: signed noise of n bits by 2^(n - 1), which flips its sign
+    bit."""
     if not noise.signed:
         return noise
     return Integer(noise.graph, [*noise.wires[:-1], ~noise.wires[-1]])
@@ -69,7 +71,7 @@ def sum_width(width: int, law: Law) -> int:
 def noisy_sums(
     engine: Engine, own: NDArray[np.integer], width: int, law: Law, signed: bool = False
 ) -> NDArray[np.int64]:
-    """The sums with their noise, opened, int64[batch]; each party passes its own integers int[batch].
+    """Return the sums with their noise, opened, int64[batch]; each party passes its own integers int[batch].
 
     They are from 0 to 2^width - 1, or with `signed` from -2^(width - 1) to 2^(width - 1) - 1; `InputError` if one is
     not, or if sums would have more than 63 bits.
@@ -85,7 +87,7 @@ def noisy_sums(
 
 @lru_cache(maxsize=64)
 def noisy_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
-    """An integer of `width` bits and the law's uniform bits in; it with the noise, less `law.least`, out."""
+    """Return an integer of `width` bits and the law's uniform bits in; it with the noise, less `law.least`, out."""
     builder = Builder(form)
     value = builder.input(width)
     noise = from_zero(law.draw(builder.input(law.bits)).resize(law.width))

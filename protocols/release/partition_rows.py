@@ -52,7 +52,7 @@ class Partitioned:
 
 
 def partition_rows(lines: Indices, trees: int, key: bytes) -> tuple[Indices, Indices]:
-    """The tree of each row, and its line; int64[rows] both. `lines` as of `Rows.distinct`."""
+    """Return the tree of each row, and its line; int64[rows] both. `lines` as of `Rows.distinct`."""
     numbers = lines[:, -1]
     drawn = [
         hashlib.shake_256(key + line.tobytes()).digest(8 * int(number))

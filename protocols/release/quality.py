@@ -71,7 +71,7 @@ class Quality(ABC):
 
     @abstractmethod
     def scores(self, engine: Engine, own: Sequence[Indices]) -> Bits:
-        """The secret score of each table, [width, tables], from this party's int64[values, classes]."""
+        """Return the secret score of each table, [width, tables], from this party's int64[values, classes]."""
 
     def check(self) -> None:  # noqa: B027 (not every measure has a limit)
         """`InputError` if scores about so many rows cannot be computed."""

@@ -35,7 +35,8 @@ GUARD_BITS = 64
 
 
 def offset_law(epsilon: Fraction, answers: int, security: int = SECURITY) -> PublicTable:
-    """The law of what is added to an answer. `InputError` if epsilon is not positive, or for fewer than two answers."""
+    """Return the law of what is added to an answer. `InputError` if epsilon is not positive, or for fewer than two
+    answers."""
     if not epsilon > 0:
         raise InputError(f"epsilon is {float(epsilon):g}, must be positive")
     if not 2 <= answers <= LARGEST:
@@ -50,7 +51,7 @@ def offset_law(epsilon: Fraction, answers: int, security: int = SECURITY) -> Pub
 
 
 def respond(engine: Engine, secret: Bits, answers: int, law: Law) -> NDArray[np.int64]:
-    """The responses, opened, int64[batch], to secrets below `answers` in ceil(log2 answers) bits."""
+    """Return the responses, opened, int64[batch], to secrets below `answers` in ceil(log2 answers) bits."""
     netlist = _netlist(answers, law, engine.form)
     (opened,) = engine.reveal(*engine.run(netlist, secret, engine.random(law.bits, secret.batch)))
     return index_below(opened, answers, "a randomized response")
@@ -58,7 +59,7 @@ def respond(engine: Engine, secret: Bits, answers: int, law: Law) -> NDArray[np.
 
 @lru_cache(maxsize=64)
 def _netlist(answers: int, law: Law, form: Form) -> Netlist:
-    """A secret and the law's uniform bits in, the response out."""
+    """Return a secret and the law's uniform bits in, the response out."""
     builder = Builder(form)
     width = (answers - 1).bit_length()
     secret, offset = builder.input(width), law.draw(builder.input(law.bits))

@@ -73,21 +73,21 @@ class Workload:
         return 2 if self.replaced else 1
 
     def price(self, sigma: Fraction) -> Fraction:
-        """What a measurement spends."""
+        """Return what a measurement spends."""
         return self.change / (2 * sigma**2)
 
     def sigma(self, rho: Fraction) -> Fraction:
-        """The least noise of a measurement that spends at most rho."""
+        """Return the least noise of a measurement that spends at most rho."""
         return _rounded(self.change / (2 * rho), up=True)
 
     @staticmethod
     def choice_price(epsilon: Fraction) -> Fraction:
-        """What a choice spends."""
+        """Return what a choice spends."""
         return epsilon**2 / 2
 
     @staticmethod
     def choice_epsilon(rho: Fraction) -> Fraction:
-        """The most of a choice that spends at most rho."""
+        """Return the most of a choice that spends at most rho."""
         return _rounded(2 * rho, up=False)
 
 
@@ -109,10 +109,10 @@ class MarginalModel(Protocol):
     """What follows from measurements. Both methods depend on their arguments only, and not on what was asked before."""
 
     def estimate(self, measured: State) -> list[NDArray[np.float64]]:
-        """The expected cells of all marginals, float64[cells] each, with fractions."""
+        """Return the expected cells of all marginals, float64[cells] each, with fractions."""
 
     def size(self, sets: Sequence[tuple[int, ...]]) -> int:
-        """The cells of a model of these marginals, the same number at both parties."""
+        """Return the cells of a model of these marginals, the same number at both parties."""
 
 
 def measure(
@@ -143,7 +143,7 @@ def agreed_estimates(engine: Engine, work: Workload, model: MarginalModel, measu
 
 
 def told_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estimates:
-    """What party 0 passes, told to party 1."""
+    """Return what party 0 passes, told to party 1."""
     with engine.session.phase("estimates"):
         whole: Counts = tell(engine, "estimates", own, (sum(work.sizes),))
     if not 0 <= whole.min() <= whole.max() <= 2 * work.max_rows:
@@ -165,7 +165,7 @@ def tell(
 
 
 def score_law(work: Workload, epsilon: Fraction, change: int, samples: int) -> OneSidedGeometric:
-    """The noise on each of so many scores of a run; one row changes none by more than `change`."""
+    """Return the noise on each of so many scores of a run; one row changes none by more than `change`."""
     return OneSidedGeometric(2 * change / epsilon, security_for(work.epsilon, samples))
 
 
@@ -187,7 +187,8 @@ def _score_netlist(width: int, weight: int, addend: int) -> Netlist:
 
 
 def _rounded(square: Fraction, up: bool) -> Fraction:
-    """The root of a number, rounded to so many digits, up or down: whole numbers only, the same on every machine."""
+    """Return the root of a number, rounded to so many digits, up or down: whole numbers only, the same on every
+    machine."""
     places = DIGITS
     while square * 100**places < 100**DIGITS:
         places += 1

@@ -126,7 +126,8 @@ def _rounded(numerator: int, denominator: int) -> int:
 
 
 def _answer(onehot: Sequence[Wire], threshold: int, width: int) -> Wire:
-    """Whether the uniform number whose first 1 is there falls below the threshold: the threshold's digit there."""
+    """Return whether the uniform number whose first 1 is there falls below the threshold: the threshold's digit
+    there."""
     graph = onehot[0].graph
     if threshold == 1 << width:
         return Wire(graph, ONE)
@@ -135,7 +136,7 @@ def _answer(onehot: Sequence[Wire], threshold: int, width: int) -> Wire:
 
 
 def _picked(answers: Sequence[Wire | None], places: Sequence[Wire]) -> Wire:
-    """The answer whose number has these digits, given from the top; the last digit picks last."""
+    """Return the answer whose number has these digits, given from the top; the last digit picks last."""
     row = list(answers)
     for left, place in enumerate(places, 1):
         half = 1 << (len(places) - left)

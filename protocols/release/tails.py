@@ -18,7 +18,7 @@ PRECISION = 256
 
 
 def tail(scale: Fraction, delta: Fraction) -> int:
-    """The least t >= 0 with P(X >= t) <= delta, by symmetry P(X <= -t) as well. Never too small by rounding."""
+    """Return the least t >= 0 with P(X >= t) <= delta, by symmetry P(X <= -t) as well. Never too small by rounding."""
     with gmpy2.context(precision=PRECISION, round=gmpy2.RoundUp):
         least_alpha = 1 / gmpy2.exp(1 / gmpy2.mpfr(gmpy2.mpq(scale)))
     with gmpy2.context(precision=PRECISION, round=gmpy2.RoundDown):

@@ -70,7 +70,7 @@ def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form =
 def top_law(
     epsilon: Fraction, most: int, candidates: int, replaced: bool = False, batch: int = 1, security: int = SECURITY
 ) -> OneSidedGeometric:
-    """The noise on each count for epsilon-private first places, of a batch of disjoint groups of rows."""
+    """Return the noise on each count for epsilon-private first places, of a batch of disjoint groups of rows."""
     places = max(1, min(most, candidates - 1))
     return choice_law(epsilon, places + replaced, True, candidates * batch, security)
 
@@ -83,7 +83,7 @@ def count_top(engine: CountingEngine, candidates: int, batch: int, most: int, wi
 
 
 def noisy_top(engine: Engine, counts: NDArray[np.integer], most: int, width: int, law: Law | None) -> NDArray[np.int64]:
-    """The indices of the `most` greatest of each instance, int64[most, batch]; without a law no noise.
+    """Return the indices of the `most` greatest of each instance, int64[most, batch]; without a law no noise.
 
     Each party passes its own counts int[candidates, batch], of at most `width` bits. `InputError` if one has more, or
     if there are fewer candidates.

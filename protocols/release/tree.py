@@ -75,7 +75,7 @@ def private_tree(
     progress: Callable[[Level], None] | None = None,
     start: Forest | None = None,
 ) -> Forest:
-    """The joint trees. Each party passes its own source of counts; both pass the same `start`.
+    """Return the joint trees. Each party passes its own source of counts; both pass the same `start`.
 
     `progress` is told of every level before it begins. `InputError` if this party has more rows than agreed.
     """
@@ -106,7 +106,7 @@ def private_tree(
 
 @lru_cache(maxsize=64)
 def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) -> Netlist:
-    """A score and uniform bits in; the score with its noise out, wide enough for it."""
+    """Return a score and uniform bits in; the score with its noise out, wide enough for it."""
     builder = Builder(form)
     score: Integer = builder.input(width, signed=signed)
     builder.output(score.wide_add(law.draw(builder.input(law.bits))))
@@ -115,7 +115,7 @@ def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) 
 
 @lru_cache(maxsize=64)
 def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form: Form) -> Netlist:
-    """The index of the greatest of some numbers, the first among equals. The last number has a bonus."""
+    """Return the index of the greatest of some numbers, the first among equals. The last number has a bonus."""
     builder = Builder(form)
     values: list[Integer] = [builder.input(width, signed=signed) for _ in range(candidates)]
     if bonus:
@@ -125,7 +125,7 @@ def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form
 
 
 def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]], own: LevelCounts) -> Indices:
-    """The place of each node's choice among its attributes left, their number for "stop"; int64[nodes]."""
+    """Return the place of each node's choice among its attributes left, their number for "stop"; int64[nodes]."""
     measure, candidates = problem.measure, problem.candidates(len(lefts[0]))
     bits = problem.attribute_law(len(lefts[0])).bits
     lines = max((sum(problem.domains[a] for a in left) + 1) * problem.classes for left in lefts)
@@ -142,7 +142,7 @@ def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]],
 
 
 def chosen(engine: Engine, problem: Problem, left: int, scores: Bits) -> Bits:
-    """The secret places of nodes' choices, one for each, of nodes with so many attributes left.
+    """Return the secret places of nodes' choices, one for each, of nodes with so many attributes left.
 
     `scores` are those of `Problem.measure`, candidate by candidate and node by node; "stop" is a node's last.
     """
@@ -156,7 +156,7 @@ def chosen(engine: Engine, problem: Problem, left: int, scores: Bits) -> Bits:
 
 
 def _tables(problem: Problem, own: LevelCounts, left: Sequence[int], node: int) -> Iterator[Indices]:
-    """The candidates of a node, int64[values, classes] each; "stop" is the question with one answer."""
+    """Yield the candidates of a node, int64[values, classes] each; "stop" is the question with one answer."""
     for attribute in left:
         yield own.values[attribute][node]
     if problem.stop:
@@ -179,7 +179,7 @@ def class_netlist(width: int, classes: int, law: OneSidedGeometric, form: Form) 
 
 
 def _labels(engine: Engine, problem: Problem, own: Indices) -> Indices:
-    """The class of each leaf, int64[leaves], from this party's int64[leaves, classes]."""
+    """Return the class of each leaf, int64[leaves], from this party's int64[leaves, classes]."""
     if not len(own):
         return np.zeros(0, dtype=np.int64)
     law, width = problem.class_law(), problem.count_width
@@ -198,12 +198,12 @@ def _labels(engine: Engine, problem: Problem, own: Indices) -> Indices:
 
 
 def decided(forest: Forest) -> int:
-    """How many levels are decided: the depth of the open nodes, if there are any."""
+    """Return how many levels are decided: the depth of the open nodes, if there are any."""
     return max(map(decided_levels, forest))
 
 
 def attributes_left(problem: Problem, forest: Forest) -> list[tuple[int, ...]]:
-    """The attributes that each open node has left, tree by tree."""
+    """Yield the attributes that each open node has left, tree by tree."""
 
     def below(tree: Tree, left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if isinstance(tree, Open):
@@ -216,7 +216,7 @@ def attributes_left(problem: Problem, forest: Forest) -> list[tuple[int, ...]]:
 
 
 def _grown(problem: Problem, forest: Forest, found: Iterator[tuple[int | None, int]]) -> Forest:
-    """The forest with its open nodes decided: an attribute, or None and a class, for each in order."""
+    """Return the forest with its open nodes decided: an attribute, or None and a class, for each in order."""
 
     def grow(tree: Tree) -> Tree:
         if isinstance(tree, Split):

@@ -42,7 +42,7 @@ class OpenedLevel:
 
 
 def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
-    """What a run opens that ends with these trees, level by level, as far as they are decided."""
+    """Yield what a run opens that ends with these trees, level by level, as far as they are decided."""
     every = tuple(range(len(problem.domains)))
     level: list[tuple[Tree, tuple[int, ...]]] = [(tree, every) for tree in forest] if problem.classes > 1 else []
     depth = 0
@@ -62,7 +62,7 @@ def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
 
 
 def opened(problem: Problem, forest: Forest, depth: int | None = None) -> dict[str, int]:
-    """How many values of each kind are opened for these trees, or for their level at `depth`."""
+    """Return how many values of each kind are opened for these trees, or for their level at `depth`."""
     counts = [(len(level.choices or ()), len(level.labels)) for level in levels(problem, forest)]
     chosen = counts if depth is None else counts[depth : depth + 1]
     return dict(zip(KINDS, (sum(column) for column in zip((0, 0), *chosen, strict=True)), strict=True))

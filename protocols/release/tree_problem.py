@@ -66,16 +66,16 @@ class Problem:
         return QUALITIES[self.quality](2 * self.max_rows)
 
     def candidates(self, left: int) -> int:
-        """What a node chooses from that has so many attributes left; nothing to choose if it is one."""
+        """Return what a node chooses from that has so many attributes left; nothing to choose if it is one."""
         return left + self.stop
 
     def attribute_law(self, left: int) -> OneSidedGeometric:
-        """The noise on each candidate's score at a node with so many attributes left."""
+        """Return the noise on each candidate's score at a node with so many attributes left."""
         change = self.measure.sensitivity * (1 + self.replace)
         return choice_law(self.level_epsilon, change, True, self.candidates(left))
 
     def class_law(self) -> OneSidedGeometric:
-        """The noise on each count of a leaf's classes."""
+        """Return the noise on each count of a leaf's classes."""
         return choice_law(self.leaf_epsilon, 1 + self.replace, True, self.classes)
 
     @property

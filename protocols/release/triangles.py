@@ -44,7 +44,7 @@ Edges = NDArray[np.uint8]
 
 
 def pairs(vertices: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The ends of every possible edge, the lesser first, in the order of `Edges`. `InputError` for too many."""
+    """Return the ends of every possible edge, the lesser first, in the order of `Edges`. `InputError` for too many."""
     if not LEAST_VERTICES <= vertices <= MOST_VERTICES:
         raise InputError(f"there are {vertices:,} vertices, must be from {LEAST_VERTICES} to {MOST_VERTICES:,}")
     first, second = np.triu_indices(vertices, 1)
@@ -54,7 +54,7 @@ def pairs(vertices: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 def noisy_triangles(
     engine: Engine, own: Edges, vertices: int, epsilon: Fraction, delta: Fraction, replaced: bool = False
 ) -> tuple[int, int]:
-    """The private bound of LS, and the triangles with noise; own edges are uint8[pairs], see `pairs`."""
+    """Return the private bound of LS, and the triangles with noise; own edges are uint8[pairs], see `pairs`."""
     most_common, thrice = _counted(engine, own, vertices)
     with engine.session.phase("noise"):
         bound = bounded(_opened(engine, most_common, bound_law(epsilon), 1), vertices, epsilon, delta)
@@ -70,7 +70,7 @@ def foreseen(engine: Engine, vertices: int, epsilon: Fraction, replaced: bool = 
 
 
 def exact_triangles(engine: Engine, own: Edges, vertices: int) -> int:
-    """The triangles without noise, which tells each party about the other's edges."""
+    """Return the triangles without noise, which tells each party about the other's edges."""
     _, thrice = _counted(engine, own, vertices)
     (opened,) = engine.reveal(thrice)
     return _thirds(bitpack.to_integers(opened)[0])
@@ -82,12 +82,12 @@ def bounded(noisy: int, vertices: int, epsilon: Fraction, delta: Fraction) -> in
 
 
 def bound_law(epsilon: Fraction) -> DiscreteLaplace:
-    """The noise on LS: half of epsilon, and one of two samples."""
+    """Return the noise on LS: half of epsilon, and one of two samples."""
     return DiscreteLaplace(2 / epsilon, security_for(epsilon / 2, 2))
 
 
 def answer_law(bound: int, epsilon: Fraction, replaced: bool = False) -> DiscreteLaplace:
-    """The noise on the triangles."""
+    """Return the noise on the triangles."""
     return DiscreteLaplace(2 * bound * (2 if replaced else 1) / epsilon, security_for(epsilon / 2, 2))
 
 
@@ -122,14 +122,14 @@ def _counted(engine: Engine, own: Edges, vertices: int) -> tuple[Bits, Bits]:
 
 
 def _union(engine: Engine, own: Edges) -> Bits:
-    """Which pairs have an edge, [1, pairs]."""
+    """Return which pairs have an edge, [1, pairs]."""
     left, right = engine.both(own[None])
     (found,) = engine.run(_or_netlist(engine.form), left, right)
     return found
 
 
 def _rows(engine: Engine, edges: Bits, vertices: int) -> Bits:
-    """Each vertex with its neighbours, [vertices, vertices]; none is its own."""
+    """Return each vertex with its neighbours, [vertices, vertices]; none is its own."""
     nothing = engine.constant(np.zeros((1, 1), dtype=np.uint8))
     place = np.full((vertices, vertices), edges.batch, dtype=np.intp)
     first, second = pairs(vertices)
@@ -144,7 +144,7 @@ def _wider(engine: Engine, values: Bits, width: int) -> Bits:
 
 
 def _greatest(engine: Engine, values: Bits) -> Bits:
-    """The greatest of a batch, by a tournament."""
+    """Return the greatest of a batch, by a tournament."""
     netlist = _greater_netlist(values.width, engine.form)
     while values.batch > 1:
         half = values.batch // 2
@@ -154,7 +154,7 @@ def _greatest(engine: Engine, values: Bits) -> Bits:
 
 
 def _opened(engine: Engine, secret: Bits, law: Law, times: int) -> int:
-    """A secret number with so many times a sample, opened."""
+    """Return a secret number with so many times a sample, opened."""
     netlist = _noisy_netlist(secret.width, law, times, engine.form)
     (opened,) = engine.reveal(*engine.run(netlist, secret, engine.random(law.bits, 1)))
     return bitpack.to_integers(opened, signed=True)[0]
@@ -169,7 +169,8 @@ def _or_netlist(form: Form) -> Netlist:
 
 @lru_cache(maxsize=8)
 def common_netlist(vertices: int, form: Form = "size") -> Netlist:
-    """The neighbours of two vertices, and whether they have an edge, in; how many they share, and that or 0, out."""
+    """Return the neighbours of two vertices, and whether they have an edge, in; how many they share, and that or 0,
+    out."""
     builder = Builder(form)
     shared = builder.input(vertices) & builder.input(vertices)
     one, other = sum_rows(shared.graph, [shared[i : i + 1] for i in range(vertices)], (), (vertices - 2).bit_length())
@@ -190,7 +191,7 @@ def _greater_netlist(width: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=32)
 def _noisy_netlist(width: int, law: Law, times: int, form: Form) -> Netlist:
-    """A number and the law's uniform bits in; the number with so many times the sample out, signed."""
+    """Return a number and the law's uniform bits in; the number with so many times the sample out, signed."""
     builder = Builder(form)
     number, noise = builder.input(width), law.draw(builder.input(law.bits))
     for _ in range(times):

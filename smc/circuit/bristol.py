@@ -34,7 +34,7 @@ SHAPES = {"XOR": (2, 1), "AND": (2, 1), "INV": (1, 1), "EQ": (1, 1), "EQW": (1, 
 
 
 def load(path: str | Path) -> Netlist:
-    """The netlist of a Bristol file; `InputError` if it cannot be read or is malformed."""
+    """Return the netlist of a Bristol file; `InputError` if it cannot be read or is malformed."""
     try:
         text = Path(path).read_text(encoding="ascii")
     except OSError as error:
@@ -45,7 +45,7 @@ def load(path: str | Path) -> Netlist:
 
 
 def parse(text: str, name: str) -> Netlist:
-    """The netlist of a circuit in either Bristol format; `name` is what errors call it.
+    """Return the netlist of a circuit in either Bristol format; `name` is what errors call it.
 
     Raises `InputError`, one line with name and line number, for anything that is not a correct circuit.
     """
@@ -64,7 +64,7 @@ class _Reader:
         self.wires = 0
 
     def netlist(self) -> Netlist:
-        """The netlist of the whole file."""
+        """Return the netlist of the whole file."""
         gates, inputs, outputs, body = self.header()
         for width in inputs:
             for bit in self.builder.input(width):
@@ -136,7 +136,7 @@ class _Reader:
             self.define(line, wire, node)
 
     def read(self, line: int, wire: int) -> int:
-        """The node of a wire."""
+        """Return the node of a wire."""
         if wire not in self.nodes:
             raise self.error(line, f"wire {wire} is used before it is defined")
         return self.nodes[wire]
@@ -176,7 +176,7 @@ def save(netlist: Netlist, path: str | Path) -> None:
 
 
 def dump(netlist: Netlist) -> str:
-    """The netlist in Bristol Fashion: a wire for every gate, inputs first, outputs last.
+    """Return the netlist in Bristol Fashion: a wire for every gate, inputs first, outputs last.
 
     Outputs that no gate of their own makes (inputs, constants, repetitions) are made by EQ and EQW gates.
     """

@@ -30,17 +30,17 @@ class Builder:
         self._outputs: list[list[int]] = []
 
     def input(self, width: int, signed: bool = False) -> Integer:
-        """The next input argument, an integer of `width` >= 0 bits."""
+        """Return the next input argument, an integer of `width` >= 0 bits."""
         nodes = [self.graph.leaf() for _ in range(width)]
         self._inputs.append(nodes)
         return Integer(self.graph, [Wire(self.graph, node) for node in nodes], signed)
 
     def constant(self, value: int, width: int | None = None) -> Integer:
-        """A public integer, signed if negative; of the least width that holds it unless a width is given."""
+        """Return a public integer, signed if negative; of the least width that holds it unless a width is given."""
         return Integer.constant(self.graph, value, width)
 
     def integer(self, wires: Sequence[Wire], signed: bool = False) -> Integer:
-        """The integer of some wires, least bit first."""
+        """Return the integer of some wires, least bit first."""
         return Integer(self.graph, wires, signed)
 
     def output(self, value: Integer | Wire | Sequence[Wire]) -> None:
@@ -51,5 +51,5 @@ class Builder:
         self._outputs.append([wire.node for wire in wires])
 
     def build(self) -> Netlist:
-        """The netlist of what was declared so far."""
+        """Return the netlist of what was declared so far."""
         return compile_graph(self.graph, self._inputs, self._outputs)

@@ -30,11 +30,11 @@ class Number(Protocol):
 
     @property
     def signed(self) -> bool:
-        """Whether they are in two's complement."""
+        """True if they are in two's complement."""
 
 
 def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], width: int) -> CarrySavePair:
-    """Two rows of `width` wires whose sum is that of `plus` less that of `minus`, modulo 2^width.
+    """Return two rows of `width` wires whose sum is that of `plus` less that of `minus`, modulo 2^width.
 
     About an AND for every wire of the summands but two of each column; m summands of one width are ceil(log2 m) deep.
     """
@@ -47,7 +47,8 @@ def sum_rows(graph: Graph, plus: Sequence[Number], minus: Sequence[Number], widt
 
 
 def product_rows(graph: Graph, a: Number, b: Number, width: int) -> CarrySavePair:
-    """Two rows of `width` wires whose sum is a * b modulo 2^width: all products of two bits, summed as in `sum_rows`.
+    """Return two rows of `width` wires whose sum is a * b modulo 2^width: all products of two bits, summed as in
+    `sum_rows`.
 
     Products of a sign and another bit count negative (Baugh, Wooley, IEEE Trans. Computers C-22, 1973).
     """
@@ -60,7 +61,7 @@ def product_rows(graph: Graph, a: Number, b: Number, width: int) -> CarrySavePai
 
 
 def _trimmed(value: Number) -> Sequence[Wire]:
-    """The wires without repetitions of the sign: each would cost a row of products."""
+    """Return the wires without repetitions of the sign: each would cost a row of products."""
     wires = value.wires
     while value.signed and len(wires) > 1 and wires[-1].node == wires[-2].node:
         wires = wires[:-1]

@@ -14,7 +14,7 @@ Schedule = list[tuple[list[int], list[int]]]  # for each layer its XOR nodes and
 
 
 def compile_graph(graph: Graph, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> Netlist:
-    """The netlist that computes the output nodes (one list an argument) from the input nodes."""
+    """Return the netlist that computes the output nodes (one list an argument) from the input nodes."""
     sources = [node for argument in inputs for node in argument]
     results = [node for argument in outputs for node in argument]
     schedule = _schedule(graph, _needed(graph, results), results)
@@ -36,7 +36,7 @@ def compile_graph(graph: Graph, inputs: Sequence[Sequence[int]], outputs: Sequen
 
 
 def _needed(graph: Graph, results: Sequence[int]) -> list[int]:
-    """The gates that some result depends on, in topological order."""
+    """Return the gates that some result depends on, in topological order."""
     wanted = bytearray(len(graph))
     for node in results:
         wanted[node] = 1
@@ -75,7 +75,7 @@ def _schedule(graph: Graph, gates: Sequence[int], results: Sequence[int]) -> Sch
 def _allocate(
     graph: Graph, schedule: Schedule, sources: Sequence[int], results: Sequence[int]
 ) -> tuple[NDArray[np.int32], int]:
-    """The slot of every node, int32[nodes], and the number of slots.
+    """Return the slot of every node, int32[nodes], and the number of slots.
 
     Gates are taken in the order of execution. Operands that nothing later reads give up their slots before the result
     takes one, so a result never overwrites an operand of a later gate: in particular not of a later AND of its layer.

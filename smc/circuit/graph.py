@@ -34,12 +34,12 @@ class Graph:
         return len(self.kind)
 
     def leaf(self) -> int:
-        """A new input."""
+        """Return a new input."""
         node = len(self.kind)
         return self._add(LEAF, node, node, 0)
 
     def xor(self, a: int, b: int) -> int:
-        """The node of a ^ b."""
+        """Return the node of a ^ b."""
         if a > b:
             a, b = b, a
         if a == b:
@@ -58,7 +58,7 @@ class Graph:
         return node
 
     def conjoin(self, a: int, b: int) -> int:
-        """The node of a & b."""
+        """Return the node of a & b."""
         if a > b:
             a, b = b, a
         if a in (b, ONE):

@@ -39,7 +39,7 @@ class Integer:
 
     @classmethod
     def constant(cls, graph: Graph, value: int, width: int | None = None) -> Integer:
-        """A public integer, signed if it is negative; of the least width unless one is given."""
+        """Return a public integer, signed if it is negative; of the least width unless one is given."""
         value = operator.index(value)
         least = value.bit_length() if value >= 0 else (~value).bit_length() + 1
         if width is None:
@@ -59,7 +59,7 @@ class Integer:
     @overload
     def __getitem__(self, index: slice) -> Integer: ...
     def __getitem__(self, index: int | slice) -> Wire | Integer:
-        """One wire, or the unsigned integer of a slice of the wires."""
+        """Return one wire, or the unsigned integer of a slice of the wires."""
         if isinstance(index, slice):
             return Integer(self.graph, self.wires[index])
         return self.wires[index]
@@ -71,21 +71,21 @@ class Integer:
         raise TypeError("an Integer has no value while its circuit is built; choose with select")
 
     def as_signed(self) -> Integer:
-        """The same bits read in two's complement."""
+        """Return the same bits read in two's complement."""
         return Integer(self.graph, self.wires, signed=True)
 
     def as_unsigned(self) -> Integer:
-        """The same bits read as a number from 0 up."""
+        """Return the same bits read as a number from 0 up."""
         return Integer(self.graph, self.wires)
 
     def extend(self, width: int) -> Integer:
-        """The same value in more bits: filled up with zeros, or with the sign if signed."""
+        """Return the same value in more bits: filled up with zeros, or with the sign if signed."""
         if width < len(self):
             raise ValueError(f"cannot extend {len(self)} bits to {width}; resize would cut them")
         return self.resize(width)
 
     def resize(self, width: int) -> Integer:
-        """The value modulo 2^width: cut, or extended."""
+        """Return the value modulo 2^width: cut, or extended."""
         return self._of([*self.wires[:width], *[self._filler()] * (width - len(self))])
 
     def __add__(self, other: Integer | int) -> Integer:
@@ -173,7 +173,7 @@ class Integer:
         return self._of([*self.wires[distance:], *[self._filler()] * distance])
 
     def aligned(self, other: Integer | int) -> tuple[Integer, Integer]:
-        """Both operands with their values unchanged, in one width and one signedness."""
+        """Return both operands with their values unchanged, in one width and one signedness."""
         a, b = self, self._any_width(other)
         if a.signed != b.signed:
             a, b = (x if x.signed else x.extend(len(x) + 1).as_signed() for x in (a, b))
@@ -203,7 +203,7 @@ class Integer:
 
 
 def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) -> Integer:
-    """The sum of `plus` (at least one) less that of `minus`, modulo 2^width; signed if one of them is.
+    """Return the sum of `plus` (at least one) less that of `minus`, modulo 2^width; signed if one of them is.
 
     In the form "size" one after the other; in "depth" by a carry-save tree, then one adder.
     """
@@ -220,7 +220,7 @@ def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) ->
 
 
 def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
-    """The lowest `width` bits of a * b by the schoolbook method; higher columns are not computed.
+    """Return the lowest `width` bits of a * b by the schoolbook method; higher columns are not computed.
 
     For n x n bits 2n^2 - n ANDs give all 2n bits, n^2 - n + 1 the lower n. In the form "depth" the rows are summed as
     in `total`: the ANDs of about one adder of 2n (or n) bits more, depth about 2 log2 n + 2.
@@ -253,7 +253,7 @@ def select(condition: Wire, if_true: Integer | int, if_false: Integer | int) -> 
 
 
 def concatenate(low: Integer | Wire, *more: Integer | Wire) -> Integer:
-    """One unsigned integer of all the wires, the first part in the lowest bits."""
+    """Return one unsigned integer of all the wires, the first part in the lowest bits."""
     parts = [[part] if isinstance(part, Wire) else list(part) for part in (low, *more)]
     return Integer(low.graph, [wire for part in parts for wire in part])
 

@@ -92,7 +92,7 @@ class Netlist:
 
 
 def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
-    """The outputs for clear inputs; the plain reference for every other executor.
+    """Return the outputs for clear inputs; the plain reference for every other executor.
 
     `inputs` has a uint8[width, batch] of 0 and 1 for every input argument (the batch may have more dimensions, and is
     1 if there are no arguments); so has the result for every output argument. ValueError if a width is wrong.

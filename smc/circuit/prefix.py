@@ -54,7 +54,7 @@ def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
 
 
 def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
-    """Whether a < b, as unsigned numbers of n wires each; depth ceil(log2(n + 1)). `zero` is the constant 0.
+    """Return whether a < b, as unsigned numbers of n wires each; depth ceil(log2(n + 1)). `zero` is the constant 0.
 
     For n >= 1 that takes 2n + ceil(n/2) - 1 - ceil(log2(n + 1)) ANDs. The answer is the carry out of ~a + b.
     """
@@ -72,7 +72,8 @@ def clear_above(wires: Sequence[Wire], one: Wire) -> list[Wire]:
 
 
 def scan(items: Sequence[T], join: Callable[[T, T], T]) -> list[T]:
-    """Each item joined with all before it, ceil(log2 n) deep, by Sklansky's network; earlier items come first."""
+    """Return each item joined with all before it, ceil(log2 n) deep, by Sklansky's network; earlier items come
+    first."""
     row = list(items)
     span = 1
     while span < len(row):
@@ -92,7 +93,7 @@ def _carry_in(carry: Wire) -> _Group:
 
 
 def _join(low: _Group, high: _Group) -> _Group:
-    """One group of two neighbours; at most two ANDs, one if what it passes on is never asked for."""
+    """Return one group of two neighbours; at most two ANDs, one if what it passes on is never asked for."""
     generate, propagate = high.carry(low.generate), high.propagate & low.propagate
     return _Group(generate, propagate, lambda carry: generate ^ (propagate & carry))
 

@@ -13,7 +13,7 @@ from smc.circuit.wire import Wire
 
 
 def majority(a: Wire, b: Wire, c: Wire) -> Wire:
-    """Whether two of three are 1; one AND."""
+    """Return whether two of three are 1; one AND."""
     # Majority is symmetric: turning on a constant lets the graph fold most of the gates away.
     pivot, p, q = sorted((a, b, c), key=lambda wire: not wire.is_constant)
     return pivot ^ ((p ^ pivot) & (q ^ pivot))
@@ -39,7 +39,7 @@ def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
 
 
 def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
-    """Whether a < b, as unsigned numbers of n wires each; n ANDs. `zero` is the constant 0."""
+    """Return whether a < b, as unsigned numbers of n wires each; n ANDs. `zero` is the constant 0."""
     borrow = zero
     for x, y in zip(a, b, strict=True):
         borrow = _borrow(x, y, borrow)
@@ -47,5 +47,5 @@ def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
 
 
 def _borrow(a: Wire, b: Wire, borrow: Wire) -> Wire:
-    """The borrow out of a - b - borrow: b where a and b differ, else the borrow in; one AND."""
+    """Return the borrow out of a - b - borrow: b where a and b differ, else the borrow in; one AND."""
     return borrow ^ ((a ^ b) & (b ^ borrow))

@@ -20,7 +20,7 @@ GROUP = 8  # values compared all with all in the form "depth": more would save l
 
 
 def decode(index: Integer) -> list[Wire]:
-    """The 2^m wires of which only number `index` is 1, for an index of m bits.
+    """Return the 2^m wires of which only number `index` is 1, for an index of m bits.
 
     Size: 2^m - 2 ANDs, depth m - 1, bit by bit: a wire w of the shorter table becomes the two wires w & bit and
     w & ~bit = w ^ (w & bit). Depth: 2^m - m - 1 ANDs, depth ceil(log2 m), by halves of the index.
@@ -36,7 +36,7 @@ def decode(index: Integer) -> list[Wire]:
 
 
 def _products(low: Sequence[Wire], high: Sequence[Wire]) -> list[Wire]:
-    """All low[i] & high[j], i counting first, of two one-hot tables of at least two wires each.
+    """Return all low[i] & high[j], i counting first, of two one-hot tables of at least two wires each.
 
     A table sums to 1, so what is left of high[j] after the others is its product with the last of `low`, and so on.
     """
@@ -80,7 +80,7 @@ def normalise(x: Integer) -> tuple[Integer, Integer]:
 
 
 def _leading_zeros(x: Integer, width: int) -> list[Wire]:
-    """The number of leading zeros of x, as if it went on with zeros below, but at most 2^width - 1."""
+    """Return the number of leading zeros of x, as if it went on with zeros below, but at most 2^width - 1."""
     clear = clear_above(x.wires, Wire(x.graph, ONE))
     # t wires are 0: bit i of t is the parity of how many multiples of 2^i lie in 1 .. t.
     counts = [range(1 << i, 1 << width, 1 << i) for i in range(width)]
@@ -88,7 +88,7 @@ def _leading_zeros(x: Integer, width: int) -> list[Wire]:
 
 
 def maximum(values: Sequence[Integer]) -> tuple[Integer, Integer]:
-    """The largest of n >= 1 values and its index in ceil(log2 n) bits; among equals the lowest index.
+    """Return the largest of n >= 1 values and its index in ceil(log2 n) bits; among equals the lowest index.
 
     Size: a knock-out tournament, n - 1 comparisons and choices, ceil(log2 n) of them deep. Depth: among up to
     eight values all n(n - 1)/2 comparisons at once, then one choice; winners of eights meet again.
@@ -97,17 +97,17 @@ def maximum(values: Sequence[Integer]) -> tuple[Integer, Integer]:
 
 
 def minimum(values: Sequence[Integer]) -> tuple[Integer, Integer]:
-    """The smallest of n >= 1 values and its index, as `maximum`."""
+    """Return the smallest of n >= 1 values and its index, as `maximum`."""
     return _tournament(values, lambda champion, challenger: champion > challenger)
 
 
 def argmax(values: Sequence[Integer]) -> Integer:
-    """The index of the largest of n >= 1 values in ceil(log2 n) bits; among equals the lowest index."""
+    """Return the index of the largest of n >= 1 values in ceil(log2 n) bits; among equals the lowest index."""
     return maximum(values)[1]
 
 
 def argmin(values: Sequence[Integer]) -> Integer:
-    """The index of the smallest of n >= 1 values, as `argmax`."""
+    """Return the index of the smallest of n >= 1 values, as `argmax`."""
     return minimum(values)[1]
 
 
@@ -121,7 +121,7 @@ def unbeaten(count: int, loses: Callable[[int, int], Wire]) -> list[Wire]:
 
 
 def pick(onehot: Sequence[Wire], values: Sequence[Integer]) -> Integer:
-    """The one of n >= 1 values that the one-hot wires point at; as wide as needed to hold all.
+    """Return the one of n >= 1 values that the one-hot wires point at; as wide as needed to hold all.
 
     n - 1 ANDs a bit, one level; none for constants.
     """
@@ -149,7 +149,7 @@ def _tournament(values: Sequence[Integer], loses: Loses) -> Player:
 
 
 def _duel(players: Sequence[Player], loses: Loses) -> Player:
-    """The better one of two; an odd one out goes on."""
+    """Return the better one of two; an odd one out goes on."""
     if len(players) == 1:
         return players[0]
     (value, index), (other, other_index) = players
@@ -159,7 +159,7 @@ def _duel(players: Sequence[Player], loses: Loses) -> Player:
 
 
 def _play_off(players: Sequence[Player], loses: Loses) -> Player:
-    """The best of several, each compared with each; an odd one out goes on."""
+    """Return the best of several, each compared with each; an odd one out goes on."""
     if len(players) == 1:
         return players[0]
     values, indices = zip(*players, strict=True)

@@ -24,7 +24,7 @@ class Wire:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the value is already known to be 0 or 1."""
+        """True if the value is already known to be 0 or 1."""
         return self.node <= ONE
 
     @property
@@ -74,22 +74,22 @@ def mux(condition: Wire, if_true: Wire, if_false: Wire) -> Wire:
 
 
 def all_of(wires: Sequence[Wire]) -> Wire:
-    """Whether all of the wires (at least one) are 1; n - 1 ANDs in a balanced tree."""
+    """Return whether all of the wires (at least one) are 1; n - 1 ANDs in a balanced tree."""
     return balanced(Wire.__and__, wires)
 
 
 def any_of(wires: Sequence[Wire]) -> Wire:
-    """Whether any of the wires (at least one) is 1; n - 1 ANDs in a balanced tree."""
+    """Return whether any of the wires (at least one) is 1; n - 1 ANDs in a balanced tree."""
     return ~all_of([~wire for wire in wires])
 
 
 def parity(wires: Sequence[Wire]) -> Wire:
-    """The XOR of the wires (at least one)."""
+    """Return the XOR of the wires (at least one)."""
     return balanced(Wire.__xor__, wires)
 
 
 def balanced(join: Callable[[T, T], T], items: Sequence[T]) -> T:
-    """All of the items (at least one) joined, neighbour with neighbour, in a tree ceil(log2 n) deep."""
+    """Return all of the items (at least one) joined, neighbour with neighbour, in a tree ceil(log2 n) deep."""
     row = list(items)
     while len(row) > 1:
         odd = row[len(row) & ~1 :]

@@ -56,7 +56,7 @@ class _CountingGarbler(Garbler):
         self._row_seconds = GARBLE_SECONDS[scheme]
 
     def garble(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """The messages of `Garbler.garble`."""
+        """Return the messages of `Garbler.garble`."""
         return _walk(netlist, batch, self.piece)
 
     def _garble(self, state: Blocks, piece: Piece, tables: Octets) -> None:
@@ -71,7 +71,7 @@ class _CountingEvaluator(Evaluator):
         self._row_seconds = EVALUATE_SECONDS[scheme]
 
     def evaluate(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """The messages of `Evaluator.evaluate`."""
+        """Return the messages of `Evaluator.evaluate`."""
         return _walk(netlist, batch, self.piece)
 
     def _evaluate(self, state: Blocks, piece: Piece, tables: Octets) -> None:
@@ -132,7 +132,7 @@ class CountingGmw(CountingEngine, GmwEngine):
 
 
 def make_counting_engine(session: CountingSession, profile: Profile) -> CountingEngine:
-    """The counting twin of `smc.engines.make_engine`."""
+    """Return the counting twin of `smc.engines.make_engine`."""
     if profile.recipe.circuits == "clear":
         raise ValueError(f"the engine {profile.engine} costs nothing that could be counted")
     transfers = counting_transfers(session, profile.ot)

@@ -47,5 +47,5 @@ def forecast(program: Program, profile: Profile) -> Forecast:
 
 
 def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) -> Forecast:
-    """The forecast of least predicted time; of equals the first."""
+    """Return the forecast of least predicted time; of equals the first."""
     return min((forecast(program, profile) for profile in profiles), key=lambda found: found.seconds(shape))

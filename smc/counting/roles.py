@@ -35,7 +35,7 @@ Octets = NDArray[np.uint8]
 
 
 def counting_transfers(session: CountingSession, kind: OTKind) -> Transfers:
-    """The counting twin of `Transfers(session, kind)`."""
+    """Return the counting twin of `Transfers(session, kind)`."""
     return Transfers(session, kind, twin=TWINS.__getitem__)
 
 

@@ -40,5 +40,5 @@ class Bits:
 
     @staticmethod
     def join(parts: Sequence[Bits]) -> Bits:
-        """A longer batch: the parts' instances one after another."""
+        """Return a longer batch: the parts' instances one after another."""
         return Bits(np.concatenate([part.data for part in parts], axis=1))

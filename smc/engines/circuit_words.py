@@ -46,7 +46,7 @@ def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: in
 
 @lru_cache(maxsize=64)
 def _sum_netlist(plus: Widths, minus: Widths, width: int, form: Form) -> Netlist:
-    """The sum of the inputs `plus` less that of the inputs `minus`, all signed."""
+    """Return the sum of the inputs `plus` less that of the inputs `minus`, all signed."""
     builder = Builder(form)
     added, taken = ([builder.input(part, signed=True) for part in widths] for widths in (plus, minus))
     builder.output(total(added, width, taken))
@@ -55,7 +55,7 @@ def _sum_netlist(plus: Widths, minus: Widths, width: int, form: Form) -> Netlist
 
 @lru_cache(maxsize=64)
 def _rows_netlist(plus: Widths, minus: Widths, width: int) -> Netlist:
-    """Two outputs whose sum is that of the inputs `plus` less that of the inputs `minus`, all signed."""
+    """Return two outputs whose sum is that of the inputs `plus` less that of the inputs `minus`, all signed."""
     builder = Builder("depth")
     added, taken = ([builder.input(part, signed=True) for part in widths] for widths in (plus, minus))
     for row in sum_rows(builder.graph, added, taken, width):
@@ -157,6 +157,6 @@ def _taken(word: Word, instances: NDArray[np.intp] | slice) -> Word:
 
 
 def _resized(word: Word, width: int) -> Word:
-    """The same value, of one part, in another width: the sign bit repeated, or high bits dropped."""
+    """Return the same value, of one part, in another width: the sign bit repeated, or high bits dropped."""
     (bits,) = word.data
     return Word((Bits(bits.data[np.minimum(np.arange(width), word.width - 1)]),), width)

@@ -80,7 +80,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
-        """The inputs, [width, batch, ...] each, to all outputs [sum of widths, batch, ...]."""
+        """Return the inputs, [width, batch, ...] each, to all outputs [sum of widths, batch, ...]."""
 
     def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
         """Evaluate the netlist on every instance of the batch."""
@@ -106,7 +106,7 @@ class XorSharedEngine(Engine):
 
     @abstractmethod
     def shares(self, bits: Bits) -> BitMatrix:
-        """This party's XOR share of each bit, uint8[width, batch]. Local."""
+        """Return this party's XOR share of each bit, uint8[width, batch]. Local."""
 
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:

@@ -23,7 +23,7 @@ def make_engine(
     garbling: Garbling = "half",
     form: Form | None = None,
 ) -> Engine:
-    """The engine of that name: how circuits are computed, and how integers are; see `smc.recipes`.
+    """Return the engine of that name: how circuits are computed, and how integers are; see `smc.recipes`.
 
     GMW's AND gates come from precomputed triples, or with `table_gates` straight from 1-out-of-4 OT by the four-row
     table, which is the rule when `ot` is "trapdoor". `garbling` is the scheme of garbled AND gates. `form` is that of

@@ -38,12 +38,12 @@ class Profile:
 
     @property
     def garbles(self) -> bool:
-        """Whether circuits are garbled."""
+        """True if circuits are garbled."""
         return self.recipe.circuits == "garbled"
 
     @property
     def arithmetic(self) -> bool:
-        """Whether integers are additive shares."""
+        """True if integers are additive shares."""
         return self.recipe.integers == "additive shares"
 
     @property
@@ -62,7 +62,7 @@ class Profile:
 
     @property
     def uses_table_gates(self) -> bool:
-        """Whether AND gates on XOR shares come straight from 1-out-of-4 OT."""
+        """True if AND gates on XOR shares come straight from 1-out-of-4 OT."""
         return self.ot == "trapdoor" if self.table_gates is None else self.table_gates
 
     def __str__(self) -> str:

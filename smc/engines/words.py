@@ -64,7 +64,7 @@ class Words(ABC):
 
     @abstractmethod
     def join(self, parts: Sequence[Word]) -> Word:
-        """A longer batch: the parts' instances one after another; all of one width."""
+        """Return a longer batch: the parts' instances one after another; all of one width."""
 
     @abstractmethod
     def total(self, word: Word, groups: Groups, width: int) -> Word:
@@ -72,4 +72,4 @@ class Words(ABC):
 
     @abstractmethod
     def bits(self, word: Word) -> Bits:
-        """The two's-complement bits, `word.width` of them."""
+        """Return the two's-complement bits, `word.width` of them."""

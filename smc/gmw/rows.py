@@ -29,7 +29,7 @@ class BatchLayout:
 
     @property
     def packed(self) -> bool:
-        """Whether a byte holds eight instances."""
+        """True if a byte holds eight instances."""
         return self.batch >= PACKED
 
     @property

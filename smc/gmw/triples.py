@@ -47,7 +47,8 @@ class TripleSource:
         self._next = 0
 
     def take(self, size: int) -> tuple[Store, int]:
-        """The next `size` bytes of those reserved, never given out again: rows a, b, c, and where in them they begin.
+        """Return the next `size` bytes of those reserved, never given out again: rows a, b, c, and where in them they
+        begin.
 
         Bit i of c's row is this party's share of the product of those of a and b.
         """

@@ -15,7 +15,7 @@ _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
 
 def _aes_round(builder: Any, kind: BlockType, value: Any, key: Any, last: bool) -> Any:
-    """One round: SubBytes, ShiftRows, MixColumns unless it is the last, AddRoundKey."""
+    """Return one round: SubBytes, ShiftRows, MixColumns unless it is the last, AddRoundKey."""
     if WIDE and kind.lanes == 4:
         return _call(builder, f"llvm.x86.aesni.aesenc{'last' * last}.512", [value, key])
     if kind.lanes > 1:
@@ -63,14 +63,14 @@ def encrypt(typing: Any, keys: Any, blocks: Any) -> Any:
 
 @intrinsic
 def _next_key(typing: Any, key: Any, constant: Any) -> Any:
-    """The round key after `key` in FIPS-197's schedule, of each block."""
+    """Return the round key after `key` in FIPS-197's schedule, of each block."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
         words = vector_of(_I32, kind)
 
         def columns(value: Any, order: tuple[int, ...]) -> Any:
-            """Each block's columns in another order; -1 is a column of zeros."""
+            """Return each block's columns in another order; -1 is a column of zeros."""
             places = [
                 words.count if column < 0 else 4 * lane + column for lane in range(kind.lanes) for column in order
             ]

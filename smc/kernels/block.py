@@ -59,7 +59,7 @@ def shuffle(builder: Any, value: Any, order: list[int], other: Any = None) -> An
 
 
 def pointer(context: Any, builder: Any, kind: types.Array, array: Any, offset: Any, lanes: int) -> Any:
-    """The address of `lanes` blocks, `offset` words into an array."""
+    """Return the address of `lanes` blocks, `offset` words into an array."""
     data = context.make_array(kind)(context, builder, array).data
     place = builder.gep(builder.bitcast(data, _I64.as_pointer()), [offset])
     return builder.bitcast(place, ir.VectorType(_I64, 2 * lanes).as_pointer())
@@ -128,7 +128,7 @@ def counters4(typing: Any, first: Any) -> Any:
 
 @intrinsic
 def low(typing: Any, value: Any) -> Any:
-    """The low word of a single block, u64."""
+    """Return the low word of a single block, u64."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.extract_element(arguments[0], ir.Constant(_I32, 0))
@@ -138,7 +138,7 @@ def low(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def high(typing: Any, value: Any) -> Any:
-    """The high word of a single block, u64."""
+    """Return the high word of a single block, u64."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.extract_element(arguments[0], ir.Constant(_I32, 1))
@@ -148,7 +148,7 @@ def high(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def spread(typing: Any, value: Any) -> Any:
-    """All ones in each block whose lowest bit is 1, else zero: a mask without branches."""
+    """Return all ones in each block whose lowest bit is 1, else zero: a mask without branches."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
@@ -160,7 +160,7 @@ def spread(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def same(typing: Any, value: Any, other: Any) -> Any:
-    """All ones in each block whose low words are equal, else zero: a comparison without branches."""
+    """Return all ones in each block whose low words are equal, else zero: a comparison without branches."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
@@ -220,7 +220,7 @@ shift_left = _shift("shl")
 
 @intrinsic
 def lowest4(typing: Any, value: Any) -> Any:
-    """The lowest bits of four blocks as a number of four bits, the first block's bit lowest."""
+    """Return the lowest bits of four blocks as a number of four bits, the first block's bit lowest."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         lows = shuffle(builder, arguments[0], [0, 2, 4, 6])
@@ -253,7 +253,7 @@ load_bytes4 = _narrow_loader(Blocks4, _I8)
 
 @intrinsic
 def store_lows(typing: Any, array: Any, offset: Any, value: Any) -> Any:
-    """The inverse of `load_words` and `load_bytes`: each block's low word, cut to the array's item."""
+    """Return the inverse of `load_words` and `load_bytes`: each block's low word, cut to the array's item."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[2]
@@ -299,7 +299,7 @@ def _and_blocks(left, right):  # type: ignore[no-untyped-def]
 
 @njit
 def in_fours(count):  # type: ignore[no-untyped-def]
-    """How many of `count` blocks to work on four at a time: none where four do not fit one register."""
+    """Return how many of `count` blocks to work on four at a time: none where four do not fit one register."""
     return count & ~3 if WIDE else 0
 
 

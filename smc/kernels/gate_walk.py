@@ -15,7 +15,7 @@ from smc.kernels.hash_keys import NO_KEYS, key_row, load_keys, run_length
 
 
 def walk_by(run):  # type: ignore[no-untyped-def]
-    """The walk whose AND gates are run(keys, state, o, a, b, start, stop, tweak, row, more).
+    """Return the walk whose AND gates are run(keys, state, o, a, b, start, stop, tweak, row, more).
 
     It does the instances start .. stop - 1 of a gate, which share a key: o, a, b are where instance 0's words of out,
     left and right begin, `row` says how many rows, one an instance, the AND gates before it have.

@@ -102,7 +102,7 @@ def _close_bits(state, gates, batch, triples, first, own, peer, both):  # type: 
 
 
 def step(state, closing, xors, opening, width, packed, triples, first, message, peer, party):  # type: ignore[no-untyped-def]
-    """What lies between two messages, at one call: the AND gates `closing`, the XOR gates, and `opening` begun.
+    """Return what lies between two messages, at one call: the AND gates `closing`, the XOR gates, and `opening` begun.
 
     Closing: d and e are `message`, which this party sent, ^ `peer`, and state[out] = c ^ d b ^ e a, and ^ d e at party
     0; the triples are those from byte `first` on. Opening: the next `message`, with the triples that follow.

@@ -30,13 +30,13 @@ def load_keys(keys, number, group):  # type: ignore[no-untyped-def]
 
 @njit
 def key_row(number):  # type: ignore[no-untyped-def]
-    """The row of `keys` for a number whose group is there."""
+    """Return the row of `keys` for a number whose group is there."""
     return np.int64(1 + number // _GATES % _AT_ONCE)
 
 
 @njit
 def run_length(number, most):  # type: ignore[no-untyped-def]
-    """How many numbers from this one on share its key, at most `most`."""
+    """Return how many numbers from this one on share its key, at most `most`."""
     return min(most, np.int64(_GATES - number % _GATES))
 
 

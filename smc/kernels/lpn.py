@@ -22,27 +22,27 @@ ROWS = 8  # of the code at once: 16 AES blocks, two a row
 
 @njit
 def _tree_keys(keys, number, schedule):  # type: ignore[no-untyped-def]
-    """Every tree has a permutation of its own: AES under the key AES_keys(number)."""
+    """Return every tree has a permutation of its own: AES under the key AES_keys(number)."""
     (key,) = encrypt(keys, (make(np.uint64(number), ZERO),))
     expand_key(key, schedule)
 
 
 @njit
 def _sigma(x, upper):  # type: ignore[no-untyped-def]
-    """The linear orthomorphism (high, low) -> (high ^ low, high)."""
+    """Return the linear orthomorphism (high, low) -> (high ^ low, high)."""
     return swap(x) ^ (x & upper)
 
 
 @njit
 def _total(sums, work):  # type: ignore[no-untyped-def]
-    """The sum of four blocks."""
+    """Return the sum of four blocks."""
     store(work, 0, sums)
     return load(work, 0) ^ load(work, 2) ^ load(work, 4) ^ load(work, 6)
 
 
 @njit
 def _grow(keys, target, base, size, place, fix, work):  # type: ignore[no-untyped-def]
-    """A level of `size` nodes becomes the next one, after `fix` is added to its node number `place`.
+    """Return a level of `size` nodes becomes the next one, after `fix` is added to its node number `place`.
 
     Returns the sum of the level and the sum of all left children.
     """
@@ -98,7 +98,7 @@ def _finish(target, base, size, place, fix, noisy, value):  # type: ignore[no-un
 
 
 def grow(keys, first, delta, roots, schedule, work, stride, target, sums):  # type: ignore[no-untyped-def]
-    """The sender's trees number first, first + 1, ...
+    """Return the sender's trees number first, first + 1, ...
 
     Tree i starts at block i * stride of `target`, u64[, 2]; stride 0 lays them over each other, for who wants only
     the sums. sums: u64[trees, depth, 2], the sum of the left nodes of each level.
@@ -119,7 +119,7 @@ def grow(keys, first, delta, roots, schedule, work, stride, target, sums):  # ty
 
 
 def grow_punctured(keys, first, known, places, schedule, work, target):  # type: ignore[no-untyped-def]
-    """The receiver's trees: all leaves but number places[i], which becomes the sum of the others.
+    """Return the receiver's trees: all leaves but number places[i], which becomes the sum of the others.
 
     known: u64[trees, depth, 2], of each level the sum of the left nodes if the path turns right there, else of the
     right ones. What is computed from the unknown nodes on the path is wrong in both parties' eyes and takes part in
@@ -147,7 +147,8 @@ def grow_punctured(keys, first, known, places, schedule, work, target):  # type:
 
 @njit
 def _name_entries(keys, first, even, entries):  # type: ignore[no-untyped-def]
-    """The table's words at which the eleven entries of eight rows begin, from AES blocks `first`, ... first + 15.
+    """Return the table's words at which the eleven entries of eight rows begin, from AES blocks `first`, ... first +
+    15.
 
     Row i has the three fields of 21 bits of words 4 i .. 4 i + 3, in `entries` at 4 i, 32 + 4 i and 64 + 4 i; the last
     of the twelve is not used.

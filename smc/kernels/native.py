@@ -120,7 +120,7 @@ _lock = threading.Lock()
 
 
 def prepare(module: str) -> _Library:
-    """The machine code of a module of this package, loaded once a process."""
+    """Return the machine code of a module of this package, loaded once a process."""
     with _lock:
         if module not in _libraries:
             llvm.initialize_native_target()
@@ -142,7 +142,8 @@ def _target_machine() -> llvm.TargetMachine:
 
 
 def _machine_code(module: str) -> bytes:
-    """The object code of a module: from the cache, or compiled and kept there if some directory can be written."""
+    """Return the object code of a module: from the cache, or compiled and kept there if some directory can be
+    written."""
     if (code := _stored(module, on_refusal)) is not None:
         return code
     with _compiling():
@@ -160,7 +161,7 @@ def _machine_code(module: str) -> bytes:
 
 
 def is_compiled(module: str) -> bool:
-    """Whether the code of a module is there: loaded, or in the cache."""
+    """Return whether the code of a module is there: loaded, or in the cache."""
     return module in _libraries or _stored(module, _silent) is not None
 
 
@@ -169,7 +170,8 @@ def _file(module: str) -> str:
 
 
 def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
-    """The object code of a module from the cache, None if it is not there; `refused` is told what is not read."""
+    """Return the object code of a module from the cache, None if it is not there; `refused` is told what is not
+    read."""
     name = _file(module)
     for directory in _cache_directories():
         try:
@@ -187,7 +189,7 @@ def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """The lock of the first cache directory that may be written. Without any, each process compiles for itself."""
+    """Give the lock of the first cache directory that may be written. Without any, each process compiles for itself."""
     with ExitStack() as held:
         for directory in _cache_directories():
             try:
@@ -201,7 +203,7 @@ def _compiling() -> Iterator[None]:
 
 
 def _fingerprint(module: str) -> str:
-    """What the object code depends on: sources, prototypes, compiler and processor."""
+    """Return what the object code depends on: sources, prototypes, compiler and processor."""
     state = hashlib.sha256()
     for part in (*SHARED_SOURCES, module):
         spec = find_spec(f"{PACKAGE}.{part}")
@@ -235,7 +237,8 @@ def _compile(module: str) -> bytes:
 
 
 def _bitcode(kernel: Kernel, function: Callable[..., Any]) -> llvm.ModuleRef:
-    """One kernel in LLVM's form, under its symbol, with a C interface: an array is an address and its lengths."""
+    """Return one kernel in LLVM's form, under its symbol, with a C interface: an array is an address and its
+    lengths."""
     from numba import carray, cfunc, njit, types  # type: ignore[attr-defined]
 
     items = {name: getattr(types, np.dtype(item).name) for name, item in ITEMS.items()}

@@ -20,7 +20,7 @@ ZERO, ONE, FOUR = np.uint64(0), np.uint64(1), np.uint64(4)
 
 
 def double(parents, children, salts, schedule):  # type: ignore[no-untyped-def]
-    """A level of GGM trees, u64[trees, nodes, 2]: children b of a node are AES of salt ^ b under the node's key.
+    """Return a level of GGM trees, u64[trees, nodes, 2]: children b of a node are AES of salt ^ b under the node's key.
 
     `salts` u64[trees, 2] has one block a tree for this level; `schedule` u64[22] is scratch.
     """
@@ -78,7 +78,7 @@ def _small_field(leaves, first, counter, salt, depth, tile, row):  # type: ignor
 
 
 def extend_receiver(schedules, salts, counter, choices, tile, corrections, out):  # type: ignore[no-untyped-def]
-    """The receiver's part for choices u64[words], 32 words a tile: its message and its blocks u64[64 words, 2].
+    """Return the receiver's part for choices u64[words], 32 words a tile: its message and its blocks u64[64 words, 2].
 
     `schedules` u64[blocks, 2^k, 22] holds all leaves, `salts` u64[blocks, 2] those of the streams; corrections
     u64[blocks, words] = u xor choices. The streams are read from block `counter` on, 16 blocks a tile.
@@ -99,7 +99,7 @@ def extend_receiver(schedules, salts, counter, choices, tile, corrections, out):
 
 
 def extend_sender(schedules, salts, counter, delta, corrections, tile, out):  # type: ignore[no-untyped-def]
-    """The sender's part: its zero messages u64[64 words, 2], from the receiver's message.
+    """Return the sender's part: its zero messages u64[64 words, 2], from the receiver's message.
 
     Leaf 0 of each tree is the one it lacks: values are relative to delta, u64[128], all ones where its bit is 1.
     """
@@ -247,7 +247,7 @@ def _bits_of_both(keys, first, delta4, source, start):  # type: ignore[no-untype
 
 
 def bits_of_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped-def]
-    """The lowest bits of the same hashes, packed: zero, one u64[n / 64] of source u64[n, 2]."""
+    """Return the lowest bits of the same hashes, packed: zero, one u64[n / 64] of source u64[n, 2]."""
     delta4 = make4(delta[0], delta[1])
     group = NO_KEYS
     for word in range(zero.shape[0]):
@@ -270,7 +270,7 @@ def _bits_of_one(keys, first, source, start):  # type: ignore[no-untyped-def]
 
 
 def bits_of_one(keys, first, source, bits):  # type: ignore[no-untyped-def]
-    """The lowest bits of H(source[i], first + i), packed: u64[n / 64] of source u64[n, 2]."""
+    """Return the lowest bits of H(source[i], first + i), packed: u64[n / 64] of source u64[n, 2]."""
     group = NO_KEYS
     for word in range(bits.shape[0]):
         found = ZERO

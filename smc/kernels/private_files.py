@@ -45,7 +45,7 @@ def _open(path: Path | str, flags: int, within: int | None = None) -> int:
 
 
 def read(directory: Path, name: str) -> bytes:
-    """The content of a file; what is checked is what is open, so nothing can be exchanged in between."""
+    """Return the content of a file; what is checked is what is open, so nothing can be exchanged in between."""
     folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         handle = _open(name, os.O_RDONLY | os.O_NONBLOCK, folder)
@@ -59,7 +59,7 @@ def read(directory: Path, name: str) -> bytes:
 
 
 def open_folder(directory: Path) -> int:
-    """A folder to write in, made if it is not there; `UnsafeError` if others may write there."""
+    """Return a folder to write in, made if it is not there; `UnsafeError` if others may write there."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = _open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -214,5 +214,5 @@ _evaluate_walk = walk_by(_evaluate_run)
 
 
 def evaluate(state, program, start, stop, keys, tweak, stride, wide, narrow, control):  # type: ignore[no-untyped-def]
-    """The same gates for the evaluator, whose state holds active labels."""
+    """Return the same gates for the evaluator, whose state holds active labels."""
     _evaluate_walk(state, program, start, stop, keys, tweak, stride, (wide, narrow, control))

@@ -46,12 +46,12 @@ CHUNK = 1 << 14  # blocks made at once: they stay in the second-level cache from
 
 
 def parameters(number: int, sets: Sequence[Parameters] = SETS) -> Parameters:
-    """The parameters of iteration `number` = 0, 1, ..."""
+    """Return the parameters of iteration `number` = 0, 1, ..."""
     return sets[min(number, len(sets) - 1)]
 
 
 def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
-    """How many trees of iteration `number` are kept for the next one."""
+    """Return how many trees of iteration `number` are kept for the next one."""
     return -(-parameters(number + 1, sets).base // parameters(number, sets).leaves)
 
 
@@ -64,7 +64,8 @@ class IterationSchedule:
         self._left = 0
 
     def due(self, count: int) -> Iterator[tuple[int, Parameters, int]]:
-        """The iterations to run now so that `count` OTs can be made: number, parameters, trees kept for the next."""
+        """Yield the iterations to run now so that `count` OTs can be made: number, parameters, trees kept for the
+        next."""
         while self._left < count:
             here, kept = parameters(self._number, self._sets), kept_trees(self._number, self._sets)
             yield self._number, here, kept
@@ -77,7 +78,7 @@ class IterationSchedule:
 
 
 def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
-    """How many iterations a sender and receiver have run when they have been asked for `count` OTs in all."""
+    """Return how many iterations a sender and receiver have run when they have been asked for `count` OTs in all."""
     return sum(1 for _ in IterationSchedule(sets).due(count))
 
 
@@ -105,7 +106,7 @@ class _Iteration:
             self._code.add(tree * leaves, part)
 
     def kept(self, count: int) -> Blocks:
-        """The first `count` outputs."""
+        """Return the first `count` outputs."""
         whole = -(-count // self._here.leaves) * self._here.leaves
         out = np.empty((whole, 2), dtype=np.uint64)
         self._make(0, out)
@@ -139,11 +140,11 @@ class _Supply:
         self._running.append(iteration)
 
     def kept(self, count: int) -> Blocks:
-        """The blocks that the next iteration starts from."""
+        """Return the blocks that the next iteration starts from."""
         return self._running[-1].kept(count)
 
     def take(self, count: int) -> Blocks:
-        """The next blocks, uint64[count, 2]."""
+        """Return the next blocks, uint64[count, 2]."""
         out = np.empty((count, 2), dtype=np.uint64)
         done = 0
         while done < count:
@@ -157,7 +158,7 @@ class _Supply:
 
 
 def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
-    """What an iteration has of its own: the key of its trees, and its code, applied to a secret."""
+    """Return what an iteration has of its own: the key of its trees, and its code, applied to a secret."""
     return session.derive(name, "trees", number), LinearCode(session.derive(name, "code", number), secret)
 
 

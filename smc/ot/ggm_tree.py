@@ -29,7 +29,7 @@ from smc.session import Session
 
 
 def tree_salts(session: Session, name: str, trees: int, depth: int) -> Blocks:
-    """The blocks uint64[depth, trees, 2] that the session's trees encrypt, one a level and tree.
+    """Return the blocks uint64[depth, trees, 2] that the session's trees encrypt, one a level and tree.
 
     Level 0 has no parents: its salts are for what is made of the leaves.
     """
@@ -38,14 +38,14 @@ def tree_salts(session: Session, name: str, trees: int, depth: int) -> Blocks:
 
 
 def _double(parents: Blocks, salts: Blocks) -> Blocks:
-    """The children [trees, nodes, 2 sides, 2] of nodes [trees, nodes, 2], by this level's salts [trees, 2]."""
+    """Return the children [trees, nodes, 2 sides, 2] of nodes [trees, nodes, 2], by this level's salts [trees, 2]."""
     children = np.empty((*parents.shape[:2], 2, 2), dtype=np.uint64)
     kernels.ot_double(parents, children, salts, np.empty(22, dtype=np.uint64))
     return children
 
 
 def full_trees(keys: Blocks, salts: Blocks) -> tuple[Blocks, Blocks]:
-    """The holder's leaves uint64[trees, 2^depth, 2] by value, and what it sends: uint64[trees, depth - 1, 2, 2].
+    """Return the holder's leaves uint64[trees, 2^depth, 2] by value, and what it sends: uint64[trees, depth - 1, 2, 2].
 
     `keys` uint64[2, trees, depth, 2] are both keys of the OTs, the first level first; that level's side is the highest
     bit of a value. `salts` uint64[depth, trees, 2], see `tree_salts`.
@@ -62,7 +62,7 @@ def full_trees(keys: Blocks, salts: Blocks) -> tuple[Blocks, Blocks]:
 
 
 def punctured_trees(keys: Blocks, points: Choices, offers: Blocks, salts: Blocks) -> Blocks:
-    """The puncturer's leaves uint64[trees, 2^depth, 2] by value xor punctured value; leaf 0 is zero.
+    """Return the puncturer's leaves uint64[trees, 2^depth, 2] by value xor punctured value; leaf 0 is zero.
 
     `points` uint8[trees, depth] are the bits of the punctured values, highest first, and `keys` uint64[trees, depth, 2]
     the keys chosen with their complements.

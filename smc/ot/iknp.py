@@ -46,12 +46,13 @@ def _batches(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _columns(streams: list[Prg], size: int) -> NDArray[np.uint8]:
-    """The next `size` bytes of each stream, uint8[KAPPA, size]. Streams only move forward."""
+    """Return the next `size` bytes of each stream, uint8[KAPPA, size]. Streams only move forward."""
     return np.stack([stream.bytes(size) for stream in streams])
 
 
 def _streams(session: Session, name: str, seeds: Blocks) -> list[Prg]:
-    """A stream a column, uint64[KAPPA, 2] seeds: what one guess is tested against is one column of one session."""
+    """Return a stream a column, uint64[KAPPA, 2] seeds: what one guess is tested against is one column of one
+    session."""
     return [Prg(seed.tobytes(), session.derive(name, "column", i)) for i, seed in enumerate(seeds)]
 
 

@@ -55,12 +55,12 @@ class Role(ABC):
                 take_turns(self)
 
     def _room(self, *shape: int) -> Blocks:
-        """Where results will be written."""
+        """Return where results will be written."""
         return np.empty(shape, dtype=np.uint64)
 
     @abstractmethod
     def steps(self) -> Iterator[None]:
-        """The set-up in pieces: it yields before it waits for the peer. Does nothing the second time."""
+        """Return the set-up in pieces: it yields before it waits for the peer. Does nothing the second time."""
 
     def reserve(self, count: int) -> None:
         """Exchange now what the next `count` random correlated OTs need; both parties call it with the same count.
@@ -96,7 +96,7 @@ class Sender(Role):
 
     @abstractmethod
     def random(self, count: int, choices: int = 2) -> Blocks:
-        """All keys of `count` random 1-out-of-`choices` OTs, uint64[choices, count, 2]."""
+        """Return all keys of `count` random 1-out-of-`choices` OTs, uint64[choices, count, 2]."""
 
     def correlated(self, count: int) -> Blocks:
         """Zero messages, uint64[count, 2]; the receiver gets them, xor delta where its choice is 1."""
@@ -110,7 +110,7 @@ class Sender(Role):
         return self.correlated(count)
 
     def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        """The two one-bit keys of 64 * words random OTs, packed uint64[words] each."""
+        """Return the two one-bit keys of 64 * words random OTs, packed uint64[words] each."""
         zero, one = self.random(64 * words)
         return pack_lowest(zero), pack_lowest(one)
 
@@ -122,7 +122,7 @@ class Sender(Role):
             self.session.send(f"{self.name}.bits", bitpack.pack(messages ^ masks))
 
     def additive(self, values: Packed) -> Packed:
-        """This party's share, uint64[count], of choice * value modulo 2^64."""
+        """Return this party's share, uint64[count], of choice * value modulo 2^64."""
         keys = self.random(len(values))
         if len(values):
             self.session.send(f"{self.name}.additive", additive_correction(keys, values))
@@ -147,7 +147,7 @@ class Receiver(Role):
 
     @abstractmethod
     def random(self, choice: Choices, choices: int = 2) -> Blocks:
-        """The chosen keys, uint64[count, 2]."""
+        """Return the chosen keys, uint64[count, 2]."""
 
     def correlated(self, choice: Choices) -> Blocks:
         """message 0 xor choice * delta, uint64[count, 2]."""
@@ -170,7 +170,7 @@ class Receiver(Role):
         return choice, pack_lowest(keys)
 
     def chosen_bits(self, choice: Choices, choices: int = 2) -> NDArray[np.uint8]:
-        """The chosen bits, uint8[count]."""
+        """Return the chosen bits, uint8[count]."""
         keys = self.random(choice, choices)
         count = len(choice)
         if count == 0:
@@ -180,7 +180,7 @@ class Receiver(Role):
         return own ^ (keys[:, 0] & np.uint64(1)).astype(np.uint8)
 
     def additive(self, choice: Choices) -> Packed:
-        """This party's share, uint64[count], of choice * value modulo 2^64."""
+        """Return this party's share, uint64[count], of choice * value modulo 2^64."""
         keys = self.random(choice)
         count = len(choice)
         if count == 0:
@@ -190,13 +190,13 @@ class Receiver(Role):
 
 
 def additive_correction(keys: Blocks, values: Packed) -> Packed:
-    """What turns the receiver's second key into first key + value, modulo 2^64."""
+    """Return what turns the receiver's second key into first key + value, modulo 2^64."""
     correction: Packed = keys[0, :, 0] + values - keys[1, :, 0]
     return correction
 
 
 def pack_lowest(keys: Blocks) -> Packed:
-    """The lowest bits of uint64[64 * words, 2], packed."""
+    """Return the lowest bits of uint64[64 * words, 2], packed."""
     return pack_words((keys[:, 0] & np.uint64(1)).astype(np.uint8))
 
 

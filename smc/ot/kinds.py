@@ -23,7 +23,7 @@ def _itself(role: type[Any]) -> type[Any]:
 def make_roles(
     kind: OTKind, session: Session, sender: str, receiver: str, twin: Twin = _itself
 ) -> tuple[Sender, Receiver]:
-    """A sender and a receiver of a kind, by their names in the session; or `twin` of their classes."""
+    """Return a sender and a receiver of a kind, by their names in the session; or `twin` of their classes."""
     roles: tuple[type[Sender], type[Receiver]]
     options: dict[str, int] = {}
     match kind:

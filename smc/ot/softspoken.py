@@ -60,7 +60,7 @@ class _Streams:
         self._counter = 0
 
     def advance(self, count: int) -> int:
-        """The first stream block for the next `count` OTs, whole tiles."""
+        """Return the first stream block for the next `count` OTs, whole tiles."""
         first = self._counter
         self._counter += count // 128
         return first
@@ -71,7 +71,7 @@ def _padded(count: int) -> int:
 
 
 def _batches(count: int) -> Iterator[tuple[int, int]]:
-    """The first OT and the number of OTs of each message."""
+    """Yield the first OT and the number of OTs of each message."""
     for start in range(0, count, BATCH):
         yield start, min(BATCH, count - start)
 

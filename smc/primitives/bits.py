@@ -30,7 +30,7 @@ def from_integers(values: Iterable[int] | NDArray[Any], width: int) -> BitMatrix
 
 
 def to_integers(bits: BitMatrix, signed: bool = False) -> list[int]:
-    """The integers of a bit matrix, any width, as Python ints."""
+    """Return the integers of a bit matrix, any width, as Python ints."""
     width, batch = bits.shape
     packed = np.packbits(bits.T, axis=1, bitorder="little")
     if 0 < width <= 64:
@@ -49,7 +49,7 @@ def to_integers(bits: BitMatrix, signed: bool = False) -> list[int]:
 
 
 def to_words(bits: BitMatrix) -> NDArray[np.uint64]:
-    """The unsigned integers of a bit matrix of at most 64 rows, uint64[batch]."""
+    """Return the unsigned integers of a bit matrix of at most 64 rows, uint64[batch]."""
     width = bits.shape[0]
     if width > 64:
         raise ValueError(f"{width} bits do not fit a 64-bit word")
@@ -64,6 +64,6 @@ def pack(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def unpack(packed: NDArray[np.uint8], *shape: int) -> NDArray[np.uint8]:
-    """The inverse of `pack`."""
+    """Return the inverse of `pack`."""
     count = int(np.prod(shape, dtype=np.int64))
     return np.unpackbits(packed, count=count, bitorder="little").reshape(shape)

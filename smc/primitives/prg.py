@@ -27,11 +27,11 @@ class Prg:
 
     @classmethod
     def from_system(cls) -> Prg:
-        """A generator seeded by the operating system, which draws where its counter starts as well."""
+        """Return a generator seeded by the operating system, which draws where its counter starts as well."""
         return cls(os.urandom(KEY_BYTES), os.urandom(16))
 
     def bytes(self, count: int) -> NDArray[np.uint8]:
-        """The next `count` bytes of the stream, uint8[count]."""
+        """Return the next `count` bytes of the stream, uint8[count]."""
         out = np.empty(count + 16, dtype=np.uint8)
         self._stream.update_into(np.zeros(count, dtype=np.uint8).data, out.data)
         return out[:count]

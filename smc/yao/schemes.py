@@ -87,7 +87,7 @@ class ThreeHalves(Scheme):
 
 
 def _columns(tables: Octets, rows: int) -> tuple[Blocks, Blocks, Octets]:
-    """A message's three parts: 16, 8 and 1 bytes a row."""
+    """Return a message's three parts: 16, 8 and 1 bytes a row."""
     wide, narrow = tables[: 16 * rows], tables[16 * rows : 24 * rows]
     return wide.view(np.uint64), narrow.view(np.uint64), tables[24 * rows :]
 

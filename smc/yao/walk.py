@@ -48,7 +48,7 @@ class Piece:
 
 
 def pieces(netlist: Netlist, instances: int) -> Iterator[Piece]:
-    """The whole program for some instances worked on together, in pieces of at most `ROWS` rows."""
+    """Yield the whole program for some instances worked on together, in pieces of at most `ROWS` rows."""
     program, before = netlist.program, netlist.ands_before
     start, end = 0, len(program)
     while start < end:
@@ -65,7 +65,8 @@ def chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
 
 
 def schedule(netlist: Netlist, batch: int) -> Iterator[tuple[slice, Iterator[Piece]]]:
-    """All the work on a batch, in order: instances that are worked on together, and the pieces of their circuit."""
+    """Yield all the work on a batch, in order: instances that are worked on together, and the pieces of their
+    circuit."""
     for part in chunks(netlist, batch):
         yield part, pieces(netlist, part.stop - part.start)
 

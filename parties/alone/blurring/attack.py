@@ -59,7 +59,7 @@ class Entropies:
 
 
 def entropies(domain: Domain, observed: Observation, probabilities: Floats) -> Entropies:
-    """The privacy of a column with this distribution, float64[k]: 2^h(X), and 2^h(X | W).
+    """Return the privacy of a column with this distribution, float64[k]: 2^h(X), and 2^h(X | W).
 
     Within an interval values are taken as uniform; points count as intervals of width 1.
     """

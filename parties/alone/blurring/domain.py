@@ -53,7 +53,7 @@ class Domain:
 
     @property
     def points_only(self) -> bool:
-        """Whether none has a width."""
+        """True if none has a width."""
         return bool((self.lower == self.upper).all())
 
     @property
@@ -67,7 +67,7 @@ class Domain:
         return np.asarray((self.lower + self.upper) / 2)
 
     def codes(self, values: Floats) -> NDArray[np.int32]:
-        """The interval of each true value, int32[rows]; what lies outside is counted at the ends."""
+        """Return the interval of each true value, int32[rows]; what lies outside is counted at the ends."""
         return np.searchsorted(self.cuts, values, side="right").astype(np.int32)
 
 
@@ -99,6 +99,6 @@ class Observation:
         return cls(cuts, chances, noise.settled)
 
     def counts(self, published: Floats) -> Floats:
-        """How many published values fall into each bin, float64[bins]."""
+        """Return how many published values fall into each bin, float64[bins]."""
         bins = np.searchsorted(self.cuts, published, side="right")
         return np.bincount(bins, minlength=len(self.cuts) + 1).astype(np.float64)

@@ -31,7 +31,7 @@ class Estimate:
 def reconstruct(
     counts: Floats, chances: Floats, share: float = SHARE, rounds: int = ROUNDS, smooth: bool = False
 ) -> Estimate:
-    """The distribution over k true values from counts of m published ones.
+    """Return the distribution over k true values from counts of m published ones.
 
     `counts` float64[m]; `chances[i, j]` = P(published i | true j), float64[m, k]. Starts from the uniform distribution;
     stops when the chi-square statistic between two rounds is below `share` of the test's threshold at 5%. `smooth`
@@ -61,7 +61,7 @@ def reconstruct(
 
 
 def _smoothed(estimate: Floats) -> Floats:
-    """Each probability spread over itself and its neighbours; at the ends what has no neighbour stays.
+    """Return each probability spread over itself and its neighbours; at the ends what has no neighbour stays.
 
     1/4, 1/2, 1/4 for 100 intervals; with fewer, less goes to neighbours that lie farther away, so that the spread is
     the same share of the range.
@@ -72,7 +72,7 @@ def _smoothed(estimate: Floats) -> Floats:
 
 
 def chi_square(degrees: int, level: float = 0.05) -> float:
-    """What a chi-square variable exceeds with probability `level`, within 1% from two degrees on.
+    """Return what a chi-square variable exceeds with probability `level`, within 1% from two degrees on.
 
     Source: E. Wilson, M. Hilferty, PNAS 1931.
     """

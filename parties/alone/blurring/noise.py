@@ -39,10 +39,10 @@ class Noise(Protocol):
     settled: ClassVar[float]
 
     def width(self, confidence: float) -> float:
-        """The width of the narrowest interval that holds the true value with this confidence."""
+        """Return the width of the narrowest interval that holds the true value with this confidence."""
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """The values as they are published, float64[rows]."""
+        """Return the values as they are published, float64[rows]."""
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
         """P(published <= bound | true value uniform in [lower, upper]), float64[bounds, intervals].
@@ -51,7 +51,7 @@ class Noise(Protocol):
         """
 
     def reach(self) -> float:
-        """How far outside the range published values lie, all but a few."""
+        """Return how far outside the range published values lie, all but a few."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ class Uniform:
         return 2 * self.alpha * confidence
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Each value plus its own noise."""
+        """Return each value plus its own noise."""
         return values + rng.uniform(-self.alpha, self.alpha, len(values))
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """The distribution function, averaged over the interval."""
+        """Return the distribution function, averaged over the interval."""
 
         def law(t: Floats) -> Floats:
             return np.asarray(np.clip((t + self.alpha) / (2 * self.alpha), 0, 1))
@@ -98,11 +98,11 @@ class Gaussian:
         return 2 * NormalDist().inv_cdf((1 + confidence) / 2) * self.sigma
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Each value plus its own noise."""
+        """Return each value plus its own noise."""
         return values + rng.normal(0, self.sigma, len(values))
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """The distribution function, averaged over the interval."""
+        """Return the distribution function, averaged over the interval."""
 
         def law(t: Floats) -> Floats:
             return _normal(t / self.sigma)
@@ -128,22 +128,22 @@ class Cells:
     settled: ClassVar[float] = 0.001
 
     def width(self, confidence: float) -> float:
-        """The cell's width times the confidence, if the true value is as likely anywhere in it."""
+        """Return the cell's width times the confidence, if the true value is as likely anywhere in it."""
         return self.size * confidence
 
     def edges(self) -> Floats:
-        """The ends of the cells."""
+        """Return the ends of the cells."""
         number = max(1, math.ceil((self.high - self.low) / self.size - 1e-9))
         return np.minimum(self.low + self.size * np.arange(number + 1), self.high)
 
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """The middles of the values' cells; nothing is random."""
+        """Return the middles of the values' cells; nothing is random."""
         edges = self.edges()
         cells = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
         return np.asarray((edges[cells] + edges[cells + 1]) / 2)
 
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """The share of the interval that lies in cells whose middle is at most the bound."""
+        """Return the share of the interval that lies in cells whose middle is at most the bound."""
         edges = self.edges()
         middles = (edges[1:] + edges[:-1]) / 2
         ends = np.where(bounds >= middles[-1], np.inf, edges[np.searchsorted(middles, bounds, side="right")])[:, None]
@@ -157,7 +157,7 @@ class Cells:
 
 
 def at_privacy(kind: NoiseKind, privacy: float, low: float, high: float, confidence: float = 0.95) -> Noise:
-    """The noise whose interval at this confidence is as wide as `privacy` times the range.
+    """Return the noise whose interval at this confidence is as wide as `privacy` times the range.
 
     Salary from 20K to 150K, 50% at 95%, uniform: 2 alpha = 68.4K. `InputError` if a number makes no sense.
     """
@@ -180,7 +180,7 @@ def at_privacy(kind: NoiseKind, privacy: float, low: float, high: float, confide
 
 
 def _normal(z: Floats) -> Floats:
-    """The normal distribution function."""
+    """Return the normal distribution function."""
     return (1 + np.asarray(_erf(z / math.sqrt(2)), dtype=np.float64)) / 2
 
 
@@ -189,7 +189,7 @@ class _Function(Protocol):
 
 
 def _averaged(law: _Function, integral: _Function, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-    """The mean of law(bound - x) over x in [lower, upper], by the integral of the law."""
+    """Return the mean of law(bound - x) over x in [lower, upper], by the integral of the law."""
     points = lower == upper
     width = np.where(points, 1.0, upper - lower)
     b = np.clip(bounds, lower.min() - 1e18, upper.max() + 1e18)[:, None]

@@ -57,7 +57,7 @@ class ColumnBlur(Settings):
 
     @property
     def numeric(self) -> bool:
-        """Whether it is a number that noise is added to, or that is rounded."""
+        """True if it is a number that noise is added to, or that is rounded."""
         return self.noise in ("uniform", "gaussian", "cells")
 
     @property
@@ -86,7 +86,7 @@ class ColumnBlur(Settings):
         return Response(len(self.values), self.keep)
 
     def number(self, rows: int) -> Number:
-        """A number of so many rows, with the intervals or points that it is reconstructed on."""
+        """Return a number of so many rows, with the intervals or points that it is reconstructed on."""
         noise = self.made
         low, high = self.range
         if self.whole and high - low < MOST_POINTS:

@@ -19,7 +19,8 @@ BAR = 40  # characters of the longest bar
 
 
 def distributions(rows: RowQuery, plan: BlurPlan, by: str | None) -> list[dict[str, Any]]:
-    """The distribution of each blurred column, for each group; `InputError` if there is nothing to reconstruct."""
+    """Return the distribution of each blurred column, for each group; `InputError` if there is nothing to
+    reconstruct."""
     names = [name for name, column in plan.columns.items() if column.noise != "none"]
     if not names:
         raise InputError("no column of the plan is blurred: there is nothing to reconstruct")
@@ -148,5 +149,5 @@ def _variance(plan: BlurPlan, name: str) -> float:
 
 
 def _error(values: Floats, true: Floats) -> float:
-    """The root of the mean squared error."""
+    """Return the root of the mean squared error."""
     return float(np.sqrt(((values - true) ** 2).mean()))

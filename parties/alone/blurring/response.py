@@ -43,7 +43,7 @@ class Response:
         return self.keep * np.eye(self.size) + (1 - self.keep) / self.size
 
     def blur(self, codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
-        """What is said, int32[rows], for the true categories, int32[rows] below `size`."""
+        """Return what is said, int32[rows], for the true categories, int32[rows] below `size`."""
         said = rng.integers(0, self.size, len(codes), dtype=np.int32)
         return np.where(rng.random(len(codes)) < self.keep, codes, said)
 

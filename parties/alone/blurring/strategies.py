@@ -34,13 +34,13 @@ class Column(Protocol):
 
     @property
     def blurred(self) -> bool:
-        """Whether anything is to be reconstructed."""
+        """True if anything is to be reconstructed."""
 
     def plain(self, values: Floats) -> IntervalCodes:
         """Intervals or categories of values taken as they are, int32[rows]."""
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """Those reconstructed from rows taken together, int32[rows]."""
+        """Return those reconstructed from rows taken together, int32[rows]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +57,15 @@ class Number:
 
     @property
     def blurred(self) -> bool:
-        """Whether there is noise."""
+        """True if there is noise."""
         return self.observed is not None
 
     def plain(self, values: Floats) -> IntervalCodes:
-        """The intervals that values lie in."""
+        """Return the intervals that values lie in."""
         return self.domain.codes(values)
 
     def distribution(self, published: Floats) -> Estimate:
-        """The reconstructed distribution."""
+        """Return the reconstructed distribution."""
         assert self.observed is not None
         smooth = not self.domain.points_only
         counts, chances = self.observed.counts(published), self.observed.chances
@@ -92,11 +92,11 @@ class Category:
 
     @property
     def blurred(self) -> bool:
-        """Whether not all was true."""
+        """True if not all was true."""
         return self.response is not None
 
     def plain(self, values: Floats) -> IntervalCodes:
-        """The categories said."""
+        """Return the categories said."""
         return values.astype(np.int32)
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
@@ -117,7 +117,7 @@ def learn(
     how: Growth,
     rng: np.random.Generator,
 ) -> Node:
-    """The tree of blurred rows, float64[columns, rows], and their classes, int64[rows] below `number`.
+    """Return the tree of blurred rows, float64[columns, rows], and their classes, int64[rows] below `number`.
 
     "none" takes what was published for the truth.
     """

@@ -69,7 +69,7 @@ def read(rows: RowQuery, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]
 
 
 def numbers(column: pa.ChunkedArray, place: str) -> Floats:
-    """A column of numbers, or of text that says numbers, float64[rows]. `InputError` if a value is none."""
+    """Return a column of numbers, or of text that says numbers, float64[rows]. `InputError` if a value is none."""
     if column.null_count:
         raise InputError(f"{place}: a value is missing, and cannot be blurred")
     try:

@@ -52,7 +52,7 @@ class View(Protocol):
         """int32[columns, rows of the node]."""
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> View:
-        """Those of the rows that go one way at a split of a column."""
+        """Return those of the rows that go one way at a split of a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +62,11 @@ class Fixed:
     matrix: IntervalCodes
 
     def codes(self) -> IntervalCodes:
-        """The intervals."""
+        """Return the intervals."""
         return self.matrix
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> Fixed:
-        """The same intervals of fewer rows."""
+        """Return the same intervals of fewer rows."""
         return Fixed(self.matrix[:, rows])
 
 
@@ -80,7 +80,7 @@ class Growth:
 
 
 def grow(view: View, classes: Places, number: int, axes: Sequence[Axis], how: Growth) -> Node:
-    """The tree of rows whose classes are `classes`, int64[rows] below `number`."""
+    """Return the tree of rows whose classes are `classes`, int64[rows] below `number`."""
     node = _grown(view, classes, number, axes, how, 0)
     return _pruned(node, axes)[0] if how.prune else node
 
@@ -100,12 +100,12 @@ def predict(node: Node, codes: IntervalCodes) -> Places:
 
 
 def leaves(node: Node) -> int:
-    """How many leaves a tree has."""
+    """Return how many leaves a tree has."""
     return 1 if isinstance(node, Leaf) else leaves(node.low) + leaves(node.high)
 
 
 def depth(node: Node) -> int:
-    """The splits on the longest path."""
+    """Return the splits on the longest path."""
     return 0 if isinstance(node, Leaf) else 1 + max(depth(node.low), depth(node.high))
 
 
@@ -137,7 +137,7 @@ def _ranked(table: Places) -> Places:
 
 
 def _cut(low: Floats, counts: Places, least: int) -> tuple[float, int]:
-    """The best cut by rows below it, float64[cuts, classes]: the Gini index of both sides, times their rows."""
+    """Return the best cut by rows below it, float64[cuts, classes]: the Gini index of both sides, times their rows."""
     high = counts - low
     scores = _impurity(low) + _impurity(high)
     scores[np.minimum(low.sum(axis=1), high.sum(axis=1)) < least] = math.inf
@@ -156,7 +156,7 @@ def _impurity(counts: Floats) -> Floats:
 
 
 def _pruned(node: Node, axes: Sequence[Axis]) -> tuple[Node, float]:
-    """The tree of least description length below a node, and that length in bits."""
+    """Return the tree of least description length below a node, and that length in bits."""
     alone = 1 + _bits(node.counts)
     if isinstance(node, Leaf):
         return node, alone
@@ -171,7 +171,7 @@ def _pruned(node: Node, axes: Sequence[Axis]) -> tuple[Node, float]:
 
 
 def _bits(counts: Places) -> float:
-    """The stochastic complexity of classes: what they take to be said, with their probabilities."""
+    """Return the stochastic complexity of classes: what they take to be said, with their probabilities."""
     total, number = float(counts.sum()), len(counts)
     if not total or number < 2:
         return 0.0

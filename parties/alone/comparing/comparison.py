@@ -32,7 +32,7 @@ def compare(
     target: str | None,
     on_progress: OnProgress = lambda what: None,
 ) -> dict[str, Any]:
-    """The comparison as plain JSON; without a target no models are learnt.
+    """Return the comparison as plain JSON; without a target no models are learnt.
 
     `domain` is the number of categories of each column. ValueError for fewer than `FOLDS` rows in either table.
     """
@@ -63,7 +63,8 @@ def _marginals(domain: Mapping[str, int], own: CodedRows, synthetic: CodedRows) 
 
 
 def _halves(domain: Mapping[str, int], own: CodedRows, rng: np.random.Generator) -> float:
-    """What two halves of the own rows differ by: nothing that is learnt from one of them can be nearer to the other."""
+    """Return what two halves of the own rows differ by: nothing that is learnt from one of them can be nearer to the
+    other."""
     count = len(next(iter(own.values())))
     half = rng.permutation(np.arange(count) % 2 == 0)
     one, other = ({name: codes[where] for name, codes in own.items()} for where in (half, ~half))

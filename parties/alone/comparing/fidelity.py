@@ -20,7 +20,7 @@ _NEAR, _FAR = 64, 1 << 14  # rows that are compared at once: what a second-level
 def marginal_errors(
     domain: Mapping[str, int], real: Mapping[str, Codes], synthetic: Mapping[str, Codes], order: int = 3
 ) -> Iterator[tuple[tuple[str, ...], float]]:
-    """The total variation distance of every marginal of `order` columns, of fewer if there are fewer.
+    """Yield the total variation distance of every marginal of `order` columns, of fewer if there are fewer.
 
     That is half the sum of |share of the real rows - share of the synthetic rows| over all cells: 0 if all agree, 1 if
     no cell has rows of both. ValueError if a table has no rows.

@@ -28,14 +28,14 @@ _LONG = 3600.0  # seconds: the other half of ID3 is a thread of this process
 
 
 def majority(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """The most frequent class, whatever the row."""
+    """Return the most frequent class, whatever the row."""
     del domains, rows
     label = int(np.bincount(labels, minlength=classes).argmax())
     return lambda others: np.full(len(others), label)
 
 
 def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """The tree that `smc id3 --plain` finds, of depth 5 at most, by the same program on the clear engine."""
+    """Return the tree that `smc id3 --plain` finds, of depth 5 at most, by the same program on the clear engine."""
     problem = Problem(tuple(domains), classes, max(1, len(labels)), min_rows=MIN_ROWS, max_depth=DEPTH)
     nobody = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
 
@@ -68,7 +68,7 @@ class NaiveBayes:
     columns: tuple[NDArray[np.float64], ...]
 
     def predict(self, rows: Codes) -> Codes:
-        """The most likely class of each row, the first among equals."""
+        """Return the most likely class of each row, the first among equals."""
         scores = np.tile(self.classes, (len(rows), 1))
         for values, table in zip(rows.T, self.columns, strict=True):
             scores += table[values]

@@ -29,7 +29,7 @@ class Logistic:
     weights: Floats
 
     def predict(self, rows: Codes) -> Codes:
-        """The most likely class of rows int64[rows, columns], the first among equals."""
+        """Return the most likely class of rows int64[rows, columns], the first among equals."""
         return _scores(_places(self.domains, rows), self.weights).argmax(axis=1)
 
 
@@ -63,7 +63,7 @@ def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalt
 
 
 def _places(domains: Sequence[int], rows: Codes) -> Codes:
-    """The row of the weights that each cell of the table means."""
+    """Return the row of the weights that each cell of the table means."""
     return rows + np.concatenate([[0], np.cumsum(domains)[:-1]]).astype(np.int64)
 
 
@@ -75,7 +75,7 @@ def _scores(places: Codes, weights: Floats) -> Floats:
 
 
 def _gathered(places: Codes, values: Floats, size: int) -> Floats:
-    """The sum of `values` of the rows that have each category."""
+    """Return the sum of `values` of the rows that have each category."""
     found = np.zeros((size, values.shape[1]))
     for one in places.T:
         for k, column in enumerate(values.T):

@@ -20,7 +20,7 @@ def _template() -> Any:
 
 
 def to_html(report: Mapping[str, Any], name: str) -> str:
-    """The report on the synthetic rows called `name`, as an HTML document."""
+    """Return the report on the synthetic rows called `name`, as an HTML document."""
     picture = draw_svg(report)
     parts = list(figures(report))
     keys = ["", "marginals", *(["accuracy"] if "models" in report else []), "distances"]

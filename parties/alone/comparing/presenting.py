@@ -23,12 +23,12 @@ EXACT = "These figures are exact: they are for this party, not for publication."
 
 
 def to_text(report: Report) -> str:
-    """A table with a column for the synthetic rows and one for own rows."""
+    """Return a table with a column for the synthetic rows and one for own rows."""
     return "".join(f"{printable(line)}\n" for line in _lines(report))
 
 
 def figures(report: Report) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """The parts of the report: a title, and lines of a name, the synthetic table's figure and the own one's."""
+    """Yield the parts of the report: a title, and lines of a name, the synthetic table's figure and the own one's."""
     many = report["rows"]
     yield "", [("rows", f"{many['synthetic']:,}", f"{many['own']:,}")]
     part = report["marginals"]
@@ -47,7 +47,7 @@ def figures(report: Report) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
 
 
 def name_of(distance: int) -> str:
-    """A distance in words."""
+    """Return a distance in words."""
     return {0: "none: the same row", 1: "1 column"}.get(distance, f"{distance} columns")
 
 

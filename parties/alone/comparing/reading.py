@@ -29,7 +29,7 @@ class Pair:
 
 
 def read(own: Path, synthetic: Path, schema_file: Path, target: str | None) -> Pair:
-    """The columns are the schema's that the synthetic table has; others of the own table are left out.
+    """Return the columns are the schema's that the synthetic table has; others of the own table are left out.
 
     `InputError` names the file, line and column of a value outside the schema, a column that the own table lacks, or a
     target that is no column; and for a synthetic table with one column of the schema or none: there is nothing between

@@ -18,7 +18,7 @@ AT_ONCE = 1 << 12  # rows of a batch: what their coins take stays in the process
 
 
 def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports:
-    """A report of each value, uint8[rows, width]. `InputError` names a value that is none of the question's."""
+    """Return a report of each value, uint8[rows, width]. `InputError` names a value that is none of the question's."""
     if any(value is None or value == "" for value in values):
         raise InputError("a value is missing: a person without one answers another question")
     if mechanism.about == "texts":

@@ -61,14 +61,14 @@ class DirectResponse(Mechanism):
         return to_bytes(np.where(falls(words[:, 0], self._truth), values, other), self.width)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """How often each category was said, int64[k]."""
+        """Return how often each category was said, int64[k]."""
         return np.bincount(known(from_bytes(reports), len(self.names)), minlength=len(self.names)).astype(np.int64)
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """How many reports a tally is of."""
+        """Return how many reports a tally is of."""
         return int(tally.sum())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """The share of each category."""
+        """Return the share of each category."""
         del candidates
         return binomial(self.names, tally, np.full(len(tally), tally.sum()), *self._chances)

@@ -32,12 +32,12 @@ Digests = NDArray[np.uint64]
 
 
 def threshold(probability: float) -> int:
-    """The number of words below which a coin of this probability falls, 0 to 2^32."""
+    """Return the number of words below which a coin of this probability falls, 0 to 2^32."""
     return round(min(max(probability, 0.0), 1.0) * ONE)
 
 
 def falls(words: Words, thresholds: int | NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Whether each coin falls, for one threshold or an array of them."""
+    """Return whether each coin falls, for one threshold or an array of them."""
     if isinstance(thresholds, int):
         if thresholds >= ONE:
             return np.ones(words.shape, dtype=np.bool_)
@@ -73,7 +73,7 @@ class Coins:
         return self.stream.bytes(4 * rows * width).view(np.uint32).reshape(rows, width)
 
     def lasting(self, label: str, told: Digests | None, width: int) -> Words:
-        """The same coins whenever a person tosses them for the same purpose, uint32[rows, width].
+        """Return the same coins whenever a person tosses them for the same purpose, uint32[rows, width].
 
         `told`: a digest of what is told, uint64[rows], None if the coins go with the person alone. Without a key they
         are fresh.
@@ -94,7 +94,8 @@ class Coins:
 
 
 def encrypted(key: bytes, blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Each block of 128 bits, uint64[n, 2], under AES. The blocks differ: a codebook is what a function needs."""
+    """Return each block of 128 bits, uint64[n, 2], under AES. The blocks differ: a codebook is what a function
+    needs."""
     out = np.empty(blocks.nbytes + 16, dtype=np.uint8)
     Cipher(algorithms.AES(key), modes.ECB()).encryptor().update_into(blocks.view(np.uint8).reshape(-1).data, out.data)
     return out[: blocks.nbytes].view(np.uint64).reshape(blocks.shape)

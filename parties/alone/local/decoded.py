@@ -15,7 +15,7 @@ MOST_DRAWN = 40  # bars of a picture; the table has all
 
 
 def document(plan: LocalPlan, mechanism: Mechanism, estimates: Estimates, reports: int) -> dict[str, Any]:
-    """All that is said of the reports."""
+    """Return all that is said of the reports."""
     intervals = estimates.intervals()
     found = zip(estimates.names, estimates.values, estimates.deviations, intervals, strict=True)
     return {
@@ -39,7 +39,7 @@ def document(plan: LocalPlan, mechanism: Mechanism, estimates: Estimates, report
 
 
 def text(found: dict[str, Any]) -> str:
-    """The document for a terminal."""
+    """Return the document for a terminal."""
     told = [f"{found['question']}: {found['reports']:,} reports by {found['mechanism']}", _privacy(found), ""]
     if not found["estimates"]:
         told.append("no candidate is proved to be there")
@@ -56,12 +56,12 @@ def text(found: dict[str, Any]) -> str:
 
 
 def figure(found: dict[str, Any], value: float) -> str:
-    """A share in percent, or a mean."""
+    """Return a share in percent, or a mean."""
     return f"{value:.5g}" if found["unit"] == "mean" else f"{100 * value:.2f}%"
 
 
 def page(found: dict[str, Any]) -> str:
-    """The document as one HTML page: nothing is fetched from elsewhere, no script runs."""
+    """Return the document as one HTML page: nothing is fetched from elsewhere, no script runs."""
     template = environment("parties.alone.local").get_template("decoded.html")
     drawn = [row for row in found["estimates"] if row["value"] is not None]
     picture = intervals_svg(found) if drawn else ""
@@ -70,7 +70,7 @@ def page(found: dict[str, Any]) -> str:
 
 
 def intervals_svg(found: dict[str, Any]) -> str:
-    """The estimates with the intervals that hold the truth 95 times in 100."""
+    """Return the estimates with the intervals that hold the truth 95 times in 100."""
     from matplotlib.figure import Figure
 
     rows = [row for row in found["estimates"] if row["value"] is not None][:MOST_DRAWN]

@@ -18,7 +18,7 @@ def create(path: Path) -> None:
 
 
 def load(path: Path) -> bytes:
-    """The key in a file. `InputError` if others may read it, or if it is none."""
+    """Return the key in a file. `InputError` if others may read it, or if it is none."""
     text = files.decode(path, files.read_private(path)).strip()
     try:
         key = bytes.fromhex(text.removeprefix(HEADER))

@@ -59,15 +59,15 @@ class HadamardResponse(Mechanism):
         return to_bytes(np.where(wrong, said ^ (row & -row), said), self.width)  # that bit turns the row's sign
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """How often each number was said, int64[K]."""
+        """Return how often each number was said, int64[K]."""
         return np.bincount(known(from_bytes(reports), self.order), minlength=self.order).astype(np.int64)
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """How many reports a tally is of."""
+        """Return how many reports a tally is of."""
         return int(tally.sum())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """The share of each category."""
+        """Return the share of each category."""
         del candidates
         total, found = int(tally.sum()), tally.copy()
         half = 1

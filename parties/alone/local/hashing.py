@@ -14,19 +14,19 @@ PUBLIC_KEY = b"smc local places"  # the functions are public: every device and c
 
 
 def digests(texts: Sequence[str]) -> Digests:
-    """A digest of each text, uint64[texts]."""
+    """Return a digest of each text, uint64[texts]."""
     return np.array([int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) for text in texts], dtype=np.uint64)
 
 
 def digests_of(texts: Sequence[str]) -> Digests:
-    """The digest of each row's text, uint64[rows]; each different text is digested once."""
+    """Return the digest of each row's text, uint64[rows]; each different text is digested once."""
     index: dict[str, int] = {}
     rows = np.array([index.setdefault(text, len(index)) for text in texts], dtype=np.int64)
     return digests(list(index))[rows]
 
 
 def places(of: Digests, rows: NDArray[np.int64], hashes: int, size: int) -> NDArray[np.int64]:
-    """Where `hashes` hash functions of a row put a text, int64[n, hashes] below `size`.
+    """Return where `hashes` hash functions of a row put a text, int64[n, hashes] below `size`.
 
     `of`, `rows`: the digest of the text and the row, n each. 32 bits of AES of both under a public key a function, so
     places are as even as size / 2^32 lets them be.
@@ -40,6 +40,6 @@ def places(of: Digests, rows: NDArray[np.int64], hashes: int, size: int) -> NDAr
 
 
 def all_places(texts: Sequence[str], rows: int, hashes: int, size: int) -> NDArray[np.int64]:
-    """The places of each text in each row, int64[texts, rows, hashes]."""
+    """Return the places of each text in each row, int64[texts, rows, hashes]."""
     each = np.tile(np.arange(rows), len(texts))
     return places(np.repeat(digests(texts), rows), each, hashes, size).reshape(len(texts), rows, hashes)

@@ -55,7 +55,8 @@ class Mechanism(ABC):
 
     @abstractmethod
     def report(self, values: NDArray[np.int64] | Floats | Sequence[str], coins: Coins) -> Reports:
-        """The reports of rows: categories int64[rows], numbers float64[rows], or texts; returns uint8[rows, width]."""
+        """Return the reports of rows: categories int64[rows], numbers float64[rows], or texts; returns uint8[rows,
+        width]."""
 
     @abstractmethod
     def tally(self, reports: Reports) -> NDArray[np.int64]:
@@ -63,10 +64,10 @@ class Mechanism(ABC):
 
     @abstractmethod
     def count(self, tally: NDArray[np.int64]) -> int:
-        """How many reports a tally is of."""
+        """Return how many reports a tally is of."""
 
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """Whether any reports have this tally, whose numbers are none below 0."""
+        """Return whether any reports have this tally, whose numbers are none below 0."""
         return True
 
     @abstractmethod

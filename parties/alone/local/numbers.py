@@ -74,7 +74,7 @@ class OneBitMean(Mechanism):
         return np.array([reports.sum(dtype=np.int64), len(reports)])
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """How many reports a tally is of."""
+        """Return how many reports a tally is of."""
         return int(tally[1])
 
     @override
@@ -82,7 +82,7 @@ class OneBitMean(Mechanism):
         return bool(tally[0] <= tally[1])
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """The mean."""
+        """Return the mean."""
         del candidates
         least, scale = self._least / ONE, self.high - self.low
         found = binomial(("mean",), tally[:1], tally[1:], 1 - least, least, scale)
@@ -120,7 +120,7 @@ class BitHistogram(Mechanism):
         return INDEX_BYTES * self.told - (-self.told // 8)
 
     def buckets_of(self, values: Floats) -> NDArray[np.int64]:
-        """The bucket of each number, int64[rows]."""
+        """Return the bucket of each number, int64[rows]."""
         share = (values - self.low) / (self.high - self.low)
         return np.clip(np.floor(share * self.buckets), 0, self.buckets - 1).astype(np.int64)
 
@@ -144,7 +144,7 @@ class BitHistogram(Mechanism):
         return np.concatenate([np.bincount(chosen[bits == 1], minlength=size), np.bincount(chosen, minlength=size)])
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """How many reports a tally is of."""
+        """Return how many reports a tally is of."""
         return int(tally[self.buckets :].sum() // self.told)
 
     @override
@@ -154,7 +154,7 @@ class BitHistogram(Mechanism):
         return bool((ones <= asked).all() and asked.sum() % self.told == 0 and (asked <= self.count(tally)).all())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """The share of each bucket."""
+        """Return the share of each bucket."""
         del candidates
         edges = np.linspace(self.low, self.high, self.buckets + 1)
         names = tuple(f"{a:g} to {b:g}" for a, b in pairwise(edges))

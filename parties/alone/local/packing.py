@@ -29,14 +29,14 @@ def pack(bits: NDArray[np.bool_]) -> Reports:
 
 
 def unpack(reports: Reports, width: int) -> NDArray[np.uint8]:
-    """What `pack` made, uint8[rows, width] of 0 and 1. `InputError` if a bit behind them is set."""
+    """Return what `pack` made, uint8[rows, width] of 0 and 1. `InputError` if a bit behind them is set."""
     if width % 8 and (reports[:, width // 8] >> (width % 8)).any():
         raise InputError("a report has bits beyond its last: it is damaged, or made by another plan")
     return np.unpackbits(reports, axis=1, count=width, bitorder="little")
 
 
 def known(values: NDArray[Any], bound: int) -> NDArray[Any]:
-    """The values, all below `bound`. `InputError` if one is not: no device makes such a report by this plan."""
+    """Return the values, all below `bound`. `InputError` if one is not: no device makes such a report by this plan."""
     if len(values) and int(values.max()) >= bound:
         raise InputError("a report says what this plan does not know: it is damaged, or made by another plan")
     return values

@@ -78,7 +78,7 @@ class LocalPlan(Settings):
     reports: Annotated[int, Field(strict=True, ge=1)] | None = None
 
     def made(self) -> Mechanism:
-        """The way of answering. `InputError` says what is missing or makes no sense."""
+        """Return the way of answering. `InputError` says what is missing or makes no sense."""
         needed = NEEDS[self.mechanism]
         if missing := [key for key in needed if getattr(self, key) is None]:
             raise InputError(f"{missing[0]} is missing: mechanism {self.mechanism} needs {', '.join(needed)}")
@@ -131,12 +131,12 @@ class LocalPlan(Settings):
         return p, q
 
     def lasting(self, mechanism: Mechanism) -> float:
-        """The privacy of all reports that a person ever sends on one value."""
+        """Return the privacy of all reports that a person ever sends on one value."""
         each = math.inf if self.reports is None else self.reports * mechanism.epsilon
         return min(mechanism.lasting, each) if self.memoise else each
 
     def digest(self) -> str:
-        """What marks the reports made by this plan, 16 hexadecimal digits."""
+        """Return what marks the reports made by this plan, 16 hexadecimal digits."""
         content = self.model_dump(mode="json", exclude_none=True)
         return hashlib.sha256(canonical.dump(content).encode()).hexdigest()[:16]
 

@@ -99,7 +99,7 @@ class Rappor(Mechanism):
         return found.reshape(-1)
 
     def shares(self, tally: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How often each bit is truly set in each cohort, and the deviation, float64[cohorts, bits] each."""
+        """Return how often each bit is truly set in each cohort, and the deviation, float64[cohorts, bits] each."""
         table = tally.reshape(self.cohorts, self.bits + 1)
         zero, one = self._sent
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -107,7 +107,7 @@ class Rappor(Mechanism):
             return (seen - zero) / (one - zero), np.sqrt(seen * (1 - seen) / table[:, -1:]) / (one - zero)
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """How many reports a tally is of."""
+        """Return how many reports a tally is of."""
         return int(tally.reshape(self.cohorts, -1)[:, -1].sum())
 
     @override
@@ -117,7 +117,7 @@ class Rappor(Mechanism):
         return bool((table <= table[:, -1:]).all())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """The shares of those candidates that the reports prove to be there."""
+        """Return the shares of those candidates that the reports prove to be there."""
         shares, deviations = self.shares(tally)
         heard = tally.reshape(self.cohorts, -1)[:, -1] > 0
         design = np.zeros((len(candidates), self.cohorts, self.bits))

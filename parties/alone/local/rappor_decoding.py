@@ -22,7 +22,7 @@ LEVEL = 0.05  # the chance that any candidate is reported that nobody holds
 
 
 def decode(candidates: Sequence[str], design: NDArray[np.float64], shares: Floats, deviations: Floats) -> Estimates:
-    """The candidates proved to be there, most frequent first.
+    """Return the candidates proved to be there, most frequent first.
 
     `design` [observations, candidates]: 1 where a candidate sets a bit; `shares`, `deviations` [observations].
     """

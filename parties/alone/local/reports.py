@@ -32,7 +32,7 @@ for _digit in range(16):
 
 
 def header(plan: LocalPlan) -> bytes:
-    """The first line of a file of reports."""
+    """Return the first line of a file of reports."""
     return HEADER + plan.digest().encode() + b"\n"
 
 
@@ -44,7 +44,7 @@ def lines(reports: Reports) -> bytes:
 
 
 def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int64]:
-    """The tally of a file, be it of reports or of a tally. `InputError` if it is of another plan, or damaged."""
+    """Return the tally of a file, be it of reports or of a tally. `InputError` if it is of another plan, or damaged."""
     try:
         with path.open("rb") as stream:
             first = stream.readline(100)
@@ -65,7 +65,7 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
 
 
 def each_once(paths: Sequence[Path]) -> Sequence[Path]:
-    """The files. `InputError` if one is given twice, be it by two names: its reports would count twice."""
+    """Return the files. `InputError` if one is given twice, be it by two names: its reports would count twice."""
     seen: dict[tuple[int, int], Path] = {}
     for path in paths:
         with suppress(OSError):  # what is wrong with it is said when it is read
@@ -77,7 +77,7 @@ def each_once(paths: Sequence[Path]) -> Sequence[Path]:
 
 
 def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray[np.int64]:
-    """The sum of tallies; that of none is of no reports."""
+    """Return the sum of tallies; that of none is of no reports."""
     found = mechanism.tally(np.zeros((0, mechanism.width), dtype=np.uint8))
     for tally in tallies:
         found = found + tally
@@ -85,7 +85,7 @@ def total(tallies: Iterable[NDArray[np.int64]], mechanism: Mechanism) -> NDArray
 
 
 def tally_document(plan: LocalPlan, tally: NDArray[np.int64]) -> str:
-    """A tally as JSON."""
+    """Return a tally as JSON."""
     return dump({"plan": plan.digest(), "question": plan.question, "tally": tally.tolist()}) + "\n"
 
 

@@ -76,7 +76,7 @@ class CountMeanSketch(Mechanism):
         return found.reshape(-1)
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """How many reports a tally is of."""
+        """Return how many reports a tally is of."""
         return int(tally.reshape(self.rows, -1)[:, -1].sum())
 
     @override
@@ -86,7 +86,7 @@ class CountMeanSketch(Mechanism):
         return bool((table <= table[:, -1:]).all())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """The share of each candidate."""
+        """Return the share of each candidate."""
         table = tally.reshape(self.rows, self.bits + 1)
         asked = table[:, -1]
         where = all_places(candidates, self.rows, 1, self.bits)[:, :, 0]

@@ -62,11 +62,11 @@ class UnaryEncoding(Mechanism):
         return pack(bits)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """How often each bit was 1, and of how many reports, int64[k + 1]."""
+        """Return how often each bit was 1, and of how many reports, int64[k + 1]."""
         return np.append(unpack(reports, len(self.names)).sum(axis=0, dtype=np.int64), len(reports))
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """How many reports a tally is of."""
+        """Return how many reports a tally is of."""
         return int(tally[-1])
 
     @override
@@ -75,7 +75,7 @@ class UnaryEncoding(Mechanism):
         return bool((tally[:-1] <= tally[-1]).all())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """The share of each category."""
+        """Return the share of each category."""
         del candidates
         one, zero = self._thresholds
         return binomial(self.names, tally[:-1], np.full(len(tally) - 1, tally[-1]), one / ONE, zero / ONE)

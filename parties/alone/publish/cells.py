@@ -35,12 +35,12 @@ class Cells:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.counts.sum())
 
 
 def reduced(columns: ValueCodes, counts: Counts | None = None) -> tuple[ValueCodes, Counts]:
-    """The distinct columns of int[columns, rows] and how often each occurs, in lexical order."""
+    """Return the distinct columns of int[columns, rows] and how often each occurs, in lexical order."""
     if counts is None:
         counts = np.ones(columns.shape[1], dtype=np.int64)
     if not columns.shape[1]:
@@ -52,7 +52,7 @@ def reduced(columns: ValueCodes, counts: Counts | None = None) -> tuple[ValueCod
 def grouped(
     columns: ValueCodes | Sequence[ValueCodes], sizes: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The order that brings equal columns of int[columns, cells] together, and where each group starts in it.
+    """Return the order that brings equal columns of int[columns, cells] together, and where each group starts in it.
 
     `sizes` bound the numbers of each row. Groups come in lexical order.
     """

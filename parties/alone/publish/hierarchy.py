@@ -67,7 +67,7 @@ class Hierarchy:
         return found
 
     def common(self, values: ValueCodes) -> tuple[int, int]:
-        """The lowest level at which these values, by number, are one group, and the group there."""
+        """Return the lowest level at which these values, by number, are one group, and the group there."""
         for level, group in enumerate(self.groups):
             first = int(group[values[0]])
             if (group[values] == first).all():
@@ -75,7 +75,7 @@ class Hierarchy:
         raise AssertionError("the top has one group")
 
     def code(self, value: str) -> int:
-        """A value's number. `InputError` if it is not in the hierarchy."""
+        """Return a value's number. `InputError` if it is not in the hierarchy."""
         found = self.index.get(value)
         if found is None:
             hint = did_you_mean(value, self.values)
@@ -84,7 +84,7 @@ class Hierarchy:
 
 
 def build(column: str, paths: Sequence[Sequence[str]]) -> Hierarchy:
-    """The hierarchy of these paths: each a value and what it becomes, from level 1 to the top.
+    """Return the hierarchy of these paths: each a value and what it becomes, from level 1 to the top.
 
     `InputError` if paths differ in length, if a value has two parents, or if the top is not one value.
     """

@@ -69,12 +69,13 @@ Mask: TypeAlias = Annotated[MaskPlan, BeforeValidator(_kind)]
 
 
 def cell(rows: RowQuery, name: str, mask: MaskPlan | None) -> exp.Expr:
-    """A column as it is shown: through its mask, if it has one."""
+    """Return a column as it is shown: through its mask, if it has one."""
     return exp.column(name, quoted=True) if mask is None else masked(rows, name, mask)
 
 
 def masked(rows: RowQuery, name: str, mask: MaskPlan) -> exp.Expr:
-    """A column through its mask, NULL of NULL. `InputError` if there is no such column, or none that holds values."""
+    """Return a column through its mask, NULL of NULL. `InputError` if there is no such column, or none that holds
+    values."""
     require(rows, [name])
     try:
         text = Cell(ColumnRule(name, name, (), {}, None, (), None), rows.types[name], rows.engine.lists).text
@@ -137,7 +138,7 @@ def _random(mask: MaskPlan, _: exp.Expr, __: dt.DataType) -> exp.Expr:
 
 
 def _below(number: int) -> exp.Expr:
-    """A random whole number from 0 on, below this one."""
+    """Return a random whole number from 0 on, below this one."""
     product = exp.Mul(this=exp.Rand(), expression=exp.Literal.number(number))
     return exp.cast(exp.Floor(this=product), "BIGINT")
 

@@ -75,7 +75,7 @@ def propose(rows: RowQuery, source: str, table: str | None) -> Proposal:
 
 
 def _total() -> exp.Expression:
-    """How many rows the distinct ones stand for; 0 without any."""
+    """Return how many rows the distinct ones stand for; 0 without any."""
     return exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.Literal.number(0)])
 
 
@@ -91,7 +91,7 @@ def _values(rows: RowQuery, kept: exp.Select, i: int) -> list[str]:
 
 
 def _rule(values: Sequence[str]) -> dict[str, Any]:
-    """A rule that all these values fit; none if a tree would have to be written."""
+    """Return a rule that all these values fit; none if a tree would have to be written."""
     for form, pattern in _DATES.items():
         if values and all(re.fullmatch(pattern, value) for value in values):
             return {"dates": form}
@@ -109,7 +109,7 @@ def _rule(values: Sequence[str]) -> dict[str, Any]:
 
 
 def _singling(rows: RowQuery, kept: exp.Select, names: Sequence[str], columns: Sequence[int], total: int) -> list[str]:
-    """Which sets of columns make most rows unique, the worst of each size."""
+    """Return which sets of columns make most rows unique, the worst of each size."""
     notes = []
     for size in range(1, min(LARGEST, len(columns)) + 1):
         found = []

@@ -30,7 +30,7 @@ _ALONE, _OF_A_SUBJECT = b"\0", b"\1"  # how a sealed cell begins
 
 
 def pseudonym(key: ColumnKey, value: str, subject: Subject | None = None) -> str:
-    """A value's pseudonym. A subject's is sealed by the subject's key first: nobody restores it without that."""
+    """Return a value's pseudonym. A subject's is sealed by the subject's key first: nobody restores it without that."""
     if subject is None:
         plain = _ALONE + pad(value)
     else:
@@ -39,7 +39,7 @@ def pseudonym(key: ColumnKey, value: str, subject: Subject | None = None) -> str
 
 
 def value_of(keys: Mapping[int, ColumnKey], text: str, ring: Keyring) -> str | None:
-    """What a pseudonym stands for; None if its subject was forgotten. ValueError if none of the keys made it."""
+    """Return what a pseudonym stands for; None if its subject was forgotten. ValueError if none of the keys made it."""
     version, sealed = read(text)
     if version not in keys:
         raise ValueError("a version that there is none of")
@@ -74,7 +74,7 @@ class Pseudonyms:
         return [*self._keys, *([] if self._subject is None or not self._keys else [self._subject])]
 
     def of(self, columns: Sequence[Any], place: str) -> dict[str, pa.Array]:
-        """The pseudonyms of the next rows. `InputError` if a row is about nobody."""
+        """Return the pseudonyms of the next rows. `InputError` if a row is about nobody."""
         subjects = None
         if len(columns) > len(self._keys):
             who, whose = encode(columns[-1])
@@ -88,7 +88,7 @@ class Pseudonyms:
         }
 
     def guessable(self, rows: RowQuery) -> list[str]:
-        """A warning for each deterministic column of few values: how frequent each is tells which it is.
+        """Return a warning for each deterministic column of few values: how frequent each is tells which it is.
 
         Under subjects' keys that is so of the subjects' own column only: a value differs from subject to subject.
         """
@@ -129,7 +129,7 @@ def _guessable(rows: RowQuery, name: str) -> Iterator[str]:
 
 
 def few(name: str, distinct: int, total: int, most: int) -> Iterator[str]:
-    """The warning that a column has few values in so many rows, the most frequent in `most` of them."""
+    """Yield the warning that a column has few values in so many rows, the most frequent in `most` of them."""
     if 0 < distinct <= FEW and total >= 2 * distinct:
         yield (
             f"{name}: only {distinct} values in {total} rows, the most frequent in {most / total:.0%} of them: "
@@ -209,7 +209,7 @@ def restore(rows: RowQuery, columns: Mapping[str, str], ring: Keyring, out: Path
 
 
 def restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: str) -> tuple[pa.Array, int]:
-    """A column's values, and how many are of forgotten subjects."""
+    """Return a column's values, and how many are of forgotten subjects."""
     texts, codes = encode(column)
     values: list[str | None] = []
     for text in texts:

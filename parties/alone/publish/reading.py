@@ -31,7 +31,8 @@ class Texts:
 
 
 def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
-    """The distinct rows of some columns. `InputError` if one is not there or holds no categories, or without rows."""
+    """Return the distinct rows of some columns. `InputError` if one is not there or holds no categories, or without
+    rows."""
     spelled = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
     number = "n" + "_" * max(map(len, names))  # no column's name
@@ -71,36 +72,37 @@ class _Coded:
         return list(self._places)
 
     def codes(self) -> ValueCodes:
-        """All places; the pieces are given back."""
+        """Return all places; the pieces are given back."""
         pieces, self._pieces = self._pieces, []
         return np.concatenate([np.zeros(0, dtype=np.int16), *pieces])
 
 
 def dtype_of(number: int) -> Any:
-    """The smaller type that so many numbers fit."""
+    """Return the smaller type that so many numbers fit."""
     return np.int16 if number <= 1 << 15 else np.int32
 
 
 def encode(column: pa.ChunkedArray) -> tuple[list[Any], ValueCodes]:
-    """A column as its distinct values, None for none, and their places, int32[rows]."""
+    """Return a column as its distinct values, None for none, and their places, int32[rows]."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
 
 
 def cell_of(rows: RowQuery, name: str) -> exp.Expr:
-    """What `spelled` makes a column's text of: text and whole numbers are spelled once a batch, and not once a row."""
+    """Return what `spelled` makes a column's text of: text and whole numbers are spelled once a batch, and not once a
+    row."""
     require(rows, [name])
     dtype = rows.types[name]
     return exp.column(name, quoted=True) if dtype.is_string() or dtype.is_integer() else text_of(rows, name)
 
 
 def spelled(value: str | int | None) -> str:
-    """The text of a cell, `?` if there is none."""
+    """Return the text of a cell, `?` if there is none."""
     return ("" if value is None else str(value).strip()) or MISSING
 
 
 def text_of(rows: RowQuery, name: str) -> exp.Expr:
-    """A column's text, `?` if there is none."""
+    """Return a column's text, `?` if there is none."""
     require(rows, [name])
     try:
         cell = Cell(ColumnRule(name, name, (), {}, None, (), None), rows.types[name], rows.engine.lists)
@@ -119,7 +121,7 @@ def require(rows: RowQuery, names: Sequence[str]) -> None:
 
 
 def hierarchies(names: Sequence[str], rules: Mapping[str, Rule], found: Sequence[Sequence[str]]) -> list[Hierarchy]:
-    """The hierarchies of columns whose values these are."""
+    """Return the hierarchies of columns whose values these are."""
     return [hierarchy(name, rules[name], in_order(values)) for name, values in zip(names, found, strict=True)]
 
 
@@ -134,7 +136,7 @@ def in_order(values: Sequence[str]) -> list[str]:
 
 
 def recode(found: Texts, made: Sequence[Hierarchy]) -> ValueCodes:
-    """The codes of the columns in their hierarchies, int[columns, rows]."""
+    """Return the codes of the columns in their hierarchies, int[columns, rows]."""
     dtype = dtype_of(max((len(h.values) for h in made), default=0))
     columns: ValueCodes = np.zeros((len(made), len(found.counts)), dtype=dtype)
     for i, (values, codes, h) in enumerate(zip(found.values, found.codes, made, strict=True)):
@@ -149,7 +151,7 @@ def read(
     rules: Mapping[str, Rule],
     public: RowQuery | None = None,
 ) -> Cells:
-    """The cells of a table. `public` has the same quasi-identifiers, in columns of the same names.
+    """Return the cells of a table. `public` has the same quasi-identifiers, in columns of the same names.
 
     `InputError` if a value is in no hierarchy, or if a row's quasi-identifiers are not those of any public row.
     """
@@ -170,7 +172,7 @@ def read(
 
 
 def with_public(cells: Cells, codes: ValueCodes, counts: Counts, place: str) -> Cells:
-    """The cells with those of the public table. `InputError` if somebody is not in it."""
+    """Return the cells with those of the public table. `InputError` if somebody is not in it."""
     if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, codes.T.tolist())):
         raise InputError(f"{place}: {len(missing)} of the table's combinations are not in this public table")
     return replace(cells, public=(codes, counts))

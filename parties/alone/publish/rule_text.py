@@ -34,7 +34,7 @@ Token: TypeAlias = tuple[str, bool]  # a word, or a sign
 
 
 def parse(text: str) -> Rules:
-    """The rules in a text. `InputError` says what is wrong with it."""
+    """Return the rules in a text. `InputError` says what is wrong with it."""
     if len(text) > MAX_TEXT:
         raise InputError(f"rules: the text has {len(text)} characters, at most {MAX_TEXT} are read")
     found: Rules = {}
@@ -53,17 +53,17 @@ def parse(text: str) -> Rules:
 
 
 def text_of(rules: Mapping[str, Rule | Paths]) -> str | None:
-    """The text of rules; `parse` is the inverse. None if there are none."""
+    """Return the text of rules; `parse` is the inverse. None if there are none."""
     return "; ".join(f"{_word(column)} {_written(rule)}" for column, rule in rules.items()) or None
 
 
 def plain(rule: Rule) -> Rule | Paths:
-    """A rule whose tree, if it is one, is read from its file."""
+    """Return a rule whose tree, if it is one, is read from its file."""
     return rule if rule.tree is None else read_tree(rule.tree)
 
 
 def made(column: str, rule: Rule | Paths, values: Sequence[str]) -> Hierarchy:
-    """The hierarchy of exactly these values, in their order. `InputError` if one does not fit the rule."""
+    """Return the hierarchy of exactly these values, in their order. `InputError` if one does not fit the rule."""
     if isinstance(rule, Rule):
         return hierarchy(column, rule, values)
     whole = build(column, rule)
@@ -74,7 +74,7 @@ def made(column: str, rule: Rule | Paths, values: Sequence[str]) -> Hierarchy:
 
 
 def paths_of(hierarchy: Hierarchy) -> Paths:
-    """A hierarchy as its paths, value by value."""
+    """Return a hierarchy as its paths, value by value."""
     pairs = list(zip(hierarchy.groups, hierarchy.labels, strict=True))
     return [[labels[groups[i]] for groups, labels in pairs] for i in range(len(hierarchy.values))]
 

@@ -41,7 +41,7 @@ _DATES: dict[str, str] = {
 
 
 def _dividing(widths: tuple[float, ...]) -> tuple[float, ...]:
-    """A check that each range lies in one of the next level."""
+    """Return a check that each range lies in one of the next level."""
     for lower, upper in pairwise(widths):
         if upper <= lower or not math.isclose(math.remainder(upper, lower), 0, abs_tol=1e-9 * upper):
             raise ValueError(f"each width must be a multiple of the one before, and {upper:g} is none of {lower:g}")
@@ -49,7 +49,7 @@ def _dividing(widths: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _falling(lengths: tuple[int, ...]) -> tuple[int, ...]:
-    """A check that prefixes get shorter."""
+    """Return a check that prefixes get shorter."""
     for longer, shorter in pairwise(lengths):
         if shorter >= longer:
             raise ValueError(f"prefixes must get shorter, but {shorter} follows {longer}")
@@ -70,7 +70,7 @@ class Rule(Settings):
 
 
 def hierarchy(column: str, rule: Rule, values: Sequence[str]) -> Hierarchy:
-    """The hierarchy of a column by its rule: of these values, which occur, or of all in the tree.
+    """Return the hierarchy of a column by its rule: of these values, which occur, or of all in the tree.
 
     `InputError` if two rules are given, if a value does not fit the rule, and as `build`.
     """
@@ -86,7 +86,7 @@ def hierarchy(column: str, rule: Rule, values: Sequence[str]) -> Hierarchy:
 
 
 def path(column: str, rule: Rule, value: str) -> list[str]:
-    """A value and what it becomes, up to the top, by any rule but a tree."""
+    """Return a value and what it becomes, up to the top, by any rule but a tree."""
     if rule.ranges is not None:
         return [value, *_ranges(column, rule.ranges, value), TOP]
     if rule.prefixes is not None:
@@ -97,7 +97,7 @@ def path(column: str, rule: Rule, value: str) -> list[str]:
 
 
 def read_tree(file: Path) -> list[list[str]]:
-    """The paths in a file without a header. `InputError` if it is no such file."""
+    """Return the paths in a file without a header. `InputError` if it is no such file."""
     lines = files.read_text(file).splitlines()
     if not any(line.strip() for line in lines):
         raise InputError(f"{file}: the file is empty; each line is a value and what it becomes")
@@ -114,7 +114,7 @@ def read_tree(file: Path) -> list[list[str]]:
 
 
 def number(value: str) -> float | None:
-    """The number that a cell is; None if it is none."""
+    """Return the number that a cell is; None if it is none."""
     try:
         found = float(value)
     except ValueError:

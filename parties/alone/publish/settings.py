@@ -108,7 +108,7 @@ class ColumnPlan(Rule):
 
     @property
     def shown(self) -> bool:
-        """Whether recoded rows have it: all but identifiers, and these if they are masked."""
+        """True if recoded rows have it: all but identifiers, and these if they are masked."""
         return self.role != "identifier" or self.mask is not None
 
 
@@ -126,7 +126,7 @@ class ModelPlan(Settings):
     most: Finite | None = None
 
     def made(self) -> PrivacyModel:
-        """The model. `InputError` if there is none of this name, or if what is given does not fit it."""
+        """Return the model. `InputError` if there is none of this name, or if what is given does not fit it."""
         if self.model not in MODELS:
             raise InputError(f"models: there is no {quoted(self.model)}; there are {listed(MODELS)}")
         kind = MODELS[self.model]
@@ -158,11 +158,11 @@ class PublishPlan(PlaceSettings):
     public: PlaceSettings | None = None
 
     def named(self, role: Role) -> list[str]:
-        """The columns that have a role."""
+        """Return the columns that have a role."""
         return [name for name, column in self.columns.items() if column.role == role]
 
     def check(self) -> list[PrivacyModel]:
-        """The models. `InputError` if they do not fit the columns, or if there is nothing to do."""
+        """Return the models. `InputError` if they do not fit the columns, or if there is nothing to do."""
         models = [model.made() for model in self.models]
         if not models:
             raise InputError("models: give at least one, such as k-anonymity")

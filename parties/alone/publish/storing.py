@@ -85,7 +85,7 @@ def store(
 
 
 def _random(backend: str) -> exp.Expr:
-    """What rows are ordered by: nothing that can be drawn again."""
+    """Return what rows are ordered by: nothing that can be drawn again."""
     if backend == "postgres":
         return exp.func("gen_random_uuid")
     number = exp.cast(exp.Window(this=exp.RowNumber()), "TEXT")
@@ -93,7 +93,8 @@ def _random(backend: str) -> exp.Expr:
 
 
 def _pieces(cells: Cells, partition: Partition) -> pa.Table:
-    """A line a piece: its cell in text; which of the cell's rows it has, past `before` up to `past`; its class."""
+    """Return a line a piece: its cell in text; which of the cell's rows it has, past `before` up to `past`; its
+    class."""
     columns = {}
     hierarchies = (*cells.hierarchies, *cells.sensitive_hierarchies)
     for i, (hierarchy, codes) in enumerate(zip(hierarchies, [*cells.quasi, *cells.sensitive], strict=True)):
@@ -104,6 +105,6 @@ def _pieces(cells: Cells, partition: Partition) -> pa.Table:
 
 
 def _labels(partition: Partition, number: int) -> pa.Table:
-    """A line a class; rows that are left out find none."""
+    """Return a line a class; rows that are left out find none."""
     columns = {f"l{i}": pa.array([box[i].label for box in partition.boxes], pa.string()) for i in range(number)}
     return pa.table({"class": np.arange(len(partition.boxes)), **columns})

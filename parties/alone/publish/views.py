@@ -19,7 +19,8 @@ from smc.errors import InputError
 
 
 def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
-    """The statements that make a view of the plan's table, and let the role read it where the database knows roles.
+    """Return the statements that make a view of the plan's table, and let the role read it where the database knows
+    roles.
 
     Identifiers are left out unless they are masked, or in clear for the role. `InputError` if the table is a file, or
     if the plan names no such role.
@@ -57,7 +58,7 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
 
 
 def _table(rows: RowQuery) -> exp.Table:
-    """The table as its own database calls it."""
+    """Return the table as its own database calls it."""
     tables = list(rows.query.find_all(exp.Table))
     if len(tables) != 1 or (rows.engine.backend.name == "duckdb" and tables[0].catalog != ATTACHED):
         raise InputError(

@@ -87,7 +87,7 @@ class _Assigned:
         self._classes = partition.classes
 
     def next(self, columns: Sequence[Any], place: str) -> Counts:
-        """The classes of the next rows, int64[rows]."""
+        """Return the classes of the next rows, int64[rows]."""
         coded = []
         for column, index in zip(columns, self._indices, strict=True):
             values, codes = encode(column)
@@ -131,7 +131,7 @@ class _Finder:
         self._keys = keys[self._order]
 
     def find(self, codes: ValueCodes) -> Counts:
-        """The place of each column, int64[columns]; -1 if it is not known."""
+        """Return the place of each column, int64[columns]; -1 if it is not known."""
         keys = np.zeros(codes.shape[1], dtype=np.int64)
         known = (codes >= 0).all(axis=0)
         for i, (column, size) in enumerate(zip(codes, self._sizes, strict=True)):
@@ -163,7 +163,7 @@ def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def escaped_text(texts: Sequence[str]) -> list[str]:
-    """The same of some texts."""
+    """Return the same of some texts."""
     return escaped(pa.chunked_array([list(texts)], pa.string())).to_pylist()
 
 
@@ -209,7 +209,7 @@ class ParquetWriter:
 def writer_of(
     path: Path, stream: IO[bytes], names: Sequence[str], escape_formulas: bool = False
 ) -> Iterator[CsvWriter | ParquetWriter]:
-    """What writes tables to a stream, by the file's name; a Parquet file has no formulas to be escaped."""
+    """Give what writes tables to a stream, by the file's name; a Parquet file has no formulas to be escaped."""
     if path.suffix != PARQUET:
         yield CsvWriter(stream, names, escape_formulas)
         return

@@ -76,7 +76,7 @@ class Features:
         return tuple(np.cumsum(sizes)[:-1].tolist())
 
     def vector(self, codes: Sequence[int]) -> Integers:
-        """A row, int64[number], from the indices of its values."""
+        """Return a row, int64[number], from the indices of its values."""
         found = np.zeros(self.number, dtype=np.int64)
         for column, amounts, start, code in zip(self.columns, self.amounts, self.starts, codes, strict=True):
             found[start + (code if column.numbers is None else 0)] = amounts[code]

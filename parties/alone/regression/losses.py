@@ -93,12 +93,13 @@ class Huber(Loss):
 
 
 def loss(name: LossName, h: float) -> Loss:
-    """The loss of that name; h is Huber's."""
+    """Return the loss of that name; h is Huber's."""
     return Logistic() if name == "logistic" else Huber(h)
 
 
 def radius(of: Loss, regularisation: float) -> float:
-    """A bound on |w| of every minimiser of J, whatever the rows: lambda w is a mean of slopes, and J(w) <= J(0)."""
+    """Return a bound on |w| of every minimiser of J, whatever the rows: lambda w is a mean of slopes, and J(w) <=
+    J(0)."""
     return min(1 / regularisation, math.sqrt(2 * of.at_zero / regularisation))
 
 

@@ -41,7 +41,8 @@ class Minimum:
 
 
 def minimise(rows: TrainingRows, loss: Loss, regularisation: float, tilt: Floats | None = None) -> Minimum:
-    """The weights of least J(w) + tilt.w, to a gradient of norm `TOLERANCE`. `InputError` if it is not reached."""
+    """Return the weights of least J(w) + tilt.w, to a gradient of norm `TOLERANCE`. `InputError` if it is not
+    reached."""
     number = rows.features.number
     check_features(number)
     slant = np.zeros(number) if tilt is None else tilt

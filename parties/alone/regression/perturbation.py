@@ -91,7 +91,8 @@ def perturbed(
 
 
 def sensitivity(rows: int, regularisation: float) -> float:
-    """How far one row moves the minimiser, as it is known: 2 / (n lambda) and what the certificate leaves open."""
+    """Return how far one row moves the minimiser, as it is known: 2 / (n lambda) and what the certificate leaves
+    open."""
     return (2 / rows + 2 * TOLERANCE) / regularisation
 
 

@@ -32,7 +32,7 @@ class TrainingRows:
 
     @property
     def total(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.counts.sum())
 
     def margins(self, weights: Floats) -> Floats:
@@ -44,7 +44,7 @@ class TrainingRows:
         return self.signs * found
 
     def gathered(self, each: Floats | Integers) -> NDArray[Any]:
-        """The sum of each line's number times its features, in units of 2^-14, [features] of the same type.
+        """Return the sum of each line's number times its features, in units of 2^-14, [features] of the same type.
 
         Exact for integers of which the absolute values add up to less than 2^49.
         """
@@ -57,7 +57,8 @@ class TrainingRows:
         return found
 
     def slopes(self, loss: Loss, weights: Floats, clip: int) -> Integers:
-        """The sum of all rows' gradients L'(c w.d) c d, int64[features], each a vector of norm clip 2^14 at most.
+        """Return the sum of all rows' gradients L'(c w.d) c d, int64[features], each a vector of norm clip 2^14 at
+        most.
 
         L' is rounded towards zero to multiples of 2^-14 and clipped to `clip` of them. All is integers from there on.
         """
@@ -72,12 +73,12 @@ class TrainingRows:
         return regularisation / 2 * float(weights @ weights) + losses
 
     def gradient(self, loss: Loss, regularisation: float, weights: Floats) -> Floats:
-        """The gradient of J."""
+        """Return the gradient of J."""
         each = loss.slope(self.margins(weights)) * self.signs * self.counts
         return regularisation * weights + self.gathered(each) / ONE / max(1, self.total)
 
     def curvature(self, loss: Loss, regularisation: float, weights: Floats) -> Floats:
-        """The second derivatives of J, float64[features, features]."""
+        """Return the second derivatives of J, float64[features, features]."""
         each = loss.curvature(self.margins(weights)) * self.counts
         number = self.features.number
         found = np.zeros((number, number))

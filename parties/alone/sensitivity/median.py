@@ -77,7 +77,8 @@ class Table:
         return self.change(0)
 
     def distance(self, bound: int) -> int:
-        """How many numbers must be replaced for a local sensitivity of more than `bound`; n + 1 if no number does.
+        """Return how many numbers must be replaced for a local sensitivity of more than `bound`; n + 1 if no number
+        does.
 
         Of neighbouring tables it differs by 1 at most.
         """

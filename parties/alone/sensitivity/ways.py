@@ -75,7 +75,7 @@ def by_global(table: Table, epsilon: Fraction, draw: Draw, copies: int = 1) -> N
 def by_propose(
     table: Table, bound: int, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int = 1
 ) -> tuple[NDArray[np.bool_], Numbers]:
-    """Whether the test of `bound` >= 1 passed, bool[copies], and the answers, 0 where it did not."""
+    """Return whether the test of `bound` >= 1 passed, bool[copies], and the answers, 0 where it did not."""
     half = epsilon / 2
     distances = table.distance(bound) + draw(DiscreteLaplace(1 / half, security_for(half, 2)), copies)
     passed = distances >= tail(1 / half, delta)
@@ -84,7 +84,7 @@ def by_propose(
 
 
 def by_bound(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int = 1) -> tuple[Numbers, Numbers]:
-    """The private bounds of the local sensitivity, int64[copies], and the answers."""
+    """Return the private bounds of the local sensitivity, int64[copies], and the answers."""
     return bounded(table.median, table.local, table.most, table.most, epsilon, delta, draw, copies)
 
 

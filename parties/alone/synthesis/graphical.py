@@ -51,7 +51,7 @@ class MarkovRandomField:
     beliefs: tuple[Table, ...]
 
     def project(self, columns: Set) -> Table:
-        """The expected counts of some columns together, in ascending order, float64 of the marginal's shape."""
+        """Return the expected counts of some columns together, in ascending order, float64 of the marginal's shape."""
         home = self.tree.home(columns)
         if home is not None:
             return self.total * _sum_to(self.beliefs[home], self.tree.cliques[home], columns)
@@ -94,7 +94,8 @@ class MarkovRandomField:
 
 
 def _drawn(table: Table, group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-    """A cell for each row, by the line of the table that its group has; rows of a group are spread evenly over it."""
+    """Return a cell for each row, by the line of the table that its group has; rows of a group are spread evenly over
+    it."""
     used, group = np.unique(group, return_inverse=True)
     lines = np.maximum(table[used], 0)
     sums = lines.sum(axis=1, keepdims=True)
@@ -121,7 +122,7 @@ def fit(
     steps: int = STEPS,
     near: float = NEAR,
 ) -> MarkovRandomField:
-    """The model of these marginals, one target a set of columns, from some potentials on."""
+    """Return the model of these marginals, one target a set of columns, from some potentials on."""
     sets = [target.columns for target in targets]
     tree = junction_tree(domains, sets)
     given = {} if start is None else start
@@ -156,7 +157,8 @@ def fit(
 
 
 def targets_of(columns: Sequence[str], measurements: Sequence[Measurement]) -> tuple[list[Target], float]:
-    """One target a set of columns, by the inverse variances of its measurements; and the number of rows, at least 1.
+    """Return one target a set of columns, by the inverse variances of its measurements; and the number of rows, at
+    least 1.
 
     The number of rows is the mean of what each measurement adds up to, by the inverse of its variance.
     """
@@ -209,7 +211,7 @@ def _home(tree: JunctionTree, columns: Set) -> int:
 
 
 def _beliefs(domains: Sequence[int], tree: JunctionTree, homes: Mapping[Set, int], some: Potentials) -> list[Table]:
-    """The probabilities of each clique: messages from the leaves to the root and back, as logarithms."""
+    """Return the probabilities of each clique: messages from the leaves to the root and back, as logarithms."""
     logs = [np.zeros([domains[column] for column in clique]) for clique in tree.cliques]
     for one, table in some.items():
         logs[homes[one]] += _spread(table, one, tree.cliques[homes[one]])
@@ -230,7 +232,7 @@ def _beliefs(domains: Sequence[int], tree: JunctionTree, homes: Mapping[Set, int
 
 
 def _spread(table: Table, axes: Set, wider: Set) -> Table:
-    """The table with axes of length 1 for what it does not have."""
+    """Return the table with axes of length 1 for what it does not have."""
     shape = iter(table.shape)
     return table.reshape([next(shape) if column in axes else 1 for column in wider])
 
@@ -250,7 +252,7 @@ def _log_sum_to(table: Table, axes: Set, kept: Set) -> Table:
 
 
 def _contract(factors: Sequence[tuple[Table, Set]], kept: Set) -> tuple[Table, Set]:
-    """The product of tables, summed over all columns but some."""
+    """Return the product of tables, summed over all columns but some."""
 
     def times(one: tuple[Table, Set], other: tuple[Table, Set]) -> tuple[Table, Set]:
         axes = tuple(sorted({*one[1], *other[1]}))

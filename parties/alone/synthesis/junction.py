@@ -27,13 +27,13 @@ class JunctionTree:
     separators: tuple[Set, ...]
 
     def home(self, columns: Sequence[int]) -> int | None:
-        """The first clique that has all of these columns."""
+        """Return the first clique that has all of these columns."""
         wanted = set(columns)
         return next((place for place, clique in enumerate(self.cliques) if wanted.issubset(clique)), None)
 
 
 def cliques_of(domains: Sequence[int], sets: Sequence[Set]) -> list[Set]:
-    """The maximal cliques of the chordal graph; columns that stand in no set by themselves."""
+    """Return the maximal cliques of the chordal graph; columns that stand in no set by themselves."""
     near: list[set[int]] = [set() for _ in domains]
     for one in sets:
         for column in one:
@@ -61,12 +61,12 @@ def _cells(domains: Sequence[int], column: int, near: Sequence[set[int]]) -> int
 
 
 def size(domains: Sequence[int], sets: Sequence[Set]) -> int:
-    """The cells of all cliques together."""
+    """Return the cells of all cliques together."""
     return sum(math.prod(domains[column] for column in clique) for clique in cliques_of(domains, sets))
 
 
 def junction_tree(domains: Sequence[int], sets: Sequence[Set]) -> JunctionTree:
-    """The tree of the cliques."""
+    """Return the tree of the cliques."""
     cliques = cliques_of(domains, sets)
     inside, parents = [0], [-1]
     outside = list(range(1, len(cliques)))

@@ -48,7 +48,7 @@ class RelaxedProjection:
     def fit(
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rng: np.random.Generator
     ) -> dict[str, Floats]:
-        """The relaxed table: for each column probabilities, float64[size, categories]."""
+        """Return the relaxed table: for each column probabilities, float64[size, categories]."""
         goals = goals_of(domain, measurements)
         free = _begun(domain, goals, self.size, rng)
         mean = {column: np.zeros_like(numbers) for column, numbers in free.items()}
@@ -75,7 +75,7 @@ class Goal:
 
 
 def goals_of(domain: Mapping[str, int], measurements: Sequence[Measurement]) -> list[Goal]:
-    """One goal for each set of columns that was measured; the greatest weight is 1."""
+    """Return one goal for each set of columns that was measured; the greatest weight is 1."""
     if not measurements:
         return []
     names = list(domain)
@@ -91,7 +91,7 @@ def goals_of(domain: Mapping[str, int], measurements: Sequence[Measurement]) -> 
 
 
 def loss(free: Mapping[str, Floats], goals: Sequence[Goal]) -> tuple[float, dict[str, Floats]]:
-    """The weighted sum of squared errors of all marginals, and its gradient in the free numbers."""
+    """Return the weighted sum of squared errors of all marginals, and its gradient in the free numbers."""
     names = dict.fromkeys(name for goal in goals for name in goal.columns)
     table = {name: softmax(free[name]) for name in names}
     slopes = {name: np.zeros_like(table[name]) for name in names}
@@ -135,7 +135,7 @@ def softmax(numbers: Floats) -> Floats:
 
 
 def _begun(domain: Mapping[str, int], goals: Sequence[Goal], size: int, rng: np.random.Generator) -> dict[str, Floats]:
-    """Where descent begins: every row near the one-way marginals, which any goal with the column tells."""
+    """Return where descent begins: every row near the one-way marginals, which any goal with the column tells."""
     free = {}
     for column, categories in domain.items():
         known = [goal for goal in goals if column in goal.columns]
@@ -169,7 +169,7 @@ def draw(table: Mapping[str, Floats], rows: int, rng: np.random.Generator) -> di
 
 
 def _ranks(source: Codes, copies: Codes, rng: np.random.Generator) -> Codes:
-    """A random order of the rows of each source: 0, 1, ... within it. `source` grows."""
+    """Return a random order of the rows of each source: 0, 1, ... within it. `source` grows."""
     order = np.lexsort((rng.random(len(source)), source))
     found = np.empty(len(source), dtype=np.int64)
     found[order] = np.arange(len(source)) - np.repeat(np.cumsum(copies) - copies, copies)

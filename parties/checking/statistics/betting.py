@@ -41,7 +41,7 @@ def log_mean(logarithms: list[float]) -> float:
 
 
 def last_refuted(logarithm: Callable[[float], float], error: float, most: float) -> float:
-    """The greatest number from 0 to `most` with a capital of 1 / error, which falls; 0 if none has."""
+    """Return the greatest number from 0 to `most` with a capital of 1 / error, which falls; 0 if none has."""
     wanted = -math.log(error)
     if logarithm(0.0) < wanted:
         return 0.0

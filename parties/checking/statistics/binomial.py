@@ -14,7 +14,8 @@ _HALVINGS = 60  # of the interval of probabilities: as many as a double resolves
 
 
 def lower_limit(successes: int, trials: int, error: float) -> float:
-    """The probability that the truth is below this is at most `error`: so many successes would be that unlikely."""
+    """Return the probability that the truth is below this is at most `error`: so many successes would be that
+    unlikely."""
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(f"{successes} successes in {trials} trials")
     if successes == 0:
@@ -30,7 +31,7 @@ def lower_limit(successes: int, trials: int, error: float) -> float:
 
 
 def upper_limit(successes: int, trials: int, error: float) -> float:
-    """The probability that the truth is above this is at most `error`."""
+    """Return the probability that the truth is above this is at most `error`."""
     return 1.0 - lower_limit(trials - successes, trials, error)
 
 

@@ -30,7 +30,8 @@ MOST_RHO = 100.0  # more is not looked for
 
 
 def rho_shown(first: Floats, second: Floats, rho: float, error: float) -> float:
-    """A lower limit of rho from outcomes of either table, as many of each: 0 about where the first lies, 1 the second.
+    """Return a lower limit of rho from outcomes of either table, as many of each: 0 about where the first lies, 1 the
+    second.
 
     The first table's outcome is X' above, the second's X. `rho` is what is promised: what the bets are best for.
     """
@@ -48,5 +49,5 @@ def rho_shown(first: Floats, second: Floats, rho: float, error: float) -> float:
 
 
 def most_apart(rho: float) -> float:
-    """The greatest difference of an event's probabilities that rho permits (Pinsker; Bretagnolle, Huber)."""
+    """Return the greatest difference of an event's probabilities that rho permits (Pinsker; Bretagnolle, Huber)."""
     return min(math.sqrt(rho / 2), math.sqrt(-math.expm1(-rho)))

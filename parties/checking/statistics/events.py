@@ -49,7 +49,8 @@ class Bet:
 
 
 def loss_shown(choosing: Sequence[NDArray[Any]], testing: Sequence[Cells], delta: float, error: float) -> float:
-    """A lower limit of the loss at this delta, from how often an outcome of either table is in each cell, [CELLS].
+    """Return a lower limit of the loss at this delta, from how often an outcome of either table is in each cell,
+    [CELLS].
 
     The bet is chosen by the counts of `choosing`, and made with the cells of each outcome of `testing`, in order.
     """
@@ -59,7 +60,7 @@ def loss_shown(choosing: Sequence[NDArray[Any]], testing: Sequence[Cells], delta
 
 
 def _best(choosing: Sequence[NDArray[Any]], trials: int, delta: float, error: float) -> Bet:
-    """The bet that promises to refute the greatest loss in so many trials."""
+    """Return the bet that promises to refute the greatest loss in so many trials."""
     first, second = ((counts + 1 / CELLS) / (counts.sum() + 1) for counts in choosing)
     chances = first[:, None] * second
     found = []
@@ -80,7 +81,7 @@ def _best(choosing: Sequence[NDArray[Any]], trials: int, delta: float, error: fl
 
 
 def _grown(gains: Floats, chances: Floats) -> tuple[float, float]:
-    """The share with which capital grows most, and the logarithm of how much on the average."""
+    """Return the share with which capital grows most, and the logarithm of how much on the average."""
     shares = _SHARES / max(-float(gains.min()), 1e-12)
     grows = (np.log1p(shares[:, None, None] * gains) * chances).sum(axis=(1, 2))
     place = int(grows.argmax())

@@ -56,7 +56,7 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing contradicts the promise."""
+        """True if nothing contradicts the promise."""
         return self.loss <= self.epsilon and self.guess.least <= self.guess.allowed
 
 
@@ -69,7 +69,8 @@ def guess(says_first: Said, says_first_too: Said, allowed: float, error: float) 
 
 
 def guessing_limit(epsilon: float, delta: float = 0.0) -> float:
-    """The most that p + q can be: from p <= e^epsilon (1 - q) + delta and the same with p and q changed about."""
+    """Return the most that p + q can be: from p <= e^epsilon (1 - q) + delta and the same with p and q changed
+    about."""
     return 2 * (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
 
 
@@ -106,7 +107,8 @@ def examine(first: Outcomes, second: Outcomes, epsilon: float, delta: float = 0.
 
 
 def excess(first: Mapping[int, Fraction], second: Mapping[int, Fraction], epsilon: float) -> float:
-    """The least delta for which both laws keep (epsilon, delta), in either direction: the hockey-stick divergence."""
+    """Return the least delta for which both laws keep (epsilon, delta), in either direction: the hockey-stick
+    divergence."""
     factor = Fraction(math.exp(epsilon))
     nothing = Fraction(0)
 
@@ -118,7 +120,7 @@ def excess(first: Mapping[int, Fraction], second: Mapping[int, Fraction], epsilo
 
 
 def _labelled(outcomes: Outcomes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """A number from 0 for each different outcome, and the numbers that it is made of, [outcomes, numbers]."""
+    """Return a number from 0 for each different outcome, and the numbers that it is made of, [outcomes, numbers]."""
     rows = outcomes.reshape(len(outcomes), -1)
     labels = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
@@ -156,7 +158,7 @@ def _best_prefix(
 
 
 def _shown(often: Counts, seldom: Counts, delta: float, squared: float) -> NDArray[np.float64]:
-    """The ratio of probabilities that so many successes would show, by Wilson's limits.
+    """Return the ratio of probabilities that so many successes would show, by Wilson's limits.
 
     A short event has the greater ratio, a long one the narrower limits: so many deviations wide, `squared`.
     """

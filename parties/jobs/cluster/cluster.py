@@ -100,7 +100,7 @@ class Cluster(Release):
 
     @property
     def on_grid(self) -> bool:
-        """Whether cells are counted."""
+        """True if cells are counted."""
         return self.settings.method == "grid"
 
     @property

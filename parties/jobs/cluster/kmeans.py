@@ -45,7 +45,7 @@ def weighted(places: Points, rows: PlaceCounts, clusters: int) -> tuple[Points, 
 def followed(
     opened: Sequence[Sequence[int]], cells: int, clusters: int, dimensions: int, least: Sequence[int], most: int
 ) -> tuple[Points, PlaceCounts]:
-    """Where the centroids are after these rounds of noisy sums, and the rows of each, from 0 to `most`.
+    """Return where the centroids are after these rounds of noisy sums, and the rows of each, from 0 to `most`.
 
     The first round's are of `cells` centroids that depend on nothing; `least` is a count as of `moved` for each of all
     rounds. What lacks rows in the last of them stays where it is.
@@ -74,13 +74,13 @@ def _begun(
 
 
 def _rows(sums: Sequence[int], dimensions: int, most: int) -> PlaceCounts:
-    """The rows of each cluster, rounded and within their bounds."""
+    """Return the rows of each cluster, rounded and within their bounds."""
     counts = sums[:: dimensions + 1]
     return np.array([min(max((count + UNIT // 2) // UNIT, 0), most) for count in counts], dtype=np.int64)
 
 
 def inertia(places: Points, rows: PlaceCounts, centroids: Points) -> int:
-    """The sum of the squared distances to the nearest centroids, in squares of the fixed point."""
+    """Return the sum of the squared distances to the nearest centroids, in squares of the fixed point."""
     apart = places - centroids[nearest(places, centroids)]
     return int(((apart**2).sum(axis=1) * rows).sum())
 

@@ -43,23 +43,23 @@ class Lloyd:
         return [max(UNIT, 0 if part.noise is None else int(FEW * part.noise.scale)) for part in self.parts]
 
     def followed(self, opened: Rounds) -> tuple[Points, Numbers]:
-        """The centroids after these rounds, and the rows of each."""
+        """Return the centroids after these rounds, and the rows of each."""
         from parties.jobs.cluster.kmeans import followed
 
         return followed(opened, self.cells, self.clusters, self.dimensions, self.least, self.most)
 
     def places(self, opened: Rounds) -> Points:
-        """The centroids after these rounds."""
+        """Return the centroids after these rounds."""
         return self.followed(opened)[0]
 
 
 def ends(parts: Sequence[Part]) -> list[int]:
-    """How many numbers have been opened after 0, 1, ... rounds."""
+    """Return how many numbers have been opened after 0, 1, ... rounds."""
     return list(accumulate((part.numbers for part in parts), initial=0))
 
 
 def split(state: Sequence[int], parts: Sequence[Part]) -> Rounds:
-    """The opened numbers of each round."""
+    """Return the opened numbers of each round."""
     return tuple(tuple(state[start:end]) for start, end in pairwise(ends(parts)) if end <= len(state))
 
 
@@ -88,7 +88,7 @@ def planned(
 
 
 def usual_rounds(rows: int, epsilon: Fraction, clusters: int, dimensions: int) -> int:
-    """The most rounds, up to 7, of which each has the epsilon that it needs; at least 2.
+    """Return the most rounds, up to 7, of which each has the epsilon that it needs; at least 2.
 
     That is sqrt(500 k^3 (d + 1)^3) / N, by the mean squared error of a round's centroids (Su, Cao, Li, Bertino, Jin,
     CODASPY 2016), here with the same noise on counts and on sums.

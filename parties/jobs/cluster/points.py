@@ -33,7 +33,8 @@ class Axis:
 
     @classmethod
     def read(cls, column: str, categories: Sequence[str], wanted: Container[str], bounds: str) -> Axis:
-        """An axis of the wanted categories. `InputError` for one that is no number, and for bounds that are none."""
+        """Return an axis of the wanted categories. `InputError` for one that is no number, and for bounds that are
+        none."""
         for category in categories:
             if category != MISSING and decimal(category) is None:
                 raise InputError(
@@ -59,11 +60,12 @@ class Axis:
         return math.floor((2 * inside - self.low - self.high) / (self.high - self.low) * UNIT + Fraction(1, 2))
 
     def number(self, place: int) -> Fraction:
-        """What a place in fixed point stands for."""
+        """Return what a place in fixed point stands for."""
         return (self.low + self.high) / 2 + (self.high - self.low) / 2 * Fraction(place, UNIT)
 
     def cells(self, parts: int) -> list[list[int]]:
-        """The places of the numbers in each of so many equal parts, of those parts that hold any; each place once."""
+        """Return the places of the numbers in each of so many equal parts, of those parts that hold any; each place
+        once."""
         found: dict[int, list[int]] = {}
         for place in sorted({place for place in self.places if place is not None}):
             found.setdefault(min((place + UNIT) * parts // (2 * UNIT), parts - 1), []).append(place)
@@ -90,7 +92,7 @@ class Grid:
         return math.prod(map(len, self.parts))
 
     def count(self, points: Points, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many rows each cell has, int64[cells], the first axis slowest."""
+        """Return how many rows each cell has, int64[cells], the first axis slowest."""
         cell = np.zeros(len(points), dtype=np.int64)
         for column, parts in zip(points.T, self.parts, strict=True):
             part_of = np.zeros(2 * UNIT + 1, dtype=np.int64)

@@ -17,7 +17,7 @@ Document = Mapping[str, Any]
 
 
 def fields(axes: Sequence[Axis], places: Points, rows: NDArray[np.int64]) -> dict[str, Any]:
-    """The clusters in the columns' own numbers, the one with the most rows first."""
+    """Return the clusters in the columns' own numbers, the one with the most rows first."""
     order = sorted(range(len(places)), key=lambda i: (-int(rows[i]), places[i].tolist()))
     return {
         "columns": [axis.column for axis in axes],
@@ -33,7 +33,7 @@ def fields(axes: Sequence[Axis], places: Points, rows: NDArray[np.int64]) -> dic
 
 
 def text(document: Document) -> str:
-    """A result in lines."""
+    """Return a result in lines."""
     lines = [["cluster", "rows", *map(shown, document["columns"])]]
     for number, one in enumerate(document["clusters"], 1):
         lines.append([str(number), amount(one["rows"]), *(f"{value:,.5g}" for value in one["centroid"])])
@@ -41,7 +41,7 @@ def text(document: Document) -> str:
 
 
 def notes(document: Document) -> list[str]:
-    """What the clusters are of, and what noise they have."""
+    """Return what the clusters are of, and what noise they have."""
     if document["method"] == "grid":
         how = f"k-means on the counts of {document['cells']:,} cells"
     else:

@@ -17,17 +17,18 @@ _ARMOUR = re.compile(r"-----(BEGIN|END) CERTIFICATE-----|\s")
 
 
 def in_file(path: Path) -> str:
-    """The certificate in a file. `InputError` if it is none, or not valid now."""
+    """Return the certificate in a file. `InputError` if it is none, or not valid now."""
     return base64.b64encode(load_certificate(path).public_bytes(Encoding.DER)).decode()
 
 
 def canonical_text(text: str) -> str:
-    """A certificate as one line of text, from the content of its file. `InputError` if it is none."""
+    """Return a certificate as one line of text, from the content of its file. `InputError` if it is none."""
     return base64.b64encode(certificate(text).public_bytes(Encoding.DER)).decode()
 
 
 def certificate(text: str) -> x509.Certificate:
-    """The certificate in a text. Whether it is valid now is asked when it is named, not when a job is read again."""
+    """Return the certificate in a text. Whether it is valid now is asked when it is named, not when a job is read
+    again."""
     try:
         found = x509.load_der_x509_certificate(base64.b64decode(_ARMOUR.sub("", text), validate=True))
         public_key(found)
@@ -39,7 +40,7 @@ def certificate(text: str) -> x509.Certificate:
 
 
 def public_key(found: x509.Certificate) -> EllipticCurvePublicKey:
-    """The key of a certificate. `InputError` if it is not EC P-256, or not for agreeing on keys."""
+    """Return the key of a certificate. `InputError` if it is not EC P-256, or not for agreeing on keys."""
     key = found.public_key()
     if not isinstance(key, EllipticCurvePublicKey) or not isinstance(key.curve, SECP256R1):
         raise InputError("analyst: the certificate's key is not EC P-256; make one with smc identity create")
@@ -53,7 +54,7 @@ def public_key(found: x509.Certificate) -> EllipticCurvePublicKey:
 
 
 def of(text: str) -> str:
-    """The fingerprint of the certificate in a text: that which a table's `analysts` and the policy name."""
+    """Return the fingerprint of the certificate in a text: that which a table's `analysts` and the policy name."""
     return fingerprint(certificate(text))
 
 

@@ -52,7 +52,7 @@ class PublishJoint(Recoded):
 
     @classmethod
     def canonical(cls, settings: JointSettings, schema: Schema) -> PublishJoint:
-        """The task of these settings, columns in the schema's order. `InputError` names what is wrong."""
+        """Return the task of these settings, columns in the schema's order. `InputError` names what is wrong."""
         task = cls(*cls.ordered(settings, schema))
         task.problem  # noqa: B018 (its checks)
         return task

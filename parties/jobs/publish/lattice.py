@@ -78,7 +78,8 @@ class PublishLattice(Recoded):
 
     @classmethod
     def canonical(cls, settings: LatticeSettings, schema: Schema) -> PublishLattice:
-        """The task of these settings, columns and rules in the schema's order. `InputError` names what is wrong."""
+        """Return the task of these settings, columns and rules in the schema's order. `InputError` names what is
+        wrong."""
         from parties.alone.publish import rule_text
 
         ordered, used = cls.ordered(settings, schema)
@@ -270,7 +271,7 @@ class PublishLattice(Recoded):
 
 
 def _with_plan(settings: LatticeSettings, path: Path) -> LatticeSettings:
-    """The settings, where they say nothing as the plan has it."""
+    """Return the settings, where they say nothing as the plan has it."""
     from parties.alone.publish import rule_text
     from parties.alone.publish.rules import Rule
     from parties.alone.publish.settings import read

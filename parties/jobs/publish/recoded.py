@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def recoded(unless: str = "") -> AnyField:
-    """The field `recode`; `unless`: the setting that may give it."""
+    """Return the field `recode`; `unless`: the setting that may give it."""
     words = "The columns by which somebody could be found, with commas between them"
     return public(None, "Recoded columns", words, column=True, unless=unless)
 
@@ -74,7 +74,8 @@ class Recoded(BySchema):
 
     @classmethod
     def ordered(cls, settings: Any, schema: Schema) -> tuple[Any, Schema]:
-        """The settings with their columns in the schema's order, and its part for them. `InputError`: what is wrong."""
+        """Return the settings with their columns in the schema's order, and its part for them. `InputError`: what is
+        wrong."""
         recode, keep = required(settings.recode, f"{cls.name}.recode"), settings.keep or ()
         sensitive = () if settings.sensitive is None else (settings.sensitive,)
         for key, names in (("recode", recode), ("keep", keep), ("sensitive", sensitive)):
@@ -169,7 +170,7 @@ class Recoded(BySchema):
         return [validated(ModelPlan, model).made().words for model in self.models]
 
     def promises(self, peer: str) -> list[str]:
-        """What the rules keep from whom, a sentence each."""
+        """Return what the rules keep from whom, a sentence each."""
         against = self.settings.against
         admitted = (
             "Before, both learn whether the rows as a whole keep the rules, and of each column whether no value of it "
@@ -200,7 +201,7 @@ class Recoded(BySchema):
 
     @abstractmethod
     def with_recoding(self, path: Path) -> Program:
-        """The conversation that finds the recoding in this file. `InputError` if it is none of this task."""
+        """Return the conversation that finds the recoding in this file. `InputError` if it is none of this task."""
 
     # How it is run.
 

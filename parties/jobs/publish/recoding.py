@@ -32,7 +32,7 @@ def document(
     paths: Mapping[str, list[list[str]]] | None = None,
     most: float = 0.0,
 ) -> Document:
-    """A recoding, and what was `found` as the protocol has it.
+    """Return a recoding, and what was `found` as the protocol has it.
 
     It has levels of the hierarchies whose paths are given, or a box a class.
     Against the peer the models are those of each party's own rows, and are checked again when they are recoded;
@@ -53,7 +53,7 @@ def document(
 
 
 def promise(document: Document) -> str:
-    """What a joint recoding keeps, for whose rows."""
+    """Return what a joint recoding keeps, for whose rows."""
     joint = document["joint"]["against"] == "public"
     models = document["of_both"] if joint else document["models"]
     words = [validated(ModelPlan, model).made().words for model in models]
@@ -63,7 +63,7 @@ def promise(document: Document) -> str:
 
 
 def boxes(cuts: Cuts, schema: Schema, recode: Sequence[str]) -> list[Box]:
-    """What the classes of joint Mondrian say."""
+    """Return what the classes of joint Mondrian say."""
     from protocols.publish.cuts import final_boxes
 
     values = [schema.attributes[name] for name in recode]
@@ -74,7 +74,7 @@ def boxes(cuts: Cuts, schema: Schema, recode: Sequence[str]) -> list[Box]:
 
 
 def span(values: Sequence[str], low: int, high: int) -> Span:
-    """What a class says of the values from place `low` to before `high`: a range of numbers, or a set."""
+    """Return what a class says of the values from place `low` to before `high`: a range of numbers, or a set."""
     inside = tuple(values[low:high])
     numbers = [number(value) for value in values]
     if all(x is not None for x in numbers) and all(x < y for x, y in pairwise(numbers)):  # type: ignore[operator]
@@ -88,15 +88,15 @@ def span(values: Sequence[str], low: int, high: int) -> Span:
 
 
 def published_boxes(hierarchies: Sequence[Hierarchy], node: Sequence[int], published: Sequence[bool]) -> list[Box]:
-    """What the published ones of the possible classes at a node say."""
+    """Return what the published ones of the possible classes at a node say."""
     levels = list(zip(hierarchies, node, strict=True))
     spans = [[Span(label, level) for label in h.labels[level]] for h, level in levels]
     return [box for box, is_published in zip(product(*spans), published, strict=True) if is_published]
 
 
 def joint_in(path: Path, schema: Schema, recode: Sequence[str], command: str) -> dict[str, Any]:
-    """What an earlier joint recoding found. `InputError` if the file is none of these columns and this schema, as
-    `command` writes them.
+    """Return what an earlier joint recoding found. `InputError` if the file is none of these columns and this schema,
+    as `command` writes them.
     """
     content = files.read_json(path)
     try:
@@ -111,7 +111,8 @@ def joint_in(path: Path, schema: Schema, recode: Sequence[str], command: str) ->
 
 
 def cuts_in(path: Path, schema: Schema, recode: Sequence[str]) -> Cuts:
-    """The cuts of an earlier joint recoding. `InputError` if the file has none of these columns and this schema."""
+    """Return the cuts of an earlier joint recoding. `InputError` if the file has none of these columns and this
+    schema."""
     from protocols.publish.cuts import decode, open_boxes
 
     joint = joint_in(path, schema, recode, "joint")

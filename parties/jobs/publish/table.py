@@ -82,7 +82,8 @@ class JointTable(BySchema):
 
     @classmethod
     def canonical(cls, settings: JointTableSettings, schema: Schema) -> JointTable:
-        """The task of these settings, by a schema with more columns perhaps. `InputError` names what is wrong."""
+        """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
+        wrong."""
         named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
         given = {key: column for key, column in named.items() if column is not None}
         for key, column in given.items():
@@ -197,7 +198,7 @@ class JointTable(BySchema):
         return "" if self.settings.analyst is None else analyst.of(self.settings.analyst)
 
     def lacking(self) -> str:
-        """What party 0 lacks to find the cells to hide, a sentence; nothing if it has it."""
+        """Return what party 0 lacks to find the cells to hide, a sentence; nothing if it has it."""
         if self.layout.noise is not None or installed("scipy"):
             return ""
         return f"party 0 finds the cells to hide, which takes a solver: {install_line('tables')}"
@@ -294,7 +295,7 @@ class JointTable(BySchema):
         return self._leave(engine, data[1], hidden)
 
     def _noisy(self, engine: Engine, own: Numbers) -> State:
-        """Which cells are hidden, and the numbers of the others, all by noise."""
+        """Return which cells are hidden, and the numbers of the others, all by noise."""
         from protocols.publish.small_cells import noisy_cells
 
         layout = self.layout
@@ -306,7 +307,7 @@ class JointTable(BySchema):
         return {"hidden": "".join(map(str, hidden.astype(int))), "numbers": numbers.tolist()}
 
     def _leave(self, engine: Engine, own: Numbers, hidden: NDArray[np.bool_]) -> State:
-        """The numbers of the cells that are not hidden, sealed, and which those are."""
+        """Return the numbers of the cells that are not hidden, sealed, and which those are."""
         state: dict[str, Any] = {"hidden": "".join(map(str, hidden.astype(int)))}
         from parties.alone.publish.sealing import sealed, sealing
         from protocols.publish.small_cells import masked_sums
@@ -323,7 +324,7 @@ class JointTable(BySchema):
         return {**state, "shares": [one.hex() for one in pair]}
 
     def _head(self, state: State) -> Document:
-        """A sealed table but for its shares."""
+        """Return a sealed table but for its shares."""
         return sealed_head(self.layout, state, job_digest(self.specification()))
 
     # What it brings.

@@ -105,7 +105,8 @@ class Layout(BoundedLoss):
         return None if self.noise is None or self.numbers is None else self._laplace(1)
 
     def _laplace(self, greatest: int) -> Noise:
-        """A row is in a cell and in its totals, in each by so much at most; replaced, it leaves one for another."""
+        """Return a row is in a cell and in its totals, in each by so much at most; replaced, it leaves one for
+        another."""
         cells = 2 * len(self.axes)
         change = 2 * (cells - 1) if self.replaced else cells
         epsilon = self.epsilon if self.numbers is None else self.epsilon / 2
@@ -127,7 +128,7 @@ class Layout(BoundedLoss):
         return self.settings.summed or self.axes[-1]
 
     def own_numbers(self, counts: Counts) -> Numbers:
-        """This party's rows and its numbers in every cell, int64[2, cells]."""
+        """Return this party's rows and its numbers in every cell, int64[2, cells]."""
         found = reading.cells(counts, self.schema, self.target, self.asked)
         table = found.reshape(self.shape[0] - 1, max(1, self.shape[1] - 1), len(self.whole))
         inner = (table.sum(axis=-1), table @ np.array(self.whole, dtype=np.int64))

@@ -18,7 +18,7 @@ HIDDEN, SEALED = "x", "*"
 
 
 def sealed_head(layout: Layout, state: State, job: str) -> Document:
-    """A sealed table but for its shares (`parties.alone.publish.sealing.sealed`).
+    """Return a sealed table but for its shares (`parties.alone.publish.sealing.sealed`).
 
     `job` is the digest of what was agreed.
     """
@@ -40,7 +40,8 @@ def sealed_head(layout: Layout, state: State, job: str) -> Document:
 
 
 def noisy_cells(layout: Layout, state: State, noise: Noise) -> Document:
-    """The table with noise: of each cell that is not hidden the number, as opened, and its interval; else null."""
+    """Return the table with noise: of each cell that is not hidden the number, as opened, and its interval; else
+    null."""
     most = 2 * layout.settings.max_rows * max(layout.whole) * layout.unit
     reach, numbers = noise.reach(), iter(state["numbers"])
     cells = [
@@ -57,7 +58,7 @@ def noisy_cells(layout: Layout, state: State, noise: Noise) -> Document:
 
 
 def text(document: Document) -> str:
-    """The table for a terminal: numbers, or which there are."""
+    """Return the table for a terminal: numbers, or which there are."""
     names = [document["by"], *([document["across"]] if document["across"] else [])]
     lines = [[" \\ ".join(map(shown, names)), *map(shown, document["columns"])]]
     if "cells" in document:

@@ -77,7 +77,7 @@ class Choice(Method):
         return np.array(scores, dtype=np.int64)[:, None]
 
     def _scores(self, rows: TrainingRows, weight: float) -> NDArray[np.int64]:
-        """Each line's score of a weight, from 0 to `BEST`."""
+        """Return each line's score of a weight, from 0 to `BEST`."""
         loss, reach = self.settings.objective, float(self.grid[-1])
         worst = float(loss.value(np.array([-reach]))[0]) + self.regularisation / 2 * reach**2
         lost = loss.value(rows.margins(np.array([weight, 0.0]))) + self.regularisation / 2 * weight**2

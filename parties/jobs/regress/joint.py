@@ -58,7 +58,8 @@ class RegressJoint(BySchema):
 
     @classmethod
     def canonical(cls, settings: RegressSettings, schema: Schema) -> RegressJoint:
-        """The task of these settings: columns in the schema's order, all that follows from public numbers filled in."""
+        """Return the task of these settings: columns in the schema's order, all that follows from public numbers filled
+        in."""
         target = schema.choose_target(settings.target)
         features, used = features_of(schema, target, settings.columns, settings.numeric)
         ordered = {
@@ -178,7 +179,7 @@ class RegressJoint(BySchema):
     # How it is run.
 
     def own_rows(self, source: Source) -> TrainingRows:
-        """This party's rows. `InputError` if there are fewer than was agreed on."""
+        """Return this party's rows. `InputError` if there are fewer than was agreed on."""
         rows = rows_of(source, self.schema, self.target, self.features)
         least = self.settings.least_rows or 0
         if rows.total < least:  # of a file: a table's are at least its own bound, and that is not below the job's

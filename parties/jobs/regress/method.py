@@ -60,22 +60,22 @@ class Method(BoundedLoss, ABC):
 
     @abstractmethod
     def own(self, rows: TrainingRows | None) -> Any:
-        """What `run` takes of this party's rows; of nothing, to count."""
+        """Return what `run` takes of this party's rows; of nothing, to count."""
 
     @abstractmethod
     def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
-        """The protocol."""
+        """Return the protocol."""
 
     @abstractmethod
     def weights(self, opened: Opened) -> Floats:
-        """The result, float64[features]."""
+        """Return the result, float64[features]."""
 
     @abstractmethod
     def fields(self, opened: Opened) -> Document:
-        """What a result says of its noise, and of what was opened besides weights."""
+        """Return what a result says of its noise, and of what was opened besides weights."""
 
     def spread(self, opened: Opened) -> float | None:
-        """The standard deviation of the noise in a weight, or a bound of it; None if it has no such law."""
+        """Return the standard deviation of the noise in a weight, or a bound of it; None if it has no such law."""
         return None
 
     def _gauss(self, uses: int, squared: int) -> tuple[Noise, Spending]:

@@ -25,7 +25,7 @@ MOST_FEATURES = 10_000
 def features_of(
     schema: Schema, target: str, columns: Sequence[str] | None, numeric: Sequence[str] | None
 ) -> tuple[Features, Schema]:
-    """The features of these columns in the schema's order, by default all but the target; and their schema."""
+    """Return the features of these columns in the schema's order, by default all but the target; and their schema."""
     known = schema.features(target)
     for key, names in (("columns", columns or ()), ("numeric", numeric or ())):
         if target in names:
@@ -45,7 +45,7 @@ def features_of(
 
 
 def classes_of(schema: Schema, target: str) -> tuple[str, str]:
-    """The two classes, the negative one first. `InputError` if there are not two."""
+    """Return the two classes, the negative one first. `InputError` if there are not two."""
     found = schema.attributes[target]
     if len(found) != 2:
         raise InputError(f"target: {quoted(target)} has {len(found)} classes; a linear classifier tells two apart")
@@ -53,7 +53,8 @@ def classes_of(schema: Schema, target: str) -> tuple[str, str]:
 
 
 def rows_of(source: Source, schema: Schema, target: str, features: Features) -> TrainingRows:
-    """A party's distinct rows, in an order that depends on them alone. `source` has the schema's columns in order."""
+    """Return a party's distinct rows, in an order that depends on them alone. `source` has the schema's columns in
+    order."""
     lines = source.distinct()
     lines = lines[np.lexsort(lines.T)]
     assert lines.shape[1] == len(features.columns) + 2

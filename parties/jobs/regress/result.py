@@ -19,7 +19,7 @@ HALF = math.sqrt(2)  # times the noise: weights of that size have half of their 
 
 
 def model(target: str, classes: tuple[str, str], features: Features, weights: NDArray[np.float64]) -> dict[str, Any]:
-    """What a model file says: what each feature adds to a row's score, which is positive for the second class.
+    """Return what a model file says: what each feature adds to a row's score, which is positive for the second class.
 
     A value of a column of categories adds its weight, a number x adds weight (x - middle); a missing number nothing.
     """
@@ -38,7 +38,8 @@ def model(target: str, classes: tuple[str, str], features: Features, weights: ND
 
 
 def noise(features: Features, weights: NDArray[np.float64], spread: float) -> dict[str, Any]:
-    """What a model file says of the noise in the weight of a category, and whether there is little else in the weights.
+    """Return what a model file says of the noise in the weight of a category, and whether there is little else in the
+    weights.
 
     `spread` is its standard deviation, or a bound of that, for weights of rows as vectors; both follow from what all
     may know.
@@ -49,7 +50,7 @@ def noise(features: Features, weights: NDArray[np.float64], spread: float) -> di
 
 
 def text(document: Document) -> str:
-    """The result in lines."""
+    """Return the result in lines."""
     first, second = document["classes"]
     lines = [["", f"for {shown(second)}"], ["intercept", _amount(document["intercept"])]]
     lines += [[name, _amount(weight)] for name, weight, _ in _weights(document)]
@@ -60,7 +61,7 @@ def text(document: Document) -> str:
 
 
 def about(document: Document) -> list[str]:
-    """How it was found, and what noise there is."""
+    """Return how it was found, and what noise there is."""
     privacy = f"epsilon {document['epsilon']:g}"
     if document.get("delta") is not None:
         privacy += f", delta {document['delta']:g}"
@@ -84,7 +85,7 @@ def about(document: Document) -> list[str]:
 
 
 def picture(document: Document) -> str:
-    """The greatest weights as bars, in the order of the columns; of a number, what the upper bound adds."""
+    """Return the greatest weights as bars, in the order of the columns; of a number, what the upper bound adds."""
     from parties.jobs.release.drawing import bars_svg
 
     every = [("intercept", document["intercept"], document["intercept"])]

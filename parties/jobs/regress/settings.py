@@ -80,7 +80,8 @@ class RegressSettings(BooleanSettings, TabularSettings):
 
 
 def completed(settings: RegressSettings, features: Features) -> RegressSettings:
-    """The settings with all that follows from public numbers. `InputError` for what is missing or makes no sense.
+    """Return the settings with all that follows from public numbers. `InputError` for what is missing or makes no
+    sense.
 
     The ratio r = n sqrt(2 rho / d) says how far the gradient's sum stands above the noise of one step, for n rows a
     party: the more, the more steps are worth their noise. All that follows is rounded to decimal numbers, which are
@@ -126,7 +127,7 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
 
 
 def default_delta(max_rows: int) -> float:
-    """The greatest power of ten that is at most a thousandth of one over all rows."""
+    """Return the greatest power of ten that is at most a thousandth of one over all rows."""
     return float(f"1e-{len(str(2 * max_rows * SHARE - 1))}")
 
 

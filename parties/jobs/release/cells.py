@@ -53,7 +53,7 @@ class OfColumn(Release):
 
     @property
     def group_count(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return math.prod(map(len, self.groups.domains(self.schema)))
 
     @property
@@ -63,18 +63,18 @@ class OfColumn(Release):
 
 
 def by_columns(settings: ReleaseSettings) -> tuple[str, ...]:
-    """The columns of groups."""
+    """Return the columns of groups."""
     found: tuple[str, ...] | None = getattr(settings, "by", None)
     return found or ()
 
 
 def labels(question: Question, schema: Schema) -> list[dict[str, str]]:
-    """What each cell says of its rows, in the order of the counts."""
+    """Return what each cell says of its rows, in the order of the counts."""
     return [dict(zip(question.by, values, strict=True)) for values in product(*question.domains(schema))]
 
 
 def words(question: Question, schema: Schema) -> str:
-    """The groups as part of a sentence; nothing for all rows."""
+    """Return the groups as part of a sentence; nothing for all rows."""
     if not question.by:
         return question.where.words()
     each = " and ".join(f"{column} ({', '.join(question.where.values(column, schema))})" for column in question.by)

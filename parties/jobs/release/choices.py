@@ -70,7 +70,7 @@ class Choices(OfColumn):
         return np.ascontiguousarray(table.reshape(self.group_count, -1).T)
 
     def answers(self, found: Sequence[Document]) -> Document:
-        """The result: an answer for each group."""
+        """Return the result: an answer for each group."""
         return {
             "of": self.subject,
             "by": list(self.groups.by),

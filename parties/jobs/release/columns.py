@@ -33,7 +33,7 @@ class SetSettings(GaussianSettings):
 
 
 def ordered(given: Columns | None, schema: Schema) -> tuple[str, ...]:
-    """The columns in the schema's order; all if none are given. `InputError` names one that is wrong."""
+    """Return the columns in the schema's order; all if none are given. `InputError` names one that is wrong."""
     if given is None:
         return tuple(schema.attributes)
     check_names("columns", given, schema.attributes)
@@ -41,7 +41,7 @@ def ordered(given: Columns | None, schema: Schema) -> tuple[str, ...]:
 
 
 def subsets(columns: Sequence[str], ways: int) -> list[tuple[str, ...]]:
-    """All sets of so many of the columns, in order."""
+    """Return all sets of so many of the columns, in order."""
     if len(columns) < ways:
         raise InputError(f"ways: {len(columns)} columns cannot be counted {ways} together")
     return list(combinations(columns, ways))

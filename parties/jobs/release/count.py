@@ -112,7 +112,7 @@ class Count(Sums):
 
 
 def vector_noise(settings: GaussianSettings, changed: int) -> Noise:
-    """The noise on integers of which one row changes so many, each by 1."""
+    """Return the noise on integers of which one row changes so many, each by 1."""
     assert settings.epsilon is not None
     epsilon = exact(settings.epsilon)
     if settings.delta is not None:

@@ -24,7 +24,7 @@ def draw_svg(document: Document) -> str:
 
 
 def bars_svg(title: str, notes: Sequence[str], names: Sequence[str], bars: Sequence[Document]) -> str:
-    """A bar for each `value`, with the interval from `low` to `high` if there is one, as an SVG document."""
+    """Return a bar for each `value`, with the interval from `low` to `high` if there is one, as an SVG document."""
     from matplotlib.figure import Figure
 
     values = [amount(one["value"]) for one in bars]
@@ -70,7 +70,7 @@ def _draw(axes: Any, bars: Sequence[Document], names: Sequence[str], values: Seq
 
 
 def _name(document: Document, one: Document) -> str:
-    """The label of a bar: the value alone where one column tells the rows apart."""
+    """Return the label of a bar: the value alone where one column tells the rows apart."""
     by = document.get("by", [])
     return shown(one["cell"][by[0]] if len(by) == 1 else label(one), LONGEST_LABEL)
 

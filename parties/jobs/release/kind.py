@@ -54,7 +54,8 @@ class Release(BoundedLoss, BySchema):
 
     @classmethod
     def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
-        """The task of these settings, by a schema with more columns perhaps. `InputError` names what is wrong."""
+        """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
+        wrong."""
         predicates = parse(settings.where or "", schema)
         if len(predicates) > 1 and not cls.counts_several:
             raise InputError("where: one predicate only; several at once are for release count")
@@ -81,7 +82,8 @@ class Release(BoundedLoss, BySchema):
     @classmethod
     @abstractmethod
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """The columns that the settings name, besides those of the predicates. `InputError` if one is missing."""
+        """Return the columns that the settings name, besides those of the predicates. `InputError` if one is
+        missing."""
 
     @abstractmethod
     def check(self) -> None:
@@ -124,7 +126,7 @@ class Release(BoundedLoss, BySchema):
         return found
 
     def promise(self) -> str:
-        """What is promised of one row, part of a sentence."""
+        """Return what is promised of one row, part of a sentence."""
         one = "what one row says" if self.replaced else "whether one row is there"
         factor = math.exp(self.settings.epsilon or 0)
         but = "" if self.allowed is None else f", but for events of probability {self.allowed:g}"
@@ -154,11 +156,11 @@ class Release(BoundedLoss, BySchema):
 
     @abstractmethod
     def own_numbers(self, counts: Counts) -> Numbers:
-        """This party's numbers, int64[own_count], from its counts."""
+        """Return this party's numbers, int64[own_count], from its counts."""
 
     @abstractmethod
     def answer(self, engine: Engine, own: Numbers) -> list[int]:
-        """The protocol: what is opened."""
+        """Return the protocol: what is opened."""
 
     @contextmanager
     @override
@@ -196,7 +198,7 @@ class Release(BoundedLoss, BySchema):
 
     @abstractmethod
     def found(self, state: Sequence[int]) -> Document:
-        """The result proper, from what was opened."""
+        """Return the result proper, from what was opened."""
 
     @classmethod
     @override

@@ -21,5 +21,5 @@ class BoundedLoss:
 
     @property
     def replaced(self) -> bool:
-        """Whether neighbours differ by a row replaced, not by one more or less."""
+        """True if neighbours differ by a row replaced, not by one more or less."""
         return bool(self.settings.adjacency == "replace")

@@ -161,7 +161,7 @@ def _read(text: str) -> list[tuple[str, ...]]:
 
 
 def _sets(settings: Any) -> list[tuple[str, ...]]:
-    """The sets of settings in canonical form."""
+    """Return the sets of settings in canonical form."""
     if settings.sets is None:
         return columns.subsets(settings.columns, settings.ways or WAYS)
     return _read(settings.sets)

@@ -91,7 +91,8 @@ class Mean(Numeric):
         return {"value": plain(self._mean(opened, rows)) if rows else None, "rows": rows}
 
     def _noisy(self, opened: int, rows: int, reach: int, reach_of_rows: int) -> Document:
-        """The quotient, and the least and greatest that both intervals allow; no value where there may be no row."""
+        """Return the quotient, and the least and greatest that both intervals allow; no value where there may be no
+        row."""
         most = 2 * self.settings.max_rows
         few, many = (min(max(rows + step, 1), most) for step in (-reach_of_rows, reach_of_rows))
         ends = [self._mean(opened + step, count) for step in (-reach, reach) for count in (few, many)]
@@ -106,6 +107,6 @@ class Mean(Numeric):
         }
 
     def _mean(self, opened: int, rows: int) -> Fraction:
-        """The mean of so many rows, within the bounds."""
+        """Return the mean of so many rows, within the bounds."""
         found = self.values.middle + opened * self.unit / rows
         return min(max(found, self.values.least), self.values.greatest)

@@ -35,7 +35,7 @@ class Noise:
     spending: Spending
 
     def law(self, numbers: int) -> Law:
-        """The law for so many numbers: together they add at most 2^-38 to delta."""
+        """Return the law for so many numbers: together they add at most 2^-38 to delta."""
         from protocols.release.laws import security_for
 
         security = security_for(self.epsilon, numbers)
@@ -48,7 +48,7 @@ class Noise:
         return discrete_gaussian(self.scale**2, security)
 
     def reach(self, terms: int = 1, confidence: float = CONFIDENCE) -> int:
-        """The least r such that the sum of so many samples is in [-r, r] with that probability or more."""
+        """Return the least r such that the sum of so many samples is in [-r, r] with that probability or more."""
         coarseness = max(1.0, float(self.scale) / FINE)
         law = self._law_of_sum(float(self.scale) / coarseness, terms)
         middle = len(law) // 2

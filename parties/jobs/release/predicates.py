@@ -39,25 +39,26 @@ class Predicate:
         return tuple(column for column, _ in self.wanted)
 
     def values(self, column: str, schema: Schema) -> tuple[str, ...]:
-        """The wanted values of a column, all of them if there is no condition."""
+        """Return the wanted values of a column, all of them if there is no condition."""
         return dict(self.wanted).get(column, schema.attributes[column])
 
     def excludes(self, other: Predicate) -> bool:
-        """Whether no row can meet both."""
+        """Return whether no row can meet both."""
         theirs = dict(other.wanted)
         return any(not set(values) & set(theirs[column]) for column, values in self.wanted if column in theirs)
 
     def text(self) -> str:
-        """The canonical text; `parse` is the inverse. Empty for all rows."""
+        """Return the canonical text; `parse` is the inverse. Empty for all rows."""
         return " and ".join(map(_condition, self.wanted))
 
     def words(self) -> str:
-        """The predicate as part of a sentence."""
+        """Return the predicate as part of a sentence."""
         return " whose " + self.text() if self.wanted else ""
 
 
 def parse(text: str, schema: Schema) -> tuple[Predicate, ...]:
-    """The predicates in a text. `InputError` says what is wrong with it; a text of nothing is one of no condition."""
+    """Return the predicates in a text. `InputError` says what is wrong with it; a text of nothing is one of no
+    condition."""
     if len(text) > MAX_TEXT:
         raise InputError(f"where: it has {len(text)} characters, at most {MAX_TEXT} are read")
     parts: list[list[_Token]] = [[]]
@@ -72,7 +73,7 @@ def parse(text: str, schema: Schema) -> tuple[Predicate, ...]:
 
 
 def canonical_text(predicates: Iterable[Predicate]) -> str | None:
-    """The canonical text of predicates; None for a single one that has no condition."""
+    """Return the canonical text of predicates; None for a single one that has no condition."""
     texts = [predicate.text() for predicate in predicates]
     return None if texts == [""] else "; ".join(text or ALL for text in texts)
 
@@ -223,7 +224,7 @@ def _condition(wanted: tuple[str, tuple[str, ...]]) -> str:
 
 
 def _word(text: str) -> str:
-    """A word as it is read again."""
+    """Return a word as it is read again."""
     if _BARE.fullmatch(text) and text.lower() not in _KEYWORDS:
         return text
     return "'" + text.replace("'", "''") + "'"

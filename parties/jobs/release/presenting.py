@@ -13,13 +13,13 @@ INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
 
 
 def text(document: Document) -> str:
-    """A result in lines."""
+    """Return a result in lines."""
     lines = _model(document) if "classes" in document else _answers(document)
     return "\n".join([*lines, *map(shown, about(document))]) + "\n"
 
 
 def about(document: Document) -> list[str]:
-    """What the numbers are of, and what noise they have."""
+    """Return what the numbers are of, and what noise they have."""
     lines = [f"of rows where {document['where']}"] if "where" in document and document["question"] != "count" else []
     if document.get("exact"):
         return [*lines, "exact, without noise: each party can tell the other's number"]
@@ -35,21 +35,21 @@ def about(document: Document) -> list[str]:
 
 
 def amount(value: float | None) -> str:
-    """A number for people; a dash for none."""
+    """Return a number for people; a dash for none."""
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 
 def label(one: Document) -> str:
-    """What a number is of."""
+    """Return what a number is of."""
     if "of" in one:
         return shown(one["of"])
     return ", ".join(f"{shown(name)} = {shown(value)}" for name, value in one["cell"].items()) or "all rows"
 
 
 def shown(word: str, limit: int = 200) -> str:
-    """A word of the schema, on one line, cut."""
+    """Return a word of the schema, on one line, cut."""
     word = visible(word)
     return word if len(word) <= limit else word[: limit - 1] + "…"
 
@@ -75,7 +75,7 @@ def _answers(document: Document) -> list[str]:
 
 
 def _sums(document: Document, columns: int) -> list[list[str]]:
-    """The lines of the margins of a table, and of the total."""
+    """Return the lines of the margins of a table, and of the total."""
     lines = []
     if columns > 1:
         for one in document.get("margins", ()):
@@ -86,7 +86,7 @@ def _sums(document: Document, columns: int) -> list[list[str]]:
 
 
 def _crossed(document: Document) -> list[str]:
-    """A table of two columns, one down, one across, with its margins."""
+    """Return a table of two columns, one down, one across, with its margins."""
     down, across = document["by"]
     cells = {tuple(one["cell"].values()): _value(one) for one in document["numbers"]}
     margins = {
@@ -110,7 +110,7 @@ def _spread(numbers: Sequence[Document]) -> str:
 
 
 def _model(document: Document) -> list[str]:
-    """A naive Bayes model: the counts of each class, then of each column's values."""
+    """Return a naive Bayes model: the counts of each class, then of each column's values."""
     classes = document["classes"]
     lines = [[f"{shown(document['target'])}", *map(shown, classes)], ["rows", *map(amount, classes.values())]]
     for column, values in document["columns"].items():

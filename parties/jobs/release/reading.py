@@ -32,7 +32,7 @@ class Question:
     by: tuple[str, ...] = ()
 
     def domains(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
-        """The wanted values of each column that tells rows apart."""
+        """Return the wanted values of each column that tells rows apart."""
         return tuple(self.where.values(column, schema) for column in self.by)
 
     def check(self, schema: Schema) -> None:
@@ -47,13 +47,13 @@ class Question:
 
 
 def used(schema: Schema, columns: Sequence[str], target: str | None = None) -> Schema:
-    """The schema of what is read: these columns, or one if there are none, in the schema's order."""
+    """Return the schema of what is read: these columns, or one if there are none, in the schema's order."""
     names = list(columns) or [next(iter(schema.attributes))]
     return schema.only([*names, *([] if target is None else [target])])
 
 
 def cells(counts: Counts, schema: Schema, target: str, question: Question) -> Indices:
-    """How many own rows each cell has, int64[wanted values of the first column, of the second, ...].
+    """Return how many own rows each cell has, int64[wanted values of the first column, of the second, ...].
 
     `counts` has all columns of the schema in its order, the target apart.
     """
@@ -69,7 +69,8 @@ def cells(counts: Counts, schema: Schema, target: str, question: Question) -> In
 
 
 def pairs(counts: Counts, schema: Schema, target: str, where: Predicate) -> dict[str, Indices]:
-    """How many own rows each value of each column has in each class, int64[wanted values, wanted classes] a column."""
+    """Return how many own rows each value of each column has in each class, int64[wanted values, wanted classes] a
+    column."""
     splits = _splits(Question(where), target)
     level = counts.level(_tree(where, splits, schema, target), attributes=True)
     classes = _places(where, target, schema)
@@ -82,7 +83,7 @@ def pairs(counts: Counts, schema: Schema, target: str, where: Predicate) -> dict
 def marginals(
     counts: Counts, schema: Schema, target: str, where: Predicate, sets: Sequence[tuple[str, ...]]
 ) -> list[Indices]:
-    """How many own rows each combination of values of some columns has: a table for each of the sets of columns.
+    """Return how many own rows each combination of values of some columns has: a table for each of the sets of columns.
 
     A table is int64[wanted values of the first column, of the second, ...]. Sets that differ in one column are counted
     by one query: all pairs of d columns take d - 1.
@@ -111,7 +112,8 @@ def marginals(
 
 
 def fingerprint(source: Callable[[bytes], bytes], own: Indices) -> Callable[[bytes], bytes]:
-    """A keyed digest of the source's and of the own numbers: the noise of a job is for these numbers and no others."""
+    """Return a keyed digest of the source's and of the own numbers: the noise of a job is for these numbers and no
+    others."""
 
     def digest(key: bytes) -> bytes:
         data = source(key) + own.astype("<i8").tobytes()
@@ -121,19 +123,19 @@ def fingerprint(source: Callable[[bytes], bytes], own: Indices) -> Callable[[byt
 
 
 def _places(where: Predicate, column: str, schema: Schema) -> list[int]:
-    """Where the wanted values of a column stand among its values."""
+    """Return where the wanted values of a column stand among its values."""
     wanted = set(where.values(column, schema))
     return [place for place, value in enumerate(schema.attributes[column]) if value in wanted]
 
 
 def _splits(question: Question, target: str) -> list[str]:
-    """The columns that the tree asks: those with a condition only, then those that tell rows apart."""
+    """Return the columns that the tree asks: those with a condition only, then those that tell rows apart."""
     conditions = [column for column in question.where.columns if column not in question.by]
     return [column for column in [*conditions, *question.by] if column != target]
 
 
 def _tree(where: Predicate, splits: Sequence[str], schema: Schema, target: str) -> Tree:
-    """The decided tree, its open nodes in the order of the wanted values, the first column's slowest."""
+    """Return the decided tree, its open nodes in the order of the wanted values, the first column's slowest."""
     features = schema.features(target)
     tree: Tree = Open()
     for column in reversed(splits):

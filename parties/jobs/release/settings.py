@@ -20,12 +20,12 @@ Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
 
 
 def neighbours(hidden: str = "What is hidden", besides: str = "") -> AnyField:
-    """The field `adjacency`."""
+    """Return the field `adjacency`."""
     return public("add-remove", "Neighbours", f"{hidden}: that a row is there at all, or what one row says{besides}")
 
 
 def loss(unless: str = "") -> AnyField:
-    """The field `epsilon`."""
+    """Return the field `epsilon`."""
     words = "Privacy loss: one row changes the chance of any answer by a factor of at most e^epsilon"
     return public(None, "Epsilon", words, unless=unless)
 

@@ -61,7 +61,7 @@ class Numeric(OfColumn, Sums):
         return table.reshape(self.group_count, -1)
 
     def answers(self, numbers: Sequence[Document]) -> Document:
-        """The result: a number for each group."""
+        """Return the result: a number for each group."""
         return {
             "of": self.subject,
             "by": list(self.groups.by),

@@ -43,7 +43,7 @@ class Part:
             raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
 
     def opened(self, engine: Engine, own: Numbers) -> list[int]:
-        """The protocol: the sums of both parties' own numbers, opened with their noise."""
+        """Return the protocol: the sums of both parties' own numbers, opened with their noise."""
         from protocols.release.exact import exact_sums
         from protocols.release.numbers import noisy_sums
 
@@ -101,7 +101,7 @@ class Sums(Release):
 def number(
     opened: int, reach: int | None, least: Fraction, greatest: Fraction, unit: Fraction = Fraction(1)
 ) -> dict[str, Any]:
-    """A number for a result: as opened, within its bounds, and the interval; nothing but it if it is exact."""
+    """Return a number for a result: as opened, within its bounds, and the interval; nothing but it if it is exact."""
     if reach is None:
         return {"value": plain(opened * unit)}
     low, value, high = (min(max(x * unit, least), greatest) for x in (opened - reach, opened, opened + reach))
@@ -109,7 +109,7 @@ def number(
 
 
 def plain(value: Fraction) -> int | float:
-    """A fraction as a number of JSON."""
+    """Return a fraction as a number of JSON."""
     return int(value) if value.denominator == 1 else float(value)
 
 

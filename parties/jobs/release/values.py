@@ -48,7 +48,7 @@ class Values:
         return (self.least + self.greatest) / 2
 
     def moved(self, by: Fraction) -> Values:
-        """All of them, less this."""
+        """Return all of them, less this."""
         return Values(tuple(None if number is None else number - by for number in self.numbers))
 
     @cached_property
@@ -91,13 +91,14 @@ class Values:
 
 
 def decimal(text: str) -> Fraction | None:
-    """A decimal number as it is written, None if it is none."""
+    """Return a decimal number as it is written, None if it is none."""
     return Fraction(text) if _NUMBER.fullmatch(text) else None
 
 
 @lru_cache(MOST_KEPT)
 def read(column: str, categories: tuple[str, ...], what: str, key: str = "of") -> Values:
-    """The numbers of a column's categories. `InputError`, of a setting: `what` needs bounds if one is no number."""
+    """Return the numbers of a column's categories. `InputError`, of a setting: `what` needs bounds if one is no
+    number."""
     found = Values(tuple(map(decimal, categories)))
     for category, number in zip(categories, found.numbers, strict=True):
         if number is None and category != MISSING:

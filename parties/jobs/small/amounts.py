@@ -75,7 +75,7 @@ class Amounts(Kind):
         return self.settings.of is not None
 
     def whose(self) -> str:
-        """The numbers in words."""
+        """Return the numbers in words."""
         column, value = self._counted_values()
         if not self.reads_table:
             return "the number that each operator types"
@@ -109,7 +109,7 @@ class Amounts(Kind):
         ]
 
     def learnt(self) -> str:
-        """What both learn, a phrase."""
+        """Return what both learn, a phrase."""
         raise NotImplementedError
 
     @override
@@ -122,7 +122,7 @@ class Amounts(Kind):
         return self.batch_program(1)
 
     def batch_program(self, batch: int) -> Program:
-        """The conversation for so many pairs."""
+        """Return the conversation for so many pairs."""
         raise NotImplementedError
 
     @override
@@ -149,7 +149,7 @@ class Amounts(Kind):
             yield replace(found, data=int(of_value.sum()))
 
     def _counted_values(self) -> tuple[str | None, str | None]:
-        """The column and the value whose rows are counted; None for all rows. `InputError` if it is neither."""
+        """Return the column and the value whose rows are counted; None for all rows. `InputError` if it is neither."""
         text = self.settings.of
         if text is None or text == ROWS:
             return None, None

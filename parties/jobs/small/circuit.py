@@ -115,7 +115,7 @@ class Circuit(Kind):
         return {"outputs of the circuit": 0 if state is None else len(state)}
 
     def netlist(self, inputs: Inputs) -> Netlist:
-        """The circuit. `InputError` if this party does not have it."""
+        """Return the circuit. `InputError` if this party does not have it."""
         if self._netlist is None:
             found = [loaded for loaded in map(_load, inputs.circuits.values()) if loaded.digest() == self._digest]
             if not found:
@@ -203,7 +203,7 @@ def _load(path: Path) -> Netlist:
 
 
 def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatrix | None:
-    """A party's input uint8[width, 1] from 0xHEX or binary digits; None if the circuit has no input for it."""
+    """Return a party's input uint8[width, 1] from 0xHEX or binary digits; None if the circuit has no input for it."""
     from smc.primitives import bits as bitpack
 
     if len(widths) > 2:

@@ -15,7 +15,7 @@ Found = Callable[..., Any]
 
 
 def load_program(text: str) -> Found:
-    """The function `text` names, of an installed module or one beside us. `InputError` says what is wrong.
+    """Return the function `text` names, of an installed module or one beside us. `InputError` says what is wrong.
 
     What it raises when it is run is an `InputError` too, unless it comes from the link or the protocol.
     """

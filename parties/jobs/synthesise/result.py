@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def fields(
     settings: SynthesiseSettings, work: Workload, values: Mapping[str, Sequence[str]], state: Synthesis
 ) -> Document:
-    """What was measured, and the rows as places of the values that each column may have."""
+    """Return what was measured, and the rows as places of the values that each column may have."""
     assert state.rows is not None
     return {
         "select": settings.select,
@@ -38,7 +38,7 @@ def fields(
 
 
 def text(document: Document) -> str:
-    """How many rows there are, and of which marginals."""
+    """Return how many rows there are, and of which marginals."""
     rows = cast("dict[str, Sequence[int]]", document["rows"])
     many = len(next(iter(rows.values())))
     lines = [f"{many:,} synthetic rows of {len(rows)} columns, from {len(document['measured'])} noisy marginals:"]
@@ -50,7 +50,7 @@ def text(document: Document) -> str:
 
 
 def rows_as_csv(document: Document) -> str:
-    """The synthetic rows as CSV with a header."""
+    """Return the synthetic rows as CSV with a header."""
     names = list(document["rows"])
     texts = [np.array(document["values"][name], dtype=object)[document["rows"][name]] for name in names]
     stream = io.StringIO()

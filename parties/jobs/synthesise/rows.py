@@ -31,7 +31,7 @@ def agreed(
     model: GraphicalModel,
     state: Synthesis,
 ) -> RowCodes:
-    """The rows, which party 0 makes and tells: equal ones at both, whatever their machines make of fractions."""
+    """Return the rows, which party 0 makes and tells: equal ones at both, whatever their machines make of fractions."""
     codes = None
     if engine.party == 0:
         many = settings.rows or min(max(1, round(model.total(state.measured))), most(settings))
@@ -47,7 +47,7 @@ def agreed(
 
 
 def most(settings: SynthesiseSettings) -> int:
-    """How many rows are made at most."""
+    """Return how many rows are made at most."""
     return settings.rows or 2 * settings.max_rows
 
 

@@ -46,7 +46,7 @@ class Synthesis:
 
     @classmethod
     def decode(cls, value: Any) -> Synthesis:
-        """The inverse of `encode`."""
+        """Return the inverse of `encode`."""
         from protocols.release.selection import Measured
 
         if value is None:
@@ -68,7 +68,7 @@ class Synthesis:
 
 
 def measurements(work: Workload, names: Sequence[str], measured: Sequence[Measured]) -> list[Measurement]:
-    """What was measured, for a generator."""
+    """Return what was measured, for a generator."""
     found = []
     for one in measured:
         columns = work.sets[one.table]
@@ -101,7 +101,7 @@ class GraphicalModel:
         return [model.project(one).reshape(-1) for one in self._work.sets]
 
     def total(self, measured: Sequence[Measured]) -> float:
-        """The estimate of the number of rows."""
+        """Return the estimate of the number of rows."""
         return graphical.targets_of(self._names, measurements(self._work, self._names, measured))[1]
 
     def _model(self, measured: Sequence[Measured]) -> graphical.MarkovRandomField:

@@ -243,7 +243,7 @@ class Synthesise(Release):
     beginning: State = Synthesis()
 
     def _ends(self, state: State) -> list[int]:
-        """How many measurements there are after each step."""
+        """Return how many measurements there are after each step."""
         many, single = len(state.measured), len(self.names)
         if not many:
             return []

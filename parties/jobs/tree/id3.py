@@ -108,13 +108,13 @@ class Id3(Tabular):
         return task, task.learner.own(counts, Inputs().secret), remarks
 
     def _checked(self) -> Id3:
-        """The task itself. `InputError` if its settings do not go together."""
+        """Return the task itself. `InputError` if its settings do not go together."""
         self.learner.check()
         return self
 
     @classmethod
     def _told(cls) -> tuple[str, ...]:
-        """The parameters that a specification has under their own names."""
+        """Return the parameters that a specification has under their own names."""
         return tuple(dict.fromkeys((*Exact.specified, *Private.specified, *ENGINE)))
 
     @cached_property

@@ -14,7 +14,7 @@ KEYS = ("k", "l", "diversity", "t", "distance", "against")
 
 
 def rules_of(settings: Id3Settings) -> Rules:
-    """The protocol's rules. `InputError` if they do not go together."""
+    """Return the protocol's rules. `InputError` if they do not go together."""
     from protocols.rules import Rules
 
     assert settings.k is not None  # it has been chosen
@@ -32,12 +32,12 @@ def refuse(settings: Id3Settings) -> None:
 
 
 def may_speak_of_one(settings: Id3Settings) -> bool:
-    """Whether nothing keeps the leaves of an exact tree from having the rows of one person alone."""
+    """Return whether nothing keeps the leaves of an exact tree from having the rows of one person alone."""
     return settings.k in (None, 1) and settings.l <= 1
 
 
 def promises(settings: Id3Settings, peer: str) -> list[str]:
-    """What the rules keep from whom, a sentence each; or what having none shows."""
+    """Return what the rules keep from whom, a sentence each; or what having none shows."""
     rules = rules_of(settings)
     if rules.against == "peer":
         whose, other = f"of {peer} or of us alone", "all rows of that party"

@@ -21,7 +21,7 @@ TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when
 
 
 def step(depth: int, nodes: int, state: State) -> Step:
-    """The step that decides so many nodes at this depth."""
+    """Return the step that decides so many nodes at this depth."""
     return Step(depth, nodes, state, f"level {depth} with {nodes:,} {'node' if nodes == 1 else 'nodes'}")
 
 
@@ -52,12 +52,12 @@ class Learner(ABC):
     @classmethod
     @abstractmethod
     def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
-        """The settings with what was left open chosen, from public numbers only."""
+        """Return the settings with what was left open chosen, from public numbers only."""
 
     @property
     @abstractmethod
     def bounded(self) -> bool:
-        """Whether the rows bound how many nodes are split, to so few that the largest tree can be counted."""
+        """True if the rows bound how many nodes are split, to so few that the largest tree can be counted."""
 
     @property
     def scored(self) -> int:
@@ -104,7 +104,7 @@ class Learner(ABC):
     # How it is run, and what that costs.
 
     def own(self, rows: Rows, secret: bytes) -> Any:
-        """What `run` takes of this party; `secret` is the key of its random choices."""
+        """Return what `run` takes of this party; `secret` is the key of its random choices."""
         del secret
         return rows
 
@@ -114,11 +114,11 @@ class Learner(ABC):
 
     @abstractmethod
     def with_result(self, state: State) -> Program:
-        """The conversation that ends in this state."""
+        """Return the conversation that ends in this state."""
 
     @abstractmethod
     def at_most(self, splits: int | None = None) -> Program:
-        """A conversation that none exceeds; with `splits`, none with at most so many splits a level."""
+        """Return a conversation that none exceeds; with `splits`, none with at most so many splits a level."""
 
     # Its states: see `Kind`.
 
@@ -133,26 +133,26 @@ class Learner(ABC):
 
     @abstractmethod
     def is_done(self, state: State) -> bool:
-        """Whether nothing is left to decide."""
+        """Return whether nothing is left to decide."""
 
     @abstractmethod
     def cut(self, state: State, steps: int) -> State:
-        """The state as it was when so many levels were decided."""
+        """Return the state as it was when so many levels were decided."""
 
     @abstractmethod
     def encode(self, state: State) -> Any:
-        """The state as JSON."""
+        """Return the state as JSON."""
 
     @abstractmethod
     def decode(self, value: Any) -> State:
-        """The inverse of `encode`."""
+        """Return the inverse of `encode`."""
 
     # What it brings.
 
     @abstractmethod
     def tree_file(self, state: State) -> TreeFile:
-        """The result, with the schema's names and what it is the answer to."""
+        """Return the result, with the schema's names and what it is the answer to."""
 
     @abstractmethod
     def state_of(self, found: TreeFile) -> State:
-        """The inverse. `InputError` if it is the answer to something else."""
+        """Return the inverse. `InputError` if it is the answer to something else."""

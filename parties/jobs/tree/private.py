@@ -65,7 +65,7 @@ class Private(Learner, BoundedLoss):
 
     @classmethod
     def completed(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3Settings:
-        """The settings with a depth: the given one, or one that is chosen from public numbers."""
+        """Return the settings with a depth: the given one, or one that is chosen from public numbers."""
         from protocols.release.defaults import chosen
 
         if settings.max_depth is not None:

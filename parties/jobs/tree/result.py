@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def named(tree: Tree, schema: Schema, target: str) -> Node:
-    """The protocol's tree of indices with the schema's names."""
+    """Return the protocol's tree of indices with the schema's names."""
     from parties.models.trees.tree import Leaf, Split
     from protocols import tree as indices
 
@@ -28,7 +28,7 @@ def named(tree: Tree, schema: Schema, target: str) -> Node:
 
 
 def indexed(tree: Node, schema: Schema, target: str) -> Tree:
-    """The inverse of `named`. `InputError` for a name that the schema does not have."""
+    """Return the inverse of `named`. `InputError` for a name that the schema does not have."""
     from parties.models.trees.tree import Leaf
     from protocols import tree as indices
 
@@ -44,14 +44,14 @@ def indexed(tree: Node, schema: Schema, target: str) -> Tree:
 
 
 def text(document: Document) -> str:
-    """The tree as indented text."""
+    """Return the tree as indented text."""
     from parties.models.trees.text import to_text
 
     return to_text(_tree_file(document).shown)
 
 
 def dot(document: Document) -> str:
-    """The tree in Graphviz's DOT."""
+    """Return the tree in Graphviz's DOT."""
     from parties.models.trees.text import to_dot
 
     found = _tree_file(document)
@@ -59,7 +59,7 @@ def dot(document: Document) -> str:
 
 
 def picture(document: Document) -> str:
-    """The tree as an SVG document."""
+    """Return the tree as an SVG document."""
     from parties.models.trees.drawing import draw_svg
 
     found = _tree_file(document)
@@ -74,7 +74,7 @@ FILES = (
 
 
 def _tree_file(document: Document) -> TreeFile:
-    """The checked tree of a result. `InputError` if it cannot be read."""
+    """Return the checked tree of a result. `InputError` if it cannot be read."""
     from parties.models.trees.tree import TreeFile
 
     try:

@@ -32,7 +32,8 @@ class Compiled:
     label: Indices
 
     def predict(self, columns: Mapping[str, Column], rows: int) -> Indices:
-        """The class of every row, as its number in `labels`, int64[rows]; `columns` holds the attributes asked for.
+        """Return the class of every row, as its number in `labels`, int64[rows]; `columns` holds the attributes asked
+        for.
 
         Only values on a row's path are looked at. `InputError` names the first row without a branch for its value.
         """
@@ -62,7 +63,7 @@ class Compiled:
 
 
 def compiled(tree: Node) -> Compiled:
-    """The arrays of a tree."""
+    """Return the arrays of a tree."""
     found = places(tree)
     domains: dict[str, tuple[str, ...]] = {}
     labels: dict[str, int] = {}

@@ -40,7 +40,8 @@ class Class:
 
 
 def legend(tree: Node) -> list[Class]:
-    """The classes of a tree by name. Colours are used again from the ninth on; every leaf also says its class."""
+    """Return the classes of a tree by name. Colours are used again from the ninth on; every leaf also says its
+    class."""
     counts = Counter(place.node.label for place in places(tree) if isinstance(place.node, Leaf))
     return [Class(label, PALETTE[i % len(PALETTE)], counts[label]) for i, label in enumerate(sorted(counts))]
 
@@ -72,7 +73,7 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
 
 
 def draw_bare(tree: Node) -> str:
-    """The tree alone, to stand in a page that has its heading, its legend and the script."""
+    """Return the tree alone, to stand in a page that has its heading, its legend and the script."""
     found = places(tree)
     picture = arrange(found, text_measure())
     root = _document(2 * MARGIN + picture.width, 2 * MARGIN + picture.height, "", "")
@@ -81,7 +82,7 @@ def draw_bare(tree: Node) -> str:
 
 
 def script() -> str:
-    """What makes the picture explorable where scripts run."""
+    """Return what makes the picture explorable where scripts run."""
     return (files("parties.models.trees") / "explore.js").read_text("utf-8")
 
 
@@ -143,7 +144,7 @@ def _ways(found: Sequence[Place]) -> list[str]:
 def _draw_legend(
     root: ET.Element, entries: Sequence[tuple[str, str]], y: float, width: float, measure: Measure
 ) -> float:
-    """A swatch and a text a class, in lines of at most `width`; return where the last line ends."""
+    """Return a swatch and a text a class, in lines of at most `width`; return where the last line ends."""
     x = 0.0
     for text, colour in entries:
         room = _legend_width(text, measure)
@@ -157,7 +158,7 @@ def _draw_legend(
 
 
 def _legend_width(text: str, measure: Measure) -> float:
-    """The room of one legend entry."""
+    """Return the room of one legend entry."""
     return 1.6 * SWATCH + measure(text, VALUE_POINTS) + GAP
 
 
@@ -183,17 +184,17 @@ def _write(
 
 
 def _units(inches: float) -> str:
-    """A length as the SVG has it."""
+    """Return a length as the SVG has it."""
     return f"{inches * INCH:.2f}".rstrip("0").rstrip(".")
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun."""
+    """Return a number with its noun."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def ink_on(fill: str) -> str:
-    """The text colour that contrasts better with a fill (relative luminance, WCAG 2)."""
+    """Return the text colour that contrasts better with a fill (relative luminance, WCAG 2)."""
     parts = [int(fill[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return INK if 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.2 else PAPER

@@ -54,7 +54,8 @@ def arrange(found: Sequence[Place], measure: Measure) -> Picture:
 
 
 def listed(found: Sequence[Place]) -> list[float]:
-    """The line of each node in a list of the leaves: a leaf has one of its own, a question that of its first leaf."""
+    """Return the line of each node in a list of the leaves: a leaf has one of its own, a question that of its first
+    leaf."""
     lines, leaves = [], 0
     for place in found:
         lines.append(float(leaves))
@@ -93,7 +94,7 @@ def tidy(found: Sequence[Place]) -> list[float]:
 
 
 def _hang(found: Sequence[Place], across: list[float], widths: list[float], unit: float) -> Picture:
-    """The root at the top, branches below."""
+    """Return the root at the top, branches below."""
     centres = [(x + 0.5) * unit for x in across]
     tops = [place.depth * (NODE_HEIGHT + LEVEL) for place in found]
     lines: list[Line] = []
@@ -110,7 +111,7 @@ def _hang(found: Sequence[Place], across: list[float], widths: list[float], unit
 
 
 def _grow(found: Sequence[Place], across: list[float], widths: list[float], values: list[float]) -> Picture:
-    """The root at the left, branches to the right; each level as wide as its widest node and value."""
+    """Return the root at the left, branches to the right; each level as wide as its widest node and value."""
     node_room: dict[int, float] = defaultdict(float)
     value_room: dict[int, float] = defaultdict(float)
     for place, width, value in zip(found, widths, values, strict=True):
@@ -139,7 +140,7 @@ def _grow(found: Sequence[Place], across: list[float], widths: list[float], valu
 
 
 def _families(found: Sequence[Place]) -> Iterable[tuple[int, list[int]]]:
-    """Every split with its branches, as positions in `found`."""
+    """Return every split with its branches, as positions in `found`."""
     families: dict[int, list[int]] = defaultdict(list)
     for i, place in enumerate(found):
         if place.parent is not None:
@@ -148,18 +149,18 @@ def _families(found: Sequence[Place]) -> Iterable[tuple[int, list[int]]]:
 
 
 def _bracket(stem: Point, bar: float, ends: list[Point]) -> list[Line]:
-    """The lines from `stem` down to a level `bar` and from there down to all `ends`, none drawn twice."""
+    """Return the lines from `stem` down to a level `bar` and from there down to all `ends`, none drawn twice."""
     first, *middle, last = ends if len(ends) > 1 else ends * 2
     outline = [first, (first[0], bar), (last[0], bar), last]
     return [[stem, (stem[0], bar)], outline, *[[(x, bar), (x, y)] for x, y in middle]]
 
 
 def caption(node: Node) -> str:
-    """What stands in a node."""
+    """Return what stands in a node."""
     return shown(node.label if isinstance(node, Leaf) else node.attribute)
 
 
 def shown(text: str) -> str:
-    """A name as it is drawn: on one line, not endless."""
+    """Return a name as it is drawn: on one line, not endless."""
     line = printable(text)
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

@@ -29,7 +29,7 @@ Search = tuple[int, int, int]  # a node of the tree, and the least and the great
 def to_onnx(
     tree: Node, attributes: Sequence[str], about: Mapping[str, str], bins: Mapping[str, Bins] | None = None
 ) -> ModelProto:
-    """The model of a tree over these columns; `about` goes into its metadata.
+    """Return the model of a tree over these columns; `about` goes into its metadata.
 
     A cell of a column in `bins` is a number, written as text; a cell of any other is a category.
     """
@@ -124,7 +124,7 @@ def _bin(
 
 
 def _ensemble(arrays: Compiled) -> dict[str, Any]:
-    """The attributes of the operator `TreeEnsembleClassifier`, of one tree.
+    """Return the attributes of the operator `TreeEnsembleClassifier`, of one tree.
 
     Its nodes have two branches only. A split by k values becomes a search by halving: k comparisons "number <= limit",
     about log2 k of them on a way, the leftmost of which finds the unknown value.

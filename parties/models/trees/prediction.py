@@ -27,7 +27,7 @@ class Score:
 
 
 def predict(tree: Node, rows: Columns) -> list[str]:
-    """The class of every row. Only columns on the tree are needed, only values on a row's path looked at.
+    """Return the class of every row. Only columns on the tree are needed, only values on a row's path looked at.
 
     `InputError` if a column is missing, or names the line of a value that the tree has no branch for.
     """
@@ -48,7 +48,7 @@ def predict(tree: Node, rows: Columns) -> list[str]:
 
 
 def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
-    """The class of every row that most trees say; among equals, the one that the first of the trees says.
+    """Return the class of every row that most trees say; among equals, the one that the first of the trees says.
 
     `InputError` as of `predict`.
     """

@@ -9,13 +9,13 @@ from parties.models.trees.tree import Leaf, Node, Split, places
 
 
 def to_text(tree: Node) -> str:
-    """A tree for people, one line a branch, e.g. `├── outlook = overcast: yes`; ends with a newline."""
+    """Return a tree for people, one line a branch, e.g. `├── outlook = overcast: yes`; ends with a newline."""
     lines = [printable(tree.label)] if isinstance(tree, Leaf) else _branch_lines(tree)
     return "".join(line + "\n" for line in lines)
 
 
 def to_dot(tree: Node, target: str) -> str:
-    """A tree in Graphviz's DOT language."""
+    """Return a tree in Graphviz's DOT language."""
     import graphviz  # loaded where it is used: most runs draw nothing
 
     dot = graphviz.Digraph("tree", comment=printable(f"Decision tree for {target}"))
@@ -33,7 +33,7 @@ def to_dot(tree: Node, target: str) -> str:
 
 
 def _dot_label(text: str) -> str:
-    """The text as a DOT label that shows exactly this, whatever backslashes or tags are in it."""
+    """Return the text as a DOT label that shows exactly this, whatever backslashes or tags are in it."""
     import graphviz
 
     label: str = graphviz.escape(printable(text))  # its own kind of string: <i> is not HTML
@@ -41,7 +41,7 @@ def _dot_label(text: str) -> str:
 
 
 def _branch_lines(tree: Split) -> Iterator[str]:
-    """The lines of `to_text` for the branches of a split."""
+    """Yield the lines of `to_text` for the branches of a split."""
     last = len(tree.branches) - 1
     for i, (value, branch) in enumerate(tree.branches.items()):
         line = ("└── " if i == last else "├── ") + printable(f"{tree.attribute} = {value}")

@@ -88,7 +88,7 @@ class TreeFile:
         )
 
     def fields(self) -> dict[str, Any]:
-        """The content of `tree.json`."""
+        """Return the content of `tree.json`."""
         made = {"delta": self.delta} if self.noise is None else asdict(self.noise)
         trees = [to_json(tree) for tree in self.trees]
         what = {"trees": trees} if self.others else {"tree": trees[0]}
@@ -123,7 +123,7 @@ class Place:
 
 
 def places(tree: Node) -> list[Place]:
-    """All nodes in reading order: each before its branches, branches in order. The root has no parent."""
+    """Return all nodes in reading order: each before its branches, branches in order. The root has no parent."""
     found: list[Place] = []
     waiting = [Place(tree, None, None, 0)]
     while waiting:
@@ -143,7 +143,7 @@ def size(tree: Node) -> Size:
 
 
 def to_json(tree: Node) -> dict[str, Any]:
-    """A tree as it stands in `tree.json`."""
+    """Return a tree as it stands in `tree.json`."""
     if isinstance(tree, Leaf):
         return {"class": tree.label}
     return {
@@ -153,7 +153,7 @@ def to_json(tree: Node) -> dict[str, Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, refused if a key stands twice (the standard parser would keep the last)."""
+    """Return a JSON object, refused if a key stands twice (the standard parser would keep the last)."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
@@ -182,7 +182,7 @@ def _tree_file(fields: object) -> TreeFile:
 
 
 def _noise(epsilon: object, adjacency: object, quality: object) -> Noise:
-    """What a tree was made with."""
+    """Return what a tree was made with."""
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not 0 < epsilon < math.inf:
         raise ValueError("$.epsilon: must be a number > 0")
     return Noise(float(epsilon), _text(adjacency, "$.adjacency"), _text(quality, "$.quality"))
@@ -196,7 +196,7 @@ class _Parser:
         self._domains: dict[str, tuple[str, ...]] = {}
 
     def node(self, fields: object, where: str, above: tuple[str, ...]) -> Node:
-        """The node at the JSON path `where`, below splits by the attributes `above`."""
+        """Return the node at the JSON path `where`, below splits by the attributes `above`."""
         if isinstance(fields, dict) and "class" in fields:
             (label,) = _fields(fields, where, ("class",))
             return Leaf(_text(label, f"{where}.class"))
@@ -217,19 +217,19 @@ class _Parser:
 
 
 def _fields(fields: object, where: str, keys: tuple[str, ...]) -> list[Any]:
-    """The values of exactly these keys of a JSON object."""
+    """Return the values of exactly these keys of a JSON object."""
     if not isinstance(fields, dict) or set(fields) != set(keys):
         raise ValueError(f"{where}: must be an object with {' and '.join(keys)}, and nothing else")
     return [fields[key] for key in keys]
 
 
 def _text(value: object, where: str) -> str:
-    """A name, value or class: one line of text."""
+    """Return a name, value or class: one line of text."""
     if not isinstance(value, str) or not value or printable(value) != value:
         raise ValueError(f"{where}: must be a line of text")
     return value
 
 
 def _key(value: str) -> str:
-    """One step of a JSON path."""
+    """Return one step of a JSON path."""
     return f".{value}" if value.isidentifier() else f"[{quoted(value)}]"

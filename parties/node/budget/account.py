@@ -83,17 +83,18 @@ class Account:
         self.loss = self.composed(self.counted)
 
     def counts(self, charge: Charge, at: datetime) -> bool:
-        """Whether a charge is in the window that ends at a moment; one of the future, by a clock put back, is too."""
+        """Return whether a charge is in the window that ends at a moment; one of the future, by a clock put back, is
+        too."""
         days = None if self.budget is None else WINDOWS.get(self.budget.per)
         return days is None or charge.at > at - timedelta(days=days)
 
     def with_uses(self, uses: Sequence[Spending]) -> Account:
-        """The account as it would be if a job had just spent these."""
+        """Return the account as it would be if a job had just spent these."""
         one = Charge(self.at, self.table, "", "", tuple(uses))
         return Account(self.table, self.budget, [*self.charges, one], self.at, self.max_rows, self.group)
 
     def composed(self, charges: Iterable[Charge]) -> Loss:
-        """What some charges come to."""
+        """Return what some charges come to."""
         return self.loss_of(use for one in charges for use in one.uses)
 
     @property
@@ -102,7 +103,8 @@ class Account:
         return self.epsilon(self.loss)
 
     def epsilon(self, loss: Loss) -> float:
-        """The sum of pure losses; or at the fixed delta the least of all ways to add, if some are not, or too much."""
+        """Return the sum of pure losses; or at the fixed delta the least of all ways to add, if some are not, or too
+        much."""
         is_over = self.budget is not None and self.budget.delta > 0 and loss.epsilon > exact(self.budget.epsilon)
         if loss.is_pure and not is_over:
             return float(loss.epsilon)
@@ -129,7 +131,7 @@ class Account:
         return Numbers("rho", spent, asks, float(max(left, Fraction(0)) / order))
 
     def fits(self, uses: Sequence[Spending]) -> bool:
-        """Whether a job with these uses keeps one of the two bounds."""
+        """Return whether a job with these uses keeps one of the two bounds."""
         budget, after = self.budget, self.loss + self.loss_of(uses)
         if budget is None:
             return True
@@ -139,14 +141,14 @@ class Account:
         return (after.is_pure and after.epsilon <= bound) or self._renyi(after, budget)[1] >= 0
 
     def refusal(self, uses: Sequence[Spending]) -> str | None:
-        """Why a job with these uses does not fit, with the three numbers; None if it does."""
+        """Return why a job with these uses does not fit, with the three numbers; None if it does."""
         if self.budget is None or self.fits(uses):
             return None
         whose = f"the privacy budget of table {quoted(self.table)} ({self.budget.words})"
         return f"{whose} does not allow the job: {self.numbers(uses)}"
 
     def loss_of(self, uses: Iterable[Spending]) -> Loss:
-        """What some uses alone come to."""
+        """Return what some uses alone come to."""
         return composed(uses, "add-remove" if self.budget is None else self.budget.adjacency, self.group)
 
     def _left(self, asked: Loss, budget: BudgetSettings) -> float:
@@ -155,7 +157,7 @@ class Account:
         return max(pure, float(left), math.sqrt(2 * max(0.0, float(left / order))))
 
     def _renyi(self, loss: Loss, budget: BudgetSettings, delta: Fraction = Fraction(0)) -> tuple[Fraction, Fraction]:
-        """The order that the budget fixes, and what a loss and so much more delta leave there; below 0: over."""
+        """Return the order that the budget fixes, and what a loss and so much more delta leave there; below 0: over."""
         if not budget.delta:
             return Fraction(1), Fraction(-1)
         order = order_of(budget.epsilon, exact(budget.delta))

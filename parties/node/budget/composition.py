@@ -66,7 +66,7 @@ class Loss:
 
     @property
     def is_pure(self) -> bool:
-        """Whether no use has its loss in rho."""
+        """True if no use has its loss in rho."""
         return not self.rho
 
     @property
@@ -75,7 +75,7 @@ class Loss:
         return self.rho + self.squares
 
     def at_order(self, order: Fraction) -> Fraction:
-        """The Renyi loss of all of it at an order, as the sum of what each use has at most."""
+        """Return the Renyi loss of all of it at an order, as the sum of what each use has at most."""
         most = (times * min(order * one**2 / 2, one) for one, times in self.pure)
         return order * self.rho + sum(most, Fraction(0))
 
@@ -92,7 +92,7 @@ class Loss:
 
 
 def composed(uses: Iterable[Spending], adjacency: Adjacency = "add-remove", group: int = 1) -> Loss:
-    """All uses in sequence, for neighbours of this kind and for a group of so many rows.
+    """Return all uses in sequence, for neighbours of this kind and for a group of so many rows.
 
     Noise that hides one row replaced hides one added or removed as well: a mechanism here never has less of it.
     """
@@ -109,7 +109,7 @@ def composed(uses: Iterable[Spending], adjacency: Adjacency = "add-remove", grou
 
 
 def epsilon_of(loss: Loss, delta: Fraction) -> float:
-    """The least epsilon that uses keep but for `delta`, some pure ones taken as rho and the others added."""
+    """Return the least epsilon that uses keep but for `delta`, some pure ones taken as rho and the others added."""
     if delta <= 0:
         return math.inf if loss.rho else float(loss.epsilon)
     splits = [(loss.rho, loss.epsilon)]
@@ -124,13 +124,13 @@ def epsilon_of(loss: Loss, delta: Fraction) -> float:
 
 @lru_cache(maxsize=256)
 def order_of(epsilon: float, delta: Fraction) -> Fraction:
-    """The order at which the most rho is within (epsilon, delta > 0)."""
+    """Return the order at which the most rho is within (epsilon, delta > 0)."""
     found = (epsilon - _least(_ORDERS, delta)) / _ORDERS
     return Fraction(round(float(_ORDERS[np.argmax(found)]), 6))
 
 
 def room_at(order: Fraction, epsilon: float, delta: Fraction) -> Fraction:
-    """How much Renyi loss at an order is within (epsilon, delta); nothing for delta 0."""
+    """Return how much Renyi loss at an order is within (epsilon, delta); nothing for delta 0."""
     if delta <= 0:
         return Fraction(0)
     found = epsilon - float(_least(np.array([float(order)]), delta)[0])
@@ -138,14 +138,14 @@ def room_at(order: Fraction, epsilon: float, delta: Fraction) -> Fraction:
 
 
 def _least(orders: NDArray[np.float64], delta: Fraction) -> NDArray[np.float64]:
-    """The epsilon of no loss at all, by each order: c(a) = ln(1 - 1 / a) + (ln(1 / delta) - ln a) / (a - 1)."""
+    """Return the epsilon of no loss at all, by each order: c(a) = ln(1 - 1 / a) + (ln(1 / delta) - ln a) / (a - 1)."""
     found: NDArray[np.float64] = np.log1p(-1 / orders) + (-math.log(delta) - np.log(orders)) / (orders - 1)
     return found
 
 
 @lru_cache(maxsize=4096)
 def epsilon_at(rho: Fraction, delta: Fraction) -> float:
-    """The epsilon that a loss of `rho` keeps but for `delta`, by OpenDP's conversion; infinite for delta 0."""
+    """Return the epsilon that a loss of `rho` keeps but for `delta`, by OpenDP's conversion; infinite for delta 0."""
     if not rho:
         return 0.0
     if delta <= 0:
@@ -158,7 +158,7 @@ def epsilon_at(rho: Fraction, delta: Fraction) -> float:
 
 @lru_cache(maxsize=256)
 def rho_within(epsilon: float, delta: Fraction) -> float:
-    """The most rho of which the epsilon at this delta is at most `epsilon`; 0 for delta 0."""
+    """Return the most rho of which the epsilon at this delta is at most `epsilon`; 0 for delta 0."""
     if delta <= 0:
         return 0.0
     low, high = 0.0, epsilon  # more rho than epsilon never keeps it at a delta that is worth having
@@ -196,7 +196,7 @@ def _sharp(epsilon: float) -> float:
 
 
 def _up(value: Fraction) -> float:
-    """The next double that is not below."""
+    """Return the next double that is not below."""
     near = float(value)
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 

@@ -25,7 +25,7 @@ AHEAD = timedelta(days=31)  # of the peer's times before ours; a job that waited
 
 
 def stamp(own: datetime, known: Iterable[datetime | str | None], told: Iterable[datetime | str | None]) -> datetime:
-    """The moment from which a charge counts: never before `own`, `known` or, within `AHEAD` of these, `told`.
+    """Return the moment from which a charge counts: never before `own`, `known` or, within `AHEAD` of these, `told`.
 
     Moments are aware, or ISO 8601 with a zone; what is no moment counts for nothing, for the peer may say anything.
     """
@@ -34,7 +34,8 @@ def stamp(own: datetime, known: Iterable[datetime | str | None], told: Iterable[
 
 
 def window_end(own: datetime, started: datetime, passed: timedelta) -> datetime:
-    """The end of a window by the own clock, of a program that started at a moment of it and has run for so long."""
+    """Return the end of a window by the own clock, of a program that started at a moment of it and has run for so
+    long."""
     return min(own, started + passed)
 
 

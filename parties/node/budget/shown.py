@@ -17,7 +17,7 @@ MOST_POINTS = 400  # that are drawn
 
 
 def price(account: Account, uses: Sequence[Spending]) -> Price:
-    """What a job with these uses spends of a table."""
+    """Return what a job with these uses spends of a table."""
     loss = account.loss_of(uses)
     return Price(
         epsilon=_finite(account.epsilon(loss)) or 0.0,
@@ -30,7 +30,7 @@ def price(account: Account, uses: Sequence[Spending]) -> Price:
 
 
 def simulation(account: Account, uses: Sequence[Spending], why: str, earlier: str, exact: bool) -> Simulation:
-    """What a job with these uses would do to a table's budget."""
+    """Return what a job with these uses would do to a table's budget."""
     known = account.numbers(uses)
     numbers = known or Numbers("epsilon", account.spent, account.epsilon(account.loss_of(uses)), math.inf)
     after = None if known is None or why else numbers.left - numbers.asked
@@ -52,7 +52,7 @@ def simulation(account: Account, uses: Sequence[Spending], why: str, earlier: st
 
 
 def words(use: Spending) -> str:
-    """A use in a phrase."""
+    """Return a use in a phrase."""
     parts = [f"epsilon {use.epsilon:.4g}"] if use.epsilon else []
     parts += [f"rho {use.rho:.4g}"] if use.rho else []
     parts += [f"delta {use.delta:.3g}"] if use.delta else []
@@ -60,7 +60,7 @@ def words(use: Spending) -> str:
 
 
 def table_budget(account: Account, shares: Mapping[str, Account] = MappingProxyType({})) -> TableBudget:
-    """All of an account; `shares` are those of the peers that have one."""
+    """Return all of an account; `shares` are those of the peers that have one."""
     budget, charges = account.budget, account.charges
     peers = sorted({one.peer for one in account.counted} | shares.keys())
     return TableBudget(
@@ -112,7 +112,7 @@ def _totals(account: Account, loss: Loss) -> Totals:
 
 
 def _history(account: Account) -> list[tuple[str, float]]:
-    """What was spent after each charge, and after each that has left the window again: the last such points."""
+    """Return what was spent after each charge, and after each that has left the window again: the last such points."""
     days = None if account.budget is None else WINDOWS.get(account.budget.per)
     changes = []
     for charge in account.charges:

@@ -48,7 +48,7 @@ class Log:
 
 
 def read(entries: Iterable[AuditEntry]) -> Log:
-    """The jobs and publications of a log, the oldest entry first."""
+    """Return the jobs and publications of a log, the oldest entry first."""
     log = Log()
     for entry in entries:
         if entry.kind == "published":
@@ -83,7 +83,7 @@ def _charge(entry: AuditEntry) -> Charge:
 
 
 def by_purpose(log: Log) -> dict[tuple[str, str, str], list[Job]]:
-    """The jobs that were computed, at least in part, by stated purpose, our table and kind, each in order."""
+    """Return the jobs that were computed, at least in part, by stated purpose, our table and kind, each in order."""
     found: dict[tuple[str, str, str], list[Job]] = {}
     for job in log.jobs.values():
         if job.started:

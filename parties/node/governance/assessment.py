@@ -27,7 +27,7 @@ OPEN = (
 
 
 def assess(found: Evidence, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The draft, ready for JSON; `reports` are those of `smc publish`, by the names of their files."""
+    """Return the draft, ready for JSON; `reports` are those of `smc publish`, by the names of their files."""
     return {
         "budgets": list(_budgets(found)),
         "results": list(_results(found)),
@@ -42,7 +42,7 @@ def assess(found: Evidence, reports: Mapping[str, Mapping[str, Any]]) -> dict[st
 
 
 def _budgets(found: Evidence) -> Iterator[dict[str, Any]]:
-    """What noisy results tell of a row, by table: epsilon, and what somebody can be sure of by it at most."""
+    """Yield what noisy results tell of a row, by table: epsilon, and what somebody can be sure of by it at most."""
     charged = {charge.table for charge in found.log.charges}
     for table in [*found.file.tables, *sorted(charged - set(found.file.tables))]:
         settings, at = found.file.tables.get(table), datetime.fromisoformat(found.at)
@@ -65,12 +65,12 @@ def _budgets(found: Evidence) -> Iterator[dict[str, Any]]:
 
 
 def surest(epsilon: float) -> float:
-    """How sure somebody who thought 1 : 1 whether a row is in the table can be afterwards, at most."""
+    """Return how sure somebody who thought 1 : 1 whether a row is in the table can be afterwards, at most."""
     return 1 / (1 + math.exp(-epsilon))
 
 
 def _results(found: Evidence) -> Iterator[dict[str, Any]]:
-    """What results without noise may tell of a row, by purpose, table and kind of job."""
+    """Yield what results without noise may tell of a row, by purpose, table and kind of job."""
     for (purpose, table, kind), jobs in by_purpose(found.log).items():
         where = {"purpose": purpose, "table": table, "kind": kind}
         exact = [job for job in jobs if job.protection == "exact"]
@@ -86,7 +86,7 @@ def _results(found: Evidence) -> Iterator[dict[str, Any]]:
 
 
 def _weakest(jobs: list[Job]) -> dict[str, Any]:
-    """The weakest of each rule; `linked` is 1 / k: to guess a row of a leaf's."""
+    """Return the weakest of each rule; `linked` is 1 / k: to guess a row of a leaf's."""
     given = [job.proposed["parameters"] for job in jobs]
     k = min(one.get("k", 1) for one in given)
     others = {"l": min(one.get("l", 1) for one in given), "t": max(one.get("t", 1) for one in given)}
@@ -103,7 +103,7 @@ def _is_declared(found: Evidence, purpose: str, table: str) -> bool:
 
 
 def _publication(name: str, report: Mapping[str, Any]) -> dict[str, Any]:
-    """What a report of `smc publish` says an attacker could do. `InputError` if it is none."""
+    """Return what a report of `smc publish` says an attacker could do. `InputError` if it is none."""
     try:
         linkage, sensitive = report["risks"]["linkage"], report["risks"]["sensitive"]
         found: dict[str, Any] = {

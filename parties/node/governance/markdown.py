@@ -13,7 +13,7 @@ CHARACTERS = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
 def to_markdown(document: Mapping[str, Any]) -> str:
-    """The document with its sections; texts of others can be no markup."""
+    """Return the document with its sections; texts of others can be no markup."""
     lines = list(_record(document["record"]))
     if (draft := document.get("assessment")) is not None:
         lines += _assessment(draft)
@@ -21,7 +21,7 @@ def to_markdown(document: Mapping[str, Any]) -> str:
 
 
 def text(value: object) -> str:
-    """A value as plain text on one line."""
+    """Return a value as plain text on one line."""
     match value:
         case None | "" | [] | ():
             return NOTHING

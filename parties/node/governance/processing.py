@@ -35,7 +35,7 @@ class Evidence:
 
 
 def record(found: Evidence) -> dict[str, Any]:
-    """The record, ready for JSON."""
+    """Return the record, ready for JSON."""
     return {
         "at": found.at,
         "software": found.software,
@@ -108,7 +108,7 @@ def _table(found: Evidence, name: str) -> dict[str, Any]:
 
 
 def _recipients(found: Evidence) -> list[dict[str, Any]]:
-    """Who learns results: the peers of party.toml, and all with whom jobs of the log were computed."""
+    """Return who learns results: the peers of party.toml, and all with whom jobs of the log were computed."""
     current = {
         (one.name or "", fingerprint(one.certificate)): one.said for one in found.peers if one.certificate is not None
     }
@@ -146,7 +146,7 @@ def _measures(found: Evidence) -> Iterator[str]:
 
 
 def _missing(found: Evidence) -> Iterator[str]:
-    """What art. 30 asks for and nobody has said, with the key that would say it."""
+    """Yield what art. 30 asks for and nobody has said, with the key that would say it."""
     file = found.file
     if file.controller is None:
         yield "who the controller is: [controller] name, contact"

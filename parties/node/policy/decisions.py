@@ -28,7 +28,7 @@ class Decision:
 
     @property
     def is_past_consent(self) -> bool:
-        """Whether nobody's consent can permit it, only a rule that says `exact = true`."""
+        """True if nobody's consent can permit it, only a rule that says `exact = true`."""
         return self.effect == "deny" and not self.rules
 
     @property
@@ -38,7 +38,8 @@ class Decision:
 
 
 def decide(rules: Iterable[Rule], request: Request, combine: Combine = "deny-overrides") -> Decision:
-    """The decision: deny if a rule denies, else permit if a rule permits, else ask. The order of rules is no matter.
+    """Return the decision: deny if a rule denies, else permit if a rule permits, else ask. The order of rules is no
+    matter.
 
     So each owner decides by its own rules; then all of them by `combine`, as XACML 3.0 names it. With permit-overrides
     one that permits is enough, but for what the rules without owner, the party's own, deny.

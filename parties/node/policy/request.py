@@ -53,7 +53,7 @@ class Request:
 
     @property
     def exact(self) -> bool:
-        """Whether something is opened without noise that only a rule with `exact = true` permits."""
+        """True if something is opened without noise that only a rule with `exact = true` permits."""
         return self.joint_number or self.past_budget
 
 
@@ -79,7 +79,7 @@ def request_for(
     rights: RightsSettings | None = None,
     post_quantum: bool | None = None,
 ) -> Request:
-    """The request from what the node has at hand: the job's parameters as they are, the address as text.
+    """Return the request from what the node has at hand: the job's parameters as they are, the address as text.
 
     `unlimited` names the parameters of which None means that there is no limit.
 
@@ -109,7 +109,7 @@ def request_for(
 
 
 def _number(value: object, unlimited: bool) -> float | None:
-    """The number; of an `unlimited` parameter None stands for infinity."""
+    """Return the number; of an `unlimited` parameter None stands for infinity."""
     if value is None and unlimited:
         return math.inf
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -118,7 +118,7 @@ def _number(value: object, unlimited: bool) -> float | None:
 
 
 def _ip(text: str | None) -> IPv4Address | IPv6Address | None:
-    """The address; a socket for both IP versions shows an IPv4 peer as ::ffff:a.b.c.d."""
+    """Return the address; a socket for both IP versions shows an IPv4 peer as ::ffff:a.b.c.d."""
     try:
         address = ip_address(text or "")
     except ValueError:

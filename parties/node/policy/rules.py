@@ -89,19 +89,19 @@ class Conditions(Settings):
         return self
 
     def words(self) -> str:
-        """The rule on one line, without its name."""
+        """Return the rule on one line, without its name."""
         whose = "" if self.owner is None else f" for the owner {quoted(self.owner)}"
         return f"{self.effect}{whose} {in_words(self)}"
 
     def applies(self, request: Request) -> bool:
-        """Whether the rule has a say; what is not known is read to the safe side."""
+        """Return whether the rule has a say; what is not known is read to the safe side."""
         holds = [condition.holds(request) for condition in conditions(self)]
         return all(held is not False if self.effect == "deny" else held is True for held in holds)
 
 
 @cache
 def bounded() -> dict[str, str]:
-    """The parameters that a rule can bound, of all kinds of jobs, and what None of each means."""
+    """Return the parameters that a rule can bound, of all kinds of jobs, and what None of each means."""
     found: dict[str, str] = {}
     for kind in kinds.every():
         found |= {one.key: one.none for one in public_parameters(kind.Settings) if one.is_number}
@@ -109,7 +109,7 @@ def bounded() -> dict[str, str]:
 
 
 def unlimited() -> frozenset[str]:
-    """Those of which None means that there is no limit."""
+    """Return those of which None means that there is no limit."""
     return frozenset(name for name, none in bounded().items() if none == NO_LIMIT)
 
 
@@ -124,7 +124,7 @@ else:
 
 
 def check_names(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """The rules; ValueError if two have one name."""
+    """Return the rules; ValueError if two have one name."""
     names = [rule.name for rule in rules]
     for name in names:
         if names.count(name) > 1:
@@ -133,7 +133,7 @@ def check_names(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
 
 
 def serves(rule: Rule, request: Request) -> bool:
-    """Whether the rule permits anything to the peer of this request: its conditions on who the peer is hold."""
+    """Return whether the rule permits anything to the peer of this request: its conditions on who the peer is hold."""
     who = {name: getattr(rule, name) for name in ("name", "effect", "peer", "role", "attributes", "network")}
     return rule.effect == "permit" and Rule.model_construct(**who).applies(request)
 
@@ -147,13 +147,13 @@ class Condition:
     fits: Callable[[Any], bool]
 
     def holds(self, request: Request) -> bool | None:
-        """Whether the request meets it; None if the attribute is not known."""
+        """Return whether the request meets it; None if the attribute is not known."""
         value = self.value(request)
         return None if value is None else self.fits(value)
 
 
 def conditions(rule: Rule) -> Iterator[Condition]:
-    """The conditions that the rule gives."""
+    """Yield the conditions that the rule gives."""
     if names := rule.peer:
         yield Condition(
             f"the peer is {_or(names)}",
@@ -214,7 +214,7 @@ def _one_of(attribute: str, allowed: Collection[str]) -> Iterator[Condition]:
 
 
 def _about_rights(asked: Rights) -> Iterator[Condition]:
-    """What is asked of the table's rights; not known if the table does not say it."""
+    """Yield what is asked of the table's rights; not known if the table does not say it."""
     for name in ("legal_basis", "access", "erasure", "objection"):
         if allowed := getattr(asked, name):
             said = f"the table's {name.replace('_', ' ')} is {_or(allowed)}"
@@ -256,12 +256,12 @@ def _parameter(name: str) -> Callable[[Request], float | None]:
 
 
 def _moment(rule: Rule) -> Callable[[Request], datetime]:
-    """The moment on the clock that the rule means."""
+    """Return the moment on the clock that the rule means."""
     return lambda request: request.at if rule.zone is None else request.at.astimezone(ZoneInfo(rule.zone))
 
 
 def _inside(window: str, time: str) -> bool:
-    """Whether a time, HH:MM, is in a window, which may go over midnight. As text: HH:MM sorts like the time."""
+    """Return whether a time, HH:MM, is in a window, which may go over midnight. As text: HH:MM sorts like the time."""
     start, end = window.split("-")
     return start <= time < end if start < end else time >= start or time < end
 
@@ -271,7 +271,7 @@ def _or(names: Iterable[str | bool]) -> str:
 
 
 def in_words(rule: Rule, request: Request | None = None) -> str:
-    """The conditions; those whose attribute the request does not have are marked."""
+    """Return the conditions; those whose attribute the request does not have are marked."""
     said = []
     for condition in conditions(rule):
         unknown = request is not None and condition.holds(request) is None
@@ -280,7 +280,7 @@ def in_words(rule: Rule, request: Request | None = None) -> str:
 
 
 def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> list[str]:
-    """What may be a mistake in rules for tables with these attributes: the rules are valid all the same."""
+    """Return what may be a mistake in rules for tables with these attributes: the rules are valid all the same."""
     attributes = sorted({attribute for known in tables.values() for attribute in known})
     found = []
     for rule in rules:

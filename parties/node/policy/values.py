@@ -24,7 +24,7 @@ _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24
 
 
 def _several(value: object) -> object:
-    """One text, or a list that is not empty and has no empty text."""
+    """Return one text, or a list that is not empty and has no empty text."""
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list | tuple) or not all(isinstance(item, str) for item in values):
         raise ValueError("must be text in quotes, or a list of such")
@@ -39,7 +39,7 @@ def _flag_or_several(value: object) -> object:
 
 
 def _canonical_peer(value: str) -> str:
-    """A fingerprint as `identity.fingerprint` writes it; a name as it is."""
+    """Return a fingerprint as `identity.fingerprint` writes it; a name as it is."""
     return canonical_fingerprint(value) or value
 
 
@@ -114,7 +114,7 @@ class Bounds(Settings):
         return self
 
     def fits(self, value: float) -> bool:
-        """Whether all comparisons hold."""
+        """Return whether all comparisons hold."""
         return (
             (self.at_least is None or value >= self.at_least)
             and (self.above is None or value > self.above)
@@ -123,7 +123,7 @@ class Bounds(Settings):
         )
 
     def words(self) -> str:
-        """The comparisons in words; empty if there is none."""
+        """Return the comparisons in words; empty if there is none."""
         given = ((name.replace("_", " "), getattr(self, name)) for name in type(self).model_fields)
         return " and ".join(f"{name} {value:.10g}" for name, value in given if value is not None)
 

@@ -56,35 +56,35 @@ class AuditLog:
         return entry(row)
 
     def head(self) -> Head:
-        """The last entry's number and hash, to be signed with a result."""
+        """Return the last entry's number and hash, to be signed with a result."""
         return self._end(self._identity.certificate)
 
     def latest(self) -> str | None:
-        """The latest time of any entry, ISO 8601 in UTC; None of no entries."""
+        """Return the latest time of any entry, ISO 8601 in UTC; None of no entries."""
         return database.latest(self._connection)
 
     def evidence(self) -> Evidence:
-        """The signed head of what is written, to be shown to a peer. `InputError` if there is none."""
+        """Return the signed head of what is written, to be shown to a peer. `InputError` if there is none."""
         head, signed = self.head(), database.signed_head(self._connection)
         if signed is None:
             raise InputError("the audit log has no entry yet")
         return Evidence(head=head, fingerprint=signed.fingerprint, signature=signed.signature.hex())
 
     def has(self, head: Head) -> bool:
-        """Whether the log has this entry."""
+        """Return whether the log has this entry."""
         found = database.last_rows(self._connection, 1, head.number + 1)
         return head.number == 0 or [(row.number, row.hash) for row in found] == [(head.number, head.hash)]
 
     def of_kind(self, *kinds: EntryKind) -> list[AuditEntry]:
-        """All entries of these kinds, the oldest first."""
+        """Return all entries of these kinds, the oldest first."""
         return [entry(row) for row in database.rows_of(self._connection, *kinds)]
 
     def entries(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
-        """The last entries (before the given number), the newest first."""
+        """Return the last entries (before the given number), the newest first."""
         return [entry(row) for row in database.last_rows(self._connection, last, before)]
 
     def __iter__(self) -> Iterator[AuditEntry]:
-        """All entries, the oldest first."""
+        """Return all entries, the oldest first."""
         return map(entry, database.rows(self._connection))
 
     def verify(self, peers: Collection[x509.Certificate] = ()) -> AuditState:
@@ -115,7 +115,8 @@ class AuditLog:
         return self.append("renewed", None, prints)
 
     def _end(self, certificate: x509.Certificate) -> Head:
-        """The head, once it is sure that it is the last one of this log that was signed with the certificate's key."""
+        """Return the head, once it is sure that it is the last one of this log that was signed with the certificate's
+        key."""
         signed = database.signed_head(self._connection)
         last = database.last_rows(self._connection, 1)
         if signed is None and not last:
@@ -154,7 +155,7 @@ def verify(
 
 
 def other_certificate(signed: SignedHead | None, present: x509.Certificate) -> str:
-    """What to do if the log is signed with another certificate than the present one; empty if it is not."""
+    """Return what to do if the log is signed with another certificate than the present one; empty if it is not."""
     if signed is None or signed.fingerprint == fingerprint(present):
         return ""
     return (
@@ -164,7 +165,7 @@ def other_certificate(signed: SignedHead | None, present: x509.Certificate) -> s
 
 
 def state(checked: Checked) -> AuditState:
-    """What was found, for an operator."""
+    """Return what was found, for an operator."""
     problems = checked.problems[:MAX_PROBLEMS]
     if more := len(checked.problems) - len(problems):
         problems.append(f"and {more} more")
@@ -172,7 +173,7 @@ def state(checked: Checked) -> AuditState:
 
 
 def entry(row: Row) -> AuditEntry:
-    """An entry as an operator sees it. `InputError` if it is none any more."""
+    """Return an entry as an operator sees it. `InputError` if it is none any more."""
     try:
         fields = json.loads(row.fields)
         FIELDS[row.kind].model_validate(fields)

@@ -39,7 +39,7 @@ class Row(NamedTuple):
     hash: str
 
     def digest(self) -> str:
-        """The hash that belongs to the entry's content. `InputError` if no entry can have such content."""
+        """Return the hash that belongs to the entry's content. `InputError` if no entry can have such content."""
         content = {name: value for name, value in self._asdict().items() if name != "hash"}
         return hashlib.sha256(f"smc.records.entry.v1\n{canonical(content)}".encode()).hexdigest()
 
@@ -48,7 +48,7 @@ class Row(NamedTuple):
         return Head(number=self.number, hash=self.hash)
 
     def is_whole(self) -> bool:
-        """Whether the content has the hash that stands beside it."""
+        """Return whether the content has the hash that stands beside it."""
         try:
             return self.digest() == self.hash
         except InputError:
@@ -64,12 +64,12 @@ class SignedHead:
     signature: bytes
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
-        """Whether the holder of the certificate signed it."""
+        """Return whether the holder of the certificate signed it."""
         return check_signature(certificate, head_document(self.head, self.fingerprint), self.signature, "head")
 
 
 def sign_head(identity: Identity, head: Head) -> SignedHead:
-    """The head, signed."""
+    """Return the head, signed."""
     own = fingerprint(identity.certificate)
     return SignedHead(head, own, sign(identity, head_document(head, own), "head"))
 
@@ -99,7 +99,7 @@ class Checked:
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
         return len(self.hashes)
 
 
@@ -137,7 +137,7 @@ def check(
 def cross_check(
     ours: Checked, our_certificate: x509.Certificate, theirs: Checked, their_certificate: x509.Certificate
 ) -> list[str]:
-    """Where two parties' logs, each checked by itself, contradict what their owners signed for each other."""
+    """Return where two parties' logs, each checked by itself, contradict what their owners signed for each other."""
     return [
         *_contradictions("our", ours, our_certificate, "the peer's", theirs),
         *_contradictions("the peer's", theirs, their_certificate, "our", ours),
@@ -147,7 +147,7 @@ def cross_check(
 def _contradictions(
     whose: str, log: Checked, certificate: x509.Certificate, holders: str, holder: Checked
 ) -> Iterator[str]:
-    """Where a log differs from what its owner signed, as statements in the other party's log show."""
+    """Yield where a log differs from what its owner signed, as statements in the other party's log show."""
     for statement in holder.statements:
         signed, evidence = statement.theirs, f"entry {statement.number} of {holders} log"
         if not signed.is_signed_by(certificate):
@@ -160,7 +160,7 @@ def _contradictions(
 
 
 def _problems(last: Row | None, row: Row) -> Iterator[str]:
-    """What is wrong with an entry, or between it and the last one."""
+    """Yield what is wrong with an entry, or between it and the last one."""
     expected = 1 if last is None else last.number + 1
     if row.number > expected:
         yield _missing(expected, row.number - 1)
@@ -175,7 +175,7 @@ def _problems(last: Row | None, row: Row) -> Iterator[str]:
 
 
 def _head_problems(last: Row | None, signed: SignedHead | None, certificate: x509.Certificate) -> Iterator[str]:
-    """What is wrong with the signed head, or between it and the last entry."""
+    """Yield what is wrong with the signed head, or between it and the last entry."""
     if signed is None:
         yield "there is no entry" if last is None else f"the signed head after entry {last.number} is missing"
         return
@@ -194,7 +194,7 @@ def _head_problems(last: Row | None, signed: SignedHead | None, certificate: x50
 
 
 def _fields(row: Row) -> dict[str, Any]:
-    """The fields of an entry; none if they were changed past recognition, which the hash shows."""
+    """Return the fields of an entry; none if they were changed past recognition, which the hash shows."""
     with suppress(ValueError, TypeError, RecursionError):
         fields = json.loads(row.fields)
         return fields if isinstance(fields, dict) else {}
@@ -202,7 +202,7 @@ def _fields(row: Row) -> dict[str, Any]:
 
 
 def _statement(row: Row, start: Mapping[str, Any]) -> Iterator[SignedEntry]:
-    """The statements in an entry; none if they were changed past recognition."""
+    """Yield the statements in an entry; none if they were changed past recognition."""
     with suppress(ValidationError):
         both = BothSigned.model_validate(_fields(row))
         theirs = both.peer_fingerprint or start.get("peer_fingerprint")
@@ -212,7 +212,8 @@ def _statement(row: Row, start: Mapping[str, Any]) -> Iterator[SignedEntry]:
 def _statement_problems(
     log: Checked, statement: SignedEntry, certificate: x509.Certificate, peers: Collection[x509.Certificate]
 ) -> Iterator[str]:
-    """Where a log differs from what its own statements say of it; signatures of former certificates are left out."""
+    """Yield where a log differs from what its own statements say of it; signatures of former certificates are left
+    out."""
     number, ours, theirs = statement.number, statement.ours, statement.theirs
     if log.hashes.get(ours.head.number) != ours.head.hash:
         yield f"entry {ours.head.number} is not the one that its owner signed for in entry {number}"

@@ -85,7 +85,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database as it is at this moment, to read only; a node may be writing to it.
+    """Give the database as it is at this moment, to read only; a node may be writing to it.
 
     `InputError` if it is not there, is damaged, or holds no audit log, also for what goes wrong inside the block.
     """
@@ -100,7 +100,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
-    """What SQLite complains of, as an `InputError` that names the file."""
+    """Give what SQLite complains of, as an `InputError` that names the file."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -110,32 +110,32 @@ def usable(path: Path) -> Iterator[None]:
 
 
 def rows(connection: sqlite3.Connection, after: int | None = None) -> Iterator[Row]:
-    """All entries (after the given number), as they are kept."""
+    """Return all entries (after the given number), as they are kept."""
     where, values = ("", []) if after is None else ("WHERE number > ?", [after])
     return map(Row._make, connection.execute(f"SELECT {_COLUMNS} FROM audit {where} ORDER BY number", values))
 
 
 def rows_of(connection: sqlite3.Connection, *kinds: str) -> Iterator[Row]:
-    """All entries of these kinds."""
+    """Return all entries of these kinds."""
     marks = ", ".join("?" for _ in kinds)
     query = f"SELECT {_COLUMNS} FROM audit WHERE kind IN ({marks}) ORDER BY number"
     return map(Row._make, connection.execute(query, kinds))
 
 
 def version(connection: sqlite3.Connection) -> int:
-    """A number that changes when somebody else than this connection has written."""
+    """Return a number that changes when somebody else than this connection has written."""
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 def last_rows(connection: sqlite3.Connection, last: int, before: int | None = None) -> list[Row]:
-    """The last entries (before the given number), the newest first."""
+    """Return the last entries (before the given number), the newest first."""
     where, values = ("", [last]) if before is None else ("WHERE number < ?", [before, last])
     query = f"SELECT {_COLUMNS} FROM audit {where} ORDER BY number DESC LIMIT ?"
     return [Row._make(values) for values in connection.execute(query, values)]
 
 
 def latest(connection: sqlite3.Connection) -> str | None:
-    """The latest time of an entry: all are written alike, so as texts they are in order."""
+    """Return the latest time of an entry: all are written alike, so as texts they are in order."""
     found: str | None = connection.execute("SELECT max(at) FROM audit").fetchone()[0]
     return found
 
@@ -157,7 +157,7 @@ def put_head(connection: sqlite3.Connection, signed: SignedHead) -> None:
 
 
 def signed_head(connection: sqlite3.Connection) -> SignedHead | None:
-    """The head; None if there is none that could be one."""
+    """Return the head; None if there is none that could be one."""
     match connection.execute("SELECT number, hash, fingerprint, signature FROM audit_head").fetchall():
         case [(number, digest, str(fingerprint), bytes(signature))]:
             with suppress(ValueError):
@@ -166,7 +166,7 @@ def signed_head(connection: sqlite3.Connection) -> SignedHead | None:
 
 
 def missing_triggers(connection: sqlite3.Connection) -> list[str]:
-    """The triggers that are not there as they should be."""
+    """Return the triggers that are not there as they should be."""
     there = dict(
         connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
     )

@@ -21,7 +21,7 @@ from smc.errors import InputError
 
 
 def to_lines(rows: Iterable[Row], signed: SignedHead | None) -> str:
-    """All entries and the head as lines of JSON. `InputError` for an entry that was changed past recognition."""
+    """Return all entries and the head as lines of JSON. `InputError` for an entry that was changed past recognition."""
     lines = [canonical(row._asdict() | {"fields": _parsed(row)}) for row in rows]
     if signed is not None:
         head = {**signed.head.model_dump(), "fingerprint": signed.fingerprint, "signature": signed.signature.hex()}
@@ -30,7 +30,7 @@ def to_lines(rows: Iterable[Row], signed: SignedHead | None) -> str:
 
 
 def to_csv(rows: Iterable[Row]) -> str:
-    """All entries as CSV with a header; the fields are one JSON object."""
+    """Return all entries as CSV with a header; the fields are one JSON object."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Row._fields)
@@ -39,7 +39,7 @@ def to_csv(rows: Iterable[Row]) -> str:
 
 
 def read_lines(path: Path) -> tuple[list[Row], SignedHead | None]:
-    """What `to_lines` wrote. `InputError` names the line that it cannot have written."""
+    """Return what `to_lines` wrote. `InputError` names the line that it cannot have written."""
     rows: list[Row] = []
     head: SignedHead | None = None
     lines = files.read_text(path).split("\n")

@@ -46,7 +46,7 @@ Repeated: TypeAlias = Literal["connected", "disconnected", "turned away"]
 
 
 def _cut(text: str) -> str:
-    """A text of at most `MAX_TEXT` characters: a long reason is no reason to lose the entry."""
+    """Return a text of at most `MAX_TEXT` characters: a long reason is no reason to lose the entry."""
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 

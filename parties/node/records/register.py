@@ -16,13 +16,13 @@ from parties.operator.budget import Registered
 
 
 def registered(identity: Identity, entry: dict[str, Any]) -> Registered:
-    """The entry, signed. `InputError` if it cannot be written as JSON."""
+    """Return the entry, signed. `InputError` if it cannot be written as JSON."""
     signature = sign(identity, entry, "budget").hex()
     return Registered(entry=entry, fingerprint=fingerprint(identity.certificate), signature=signature)
 
 
 def is_registered_by(found: Registered, certificate: x509.Certificate) -> bool:
-    """Whether the holder of the certificate's key signed the entry. No input makes it raise."""
+    """Return whether the holder of the certificate's key signed the entry. No input makes it raise."""
     try:
         signature = bytes.fromhex(found.signature)
     except ValueError:

@@ -30,7 +30,7 @@ _ALGORITHM = ec.ECDSA(hashes.SHA256())
 
 
 def sign(identity: Identity, summary: Mapping[str, Any], purpose: Purpose = "job") -> bytes:
-    """This party's signature of a JSON object, 64 bytes. `InputError` if it cannot be written as JSON."""
+    """Return this party's signature of a JSON object, 64 bytes. `InputError` if it cannot be written as JSON."""
     key = load_pem_private_key(identity.key_pem, password=None)
     assert isinstance(key, ec.EllipticCurvePrivateKey)  # as in the certificate that it belongs to
     r, s = decode_dss_signature(key.sign(_message(summary, purpose), _ALGORITHM))
@@ -40,7 +40,7 @@ def sign(identity: Identity, summary: Mapping[str, Any], purpose: Purpose = "job
 def check_signature(
     certificate: x509.Certificate, summary: Mapping[str, Any], signature: bytes, purpose: Purpose = "job"
 ) -> bool:
-    """Whether the holder of the certificate's key signed this JSON object. No input makes it raise."""
+    """Return whether the holder of the certificate's key signed this JSON object. No input makes it raise."""
     key = certificate.public_key()
     r, s = int.from_bytes(signature[:32]), int.from_bytes(signature[32:])
     if len(signature) != SIGNATURE_BYTES or s > ORDER // 2 or not isinstance(key, ec.EllipticCurvePublicKey):

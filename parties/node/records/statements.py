@@ -34,15 +34,15 @@ class Signed(BaseModel):
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
     def document(self) -> dict[str, Any]:
-        """What is signed."""
+        """Return what is signed."""
         return {"result": self.result, "head": self.head.model_dump()}
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
-        """Whether the holder of the certificate's key signed it."""
+        """Return whether the holder of the certificate's key signed it."""
         return check_signature(certificate, self.document(), bytes.fromhex(self.signature))
 
     def evidence(self, certificate: x509.Certificate) -> Evidence:
-        """The head by itself, as this signer's."""
+        """Return the head by itself, as this signer's."""
         signer = fingerprint(certificate)
         return Evidence(head=self.head, fingerprint=signer, result=self.result, signature=self.signature)
 
@@ -58,7 +58,7 @@ class Evidence(BaseModel):
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
-        """Whether the holder of the certificate, which must be the one that is named, signed it."""
+        """Return whether the holder of the certificate, which must be the one that is named, signed it."""
         if fingerprint(certificate) != self.fingerprint:
             return False
         if self.result is not None:
@@ -68,7 +68,7 @@ class Evidence(BaseModel):
 
 
 def head_document(head: Head, signer: str) -> dict[str, Any]:
-    """What is signed of a head alone."""
+    """Return what is signed of a head alone."""
     return {"number": head.number, "hash": head.hash, "fingerprint": signer}
 
 
@@ -81,7 +81,7 @@ class Committed(BaseModel):
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
     def is_signed_by(self, certificate: x509.Certificate, job: str) -> bool:
-        """Whether the holder of the certificate's key signed it for the job of this digest."""
+        """Return whether the holder of the certificate's key signed it for the job of this digest."""
         return check_signature(certificate, _of_rows(job, self.rows), bytes.fromhex(self.signature), "rows")
 
 

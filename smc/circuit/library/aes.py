@@ -41,7 +41,7 @@ t66=z1+t63 s0=t59+t63 s6=t56#t62 s7=t48#t60 t67=t64+t65 s3=t53+t66 s4=t51+t66 s5
 
 
 def substitute(octet: Integer) -> Integer:
-    """The S-box of one byte; 32 ANDs of depth 6."""
+    """Return the S-box of one byte; 32 ANDs of depth 6."""
     value: dict[str, Wire] = {f"x{7 - i}": wire for i, wire in enumerate(octet)}
     for target, left, gate, right in _program():
         a, b = value[left], value[right]
@@ -106,7 +106,7 @@ def _double(octet: Integer) -> Integer:
 
 
 def _next_key(key: Sequence[Integer], number: int) -> list[Integer]:
-    """The round key after `key`, for round `number` from 1."""
+    """Return the round key after `key`, for round `number` from 1."""
     words = [list(key[i : i + 4]) for i in range(0, 16, 4)]
     word = [substitute(octet) for octet in (*words[3][1:], words[3][0])]
     word[0] = word[0] ^ _round_constant(number)

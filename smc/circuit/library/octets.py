@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 
 def octets_to_bits(octets: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The bit matrix uint8[8n, batch] of `batch` strings of n bytes, uint8[batch, n]."""
+    """Return the bit matrix uint8[8n, batch] of `batch` strings of n bytes, uint8[batch, n]."""
     return np.ascontiguousarray(np.unpackbits(octets, axis=1, bitorder="little").T)
 
 
 def bits_to_octets(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The inverse of `octets_to_bits`: uint8[batch, n] of a bit matrix uint8[8n, batch]."""
+    """Return the inverse of `octets_to_bits`: uint8[batch, n] of a bit matrix uint8[8n, batch]."""
     return np.packbits(bits.T, axis=1, bitorder="little")

@@ -16,7 +16,7 @@ MASK = (1 << 32) - 1
 
 @cache
 def sha256_compression() -> Netlist:
-    """One step of SHA-256. Inputs: message block (512 bits), chaining state (256); output: the new state (256).
+    """Return one step of SHA-256. Inputs: message block (512 bits), chaining state (256); output: the new state (256).
 
     Bit i of byte j is wire 8j + i, of the block as hashed and of the state as a digest is written (eight big-endian
     words). The chaining state before the first block is `initial_state()`; padding is the caller's.
@@ -43,13 +43,13 @@ def sha256_compression() -> Netlist:
 
 
 def initial_state() -> bytes:
-    """The chaining state before the first block: the first 32 fraction bits of the roots of eight primes."""
+    """Return the chaining state before the first block: the first 32 fraction bits of the roots of eight primes."""
     words = [int(gmpy2.isqrt(gmpy2.mpz(p) << 64)) & MASK for p in _primes(8)]
     return b"".join(word.to_bytes(4, "big") for word in words)
 
 
 def round_constant(t: int) -> int:
-    """The constant of round t: the first 32 fraction bits of the cube root of the t-th prime."""
+    """Return the constant of round t: the first 32 fraction bits of the cube root of the t-th prime."""
     root, _ = gmpy2.iroot(gmpy2.mpz(_primes(ROUNDS)[t]) << 96, 3)
     return int(root) & MASK
 
@@ -63,7 +63,7 @@ def _primes(count: int) -> tuple[int, ...]:
 
 
 def _words(block: Integer) -> list[Integer]:
-    """The 32-bit words of a block of bytes; a word's first byte is its most significant one."""
+    """Return the 32-bit words of a block of bytes; a word's first byte is its most significant one."""
     octets = [block[i : i + 8] for i in range(0, len(block), 8)]
     return [concatenate(*octets[i : i + 4][::-1]) for i in range(0, len(octets), 4)]
 

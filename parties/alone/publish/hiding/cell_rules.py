@@ -78,7 +78,7 @@ class CellRules:
         return max(2, self.dominance[0] if self.dominance is not None else 0)
 
     def needs(self, table: Tabulated, sums: bool) -> Needs:
-        """What the rules ask of each cell, totals too."""
+        """Return what the rules ask of each cell, totals too."""
         up: NDArray[np.float64] = np.zeros(table.counts.shape)
         down: NDArray[np.float64] = np.zeros(table.counts.shape)
         values = table.values
@@ -100,5 +100,5 @@ class CellRules:
 
 
 def _whole(amounts: NDArray[np.float64]) -> Counts:
-    """The next whole numbers, but for what the arithmetic of doubles adds to one."""
+    """Return the next whole numbers, but for what the arithmetic of doubles adds to one."""
     return np.ceil(np.round(amounts, 6)).astype(np.int64)

@@ -30,7 +30,8 @@ Place = tuple[int, int]
 
 
 def hide_by_pattern(states: States, threshold: int, zeros_shown: bool) -> Mask:
-    """The cells to hide, bool[rows, columns]: the small ones and others. States int64[rows, columns], totals last.
+    """Return the cells to hide, bool[rows, columns]: the small ones and others. States int64[rows, columns], totals
+    last.
 
     All of them if the whole table is small. `InputError` if SciPy, which has the solver, is not installed.
     """
@@ -65,12 +66,12 @@ def _moves(states: States, least: NDArray[np.int64], threshold: int) -> Iterator
 
 
 def _inner(shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """The cells of a grid that are no totals."""
+    """Return the cells of a grid that are no totals."""
     return slice(0, shape[0] - 1), slice(0, shape[1] - (shape[1] > 1))
 
 
 def _totals(cell: Place, shape: tuple[int, ...]) -> list[Place]:
-    """The totals that a cell is part of."""
+    """Return the totals that a cell is part of."""
     row, column = cell
     rows, columns = shape[0] - 1, shape[1] - 1
     return [(rows, column)] if not columns else [(rows, column), (row, columns), (rows, columns)]

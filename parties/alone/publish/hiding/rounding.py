@@ -21,7 +21,7 @@ Draw = Callable[[int], int]  # a whole number from 0 to one below, each as likel
 
 
 def randomly(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Counts:
-    """A multiple of the base next to each count, int64 of the same shape. A multiple stays as it is."""
+    """Return a multiple of the base next to each count, int64 of the same shape. A multiple stays as it is."""
     _check(base)
     rest = values % base
     coins = np.array([draw(base) if r else 0 for r in rest.ravel()], dtype=np.int64).reshape(values.shape)
@@ -29,7 +29,7 @@ def randomly(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Count
 
 
 def controlled(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Counts:
-    """A multiple of the base next to each count, int64[rows, columns], so that the last are still the totals.
+    """Return a multiple of the base next to each count, int64[rows, columns], so that the last are still the totals.
 
     Each is the count on average, and a multiple stays as it is.
     """

@@ -46,7 +46,7 @@ class Move:
 
 
 def hide(values: Counts, counts: Counts, needs: Needs) -> Mask:
-    """The cells to hide, bool[rows, columns]: all that are sensitive, and others. Each could have another value.
+    """Return the cells to hide, bool[rows, columns]: all that are sensitive, and others. Each could have another value.
 
     `values`, `counts` int64[rows, columns] have their totals last; counts are what it costs to hide a cell.
     `InputError` if SciPy, which has the solver (HiGHS), is not installed.
@@ -59,7 +59,7 @@ def hide(values: Counts, counts: Counts, needs: Needs) -> Mask:
 
 
 def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 0.0) -> Mask:
-    """What is hidden, bool[rows, columns], and the cells that must be so that all moves are possible.
+    """Return what is hidden, bool[rows, columns], and the cells that must be so that all moves are possible.
 
     `cost` float[cells] is what it costs to hide each; for so many seconds the best set is looked for. Without, the same
     cells are found each time.
@@ -77,7 +77,8 @@ def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 
 
 
 def _moves(values: Counts, needs: Needs) -> Iterator[Move]:
-    """Each sensitive cell as much up, and down, as asked. The largest come first: they often make the others safe."""
+    """Yield each sensitive cell as much up, and down, as asked. The largest come first: they often make the others
+    safe."""
     wanted = [(d, i, 1) for i, d in enumerate(needs.up.ravel()) if d]
     wanted += [(d, i, -1) for i, d in enumerate(needs.down.ravel()) if d]
     for distance, cell, direction in sorted(wanted, reverse=True):
@@ -87,7 +88,7 @@ def _moves(values: Counts, needs: Needs) -> Iterator[Move]:
 
 
 def _balance(shape: tuple[int, ...]) -> Any:
-    """The sparse matrix float[rows + columns, cells] that every change of a table is in the kernel of."""
+    """Return the sparse matrix float[rows + columns, cells] that every change of a table is in the kernel of."""
     import scipy.sparse
 
     rows, columns = shape
@@ -101,7 +102,7 @@ def _balance(shape: tuple[int, ...]) -> Any:
 
 
 def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], seconds: float) -> Mask:
-    """The cheapest set that allows all moves, or the best that was found in time: at least what was `hidden`.
+    """Return the cheapest set that allows all moves, or the best that was found in time: at least what was `hidden`.
 
     Variables: whether each cell is hidden; for each move, how each cell changes, at most 1 up and its room down.
     """
@@ -139,7 +140,8 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], secon
 
 
 def _safe(balance: Any, cost: Floats, hidden: Mask, move: Move) -> Mask:
-    """What is hidden once a move is possible: nothing more if it is already, else the cells that a cheap way needs."""
+    """Return what is hidden once a move is possible: nothing more if it is already, else the cells that a cheap way
+    needs."""
     import scipy.optimize
     import scipy.sparse as sparse
 

@@ -10,7 +10,7 @@ HIDDEN = "x"
 
 
 def spelled(units: int, digits: int) -> str:
-    """A number in units of 10^-digits, with that many digits after the point."""
+    """Return a number in units of 10^-digits, with that many digits after the point."""
     whole, rest = divmod(units, 10**digits)
     return f"{whole}.{rest:0{digits}}" if digits else str(whole)
 
@@ -22,7 +22,8 @@ def as_csv(
     texts: Sequence[Sequence[str]],
     escape_formulas: bool = False,
 ) -> str:
-    """The table with its titles; `texts` are its cells, row by row. Titles that look like formulas can be escaped."""
+    """Return the table with its titles; `texts` are its cells, row by row. Titles that look like formulas can be
+    escaped."""
     if escape_formulas:
         from parties.alone.publish.writing import escaped_text
 

@@ -52,13 +52,13 @@ def signs(shape: tuple[int, int]) -> NDArray[np.int64]:
 
 
 def with_totals(inner: Counts) -> Counts:
-    """A grid of int64[rows, columns], with both totals; of int64[rows, 1], with the one total there is."""
+    """Return a grid of int64[rows, columns], with both totals; of int64[rows, 1], with the one total there is."""
     grid = np.concatenate([inner, inner.sum(axis=0, keepdims=True)])
     return grid if inner.shape[1] == 1 else np.concatenate([grid, grid.sum(axis=1, keepdims=True)], axis=1)
 
 
 def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = None, largest: int = 2) -> Tabulated:
-    """The table of `by` and `across`: how many rows, or the sum of a column that has no negative numbers.
+    """Return the table of `by` and `across`: how many rows, or the sum of a column that has no negative numbers.
 
     `InputError` if there are no rows, a name is not a column, a value is not a number, or the table is too large.
     """
@@ -129,7 +129,7 @@ def _numbers(values: list[str], place: str) -> tuple[Counts, int]:
 
 
 def _largest(codes: list[Counts], each: Counts, times: Counts, shape: tuple[int, ...], number: int) -> Counts:
-    """The largest contributions to each cell and total, int64[number, shape]."""
+    """Return the largest contributions to each cell and total, int64[number, shape]."""
     result = np.zeros((number, shape[0], shape[1]), dtype=np.int64)
     times = np.minimum(times, number)
     row, column = np.repeat(codes[0], times), np.repeat(codes[1], times)

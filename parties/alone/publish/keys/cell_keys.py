@@ -31,5 +31,5 @@ class ColumnKey:
         return dump({"smc.pseudonym.v1": [self.name, self.version]}).encode()
 
     def of(self, subject: Subject) -> CellCipher:
-        """The key for a subject's cells in this column."""
+        """Return the key for a subject's cells in this column."""
         return derived(subject.key, self.mode, self.associated)

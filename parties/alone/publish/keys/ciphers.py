@@ -41,7 +41,7 @@ class CellCipher(ABC):
 
     @abstractmethod
     def open(self, sealed: bytes, associated: bytes) -> bytes:
-        """What was sealed. ValueError if it is not what this key sealed."""
+        """Return what was sealed. ValueError if it is not what this key sealed."""
 
 
 class Deterministic(CellCipher):
@@ -51,7 +51,7 @@ class Deterministic(CellCipher):
         self._cipher = AESSIV(key)
 
     def seal(self, plain: bytes, associated: bytes) -> bytes:
-        """The synthetic initialisation vector, 16 bytes, and as many bytes as `plain` has."""
+        """Return the synthetic initialisation vector, 16 bytes, and as many bytes as `plain` has."""
         return self._cipher.encrypt(plain, [associated])
 
     @override
@@ -69,7 +69,7 @@ class Randomised(CellCipher):
         self._cipher = AESGCMSIV(key)
 
     def seal(self, plain: bytes, associated: bytes, nonce: bytes | None = None) -> bytes:
-        """The nonce, fresh unless it is given, 12 bytes; as many bytes as `plain` has; the tag, 16 bytes."""
+        """Return the nonce, fresh unless it is given, 12 bytes; as many bytes as `plain` has; the tag, 16 bytes."""
         nonce = secrets.token_bytes(NONCE_BYTES) if nonce is None else nonce
         return nonce + self._cipher.encrypt(nonce, plain, associated)
 
@@ -82,7 +82,7 @@ class Randomised(CellCipher):
 
 
 def cell_cipher(mode: Mode, key: bytes) -> CellCipher:
-    """A key in the mode that it is for. `InputError` if this machine's OpenSSL does not know the mode."""
+    """Return a key in the mode that it is for. `InputError` if this machine's OpenSSL does not know the mode."""
     try:
         return Deterministic(key) if mode == "deterministic" else Randomised(key)
     except UnsupportedAlgorithm:
@@ -92,18 +92,18 @@ def cell_cipher(mode: Mode, key: bytes) -> CellCipher:
 
 
 def derived(key: bytes, mode: Mode, purpose: bytes) -> CellCipher:
-    """A cipher whose key follows from another one and from what it is for (HKDF-SHA256, RFC 5869)."""
+    """Return a cipher whose key follows from another one and from what it is for (HKDF-SHA256, RFC 5869)."""
     return cell_cipher(mode, HKDF(SHA256(), KEY_BYTES[mode], None, purpose).derive(key))
 
 
 def pad(value: str) -> bytes:
-    """The text in UTF-8, a byte 0x80, and zeros up to a multiple of 16 (ISO/IEC 7816-4)."""
+    """Return the text in UTF-8, a byte 0x80, and zeros up to a multiple of 16 (ISO/IEC 7816-4)."""
     data = value.encode() + b"\x80"
     return data + bytes(-len(data) % BLOCK)
 
 
 def unpad(padded: bytes) -> str:
-    """The text that was padded. ValueError if it is none."""
+    """Return the text that was padded. ValueError if it is none."""
     data, mark, rest = padded.rpartition(b"\x80")
     if not mark or rest.strip(b"\0"):
         raise ValueError("not padded")
@@ -111,7 +111,7 @@ def unpad(padded: bytes) -> str:
 
 
 def spell(version: int, sealed: bytes) -> str:
-    """A pseudonym as text: the version of its key and what was sealed, in base64 for URLs."""
+    """Return a pseudonym as text: the version of its key and what was sealed, in base64 for URLs."""
     return base64.urlsafe_b64encode(version.to_bytes(VERSION_BYTES) + sealed).decode().rstrip("=")
 
 

@@ -26,7 +26,7 @@ class KeyFile:
         self.run("BEGIN IMMEDIATE")
 
     def all(self, query: str, kinds: Sequence[type], values: Sequence[Any] = ()) -> list[Any]:
-        """The rows that a query finds, each a value of each kind; `InputError` if others stand there."""
+        """Return the rows that a query finds, each a value of each kind; `InputError` if others stand there."""
         with _usable(self.path):
             rows = self._connection.execute(query, values).fetchall()
         if any([type(value) for value in row] != list(kinds) for row in rows):
@@ -39,13 +39,13 @@ class KeyFile:
             return self._connection.execute(change, values).rowcount
 
     def damaged(self) -> InputError:
-        """What is wrong with a file in which stands what is never written."""
+        """Return what is wrong with a file in which stands what is never written."""
         return _damaged(self.path)
 
 
 @contextmanager
 def connected(path: Path) -> Iterator[KeyFile]:
-    """The file, for this command alone. What is not committed in the block is undone."""
+    """Give the file, for this command alone. What is not committed in the block is undone."""
     with _usable(path):
         place = f"{path.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(place, timeout=WAIT, uri=True, isolation_level=None)
@@ -63,7 +63,7 @@ def connected(path: Path) -> Iterator[KeyFile]:
 
 @contextmanager
 def _usable(path: Path) -> Iterator[None]:
-    """What SQLite complains of, as an `InputError` that names the file."""
+    """Give what SQLite complains of, as an `InputError` that names the file."""
     try:
         yield
     except sqlite3.OperationalError as error:

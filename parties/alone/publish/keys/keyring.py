@@ -65,7 +65,7 @@ class Keyring:
         self._file.commit()
 
     def column(self, name: str, mode: Mode) -> ColumnKey:
-        """The last version of a column's key, made if there is none. `InputError` if it is for another mode."""
+        """Return the last version of a column's key, made if there is none. `InputError` if it is for another mode."""
         known = self._versions(name)
         if not known:
             self._add(name, 1, mode)
@@ -76,7 +76,7 @@ class Keyring:
         return last
 
     def versions(self, name: str) -> dict[int, ColumnKey]:
-        """All versions of a column's key. `InputError` if there is none."""
+        """Return all versions of a column's key. `InputError` if there is none."""
         if not (found := self._versions(name)):
             names = self.names()
             there = instead(name, names)
@@ -84,7 +84,7 @@ class Keyring:
         return found
 
     def names(self) -> list[str]:
-        """The columns that have keys."""
+        """Return the columns that have keys."""
         return [name for (name,) in self._file.all("SELECT DISTINCT name FROM columns ORDER BY name", (str,))]
 
     def rotate(self, name: str) -> int:
@@ -106,7 +106,7 @@ class Keyring:
         self.record("master key rotated")
 
     def subjects(self, who: Sequence[str]) -> dict[str, Subject]:
-        """The keys of some subjects, made for those who have none."""
+        """Return the keys of some subjects, made for those who have none."""
         tags = {self._tag(one): one for one in who}
         found: dict[str, Subject] = {}
         asked = list(tags)
@@ -126,7 +126,7 @@ class Keyring:
         return found
 
     def subject(self, handle: bytes) -> Subject | None:
-        """The subject with a handle; None if it was forgotten."""
+        """Return the subject with a handle; None if it was forgotten."""
         found = self._file.all("SELECT wrapped FROM subjects WHERE handle = ?", (bytes,), [handle])
         return Subject(handle, self._unwrap(found[0][0])) if found else None
 
@@ -148,7 +148,7 @@ class Keyring:
         self._file.run("INSERT INTO head VALUES (?)", [self._head(number, mac)])
 
     def records(self) -> list[dict[str, Any]]:
-        """All records, checked. `InputError` if one was changed or is missing."""
+        """Return all records, checked. `InputError` if one was changed or is missing."""
         found: list[dict[str, Any]] = []
         previous = ""
         for *row, mac in self._file.all(f"SELECT {_RECORD}, mac FROM records ORDER BY number", _RECORD_KINDS):
@@ -237,7 +237,7 @@ def make_keyring(path: Path, master: bytes) -> None:
 
 @contextmanager
 def opened(path: Path, master: bytes) -> Iterator[Keyring]:
-    """The keys in a file, for this command alone. What is not committed in the block is undone.
+    """Give the keys in a file, for this command alone. What is not committed in the block is undone.
 
     `InputError` if the file is not there or none of keys, if others may read it, if another command does not let go of
     it, or if its keys were not wrapped by this master key.
@@ -248,7 +248,7 @@ def opened(path: Path, master: bytes) -> Iterator[Keyring]:
 
 
 def user() -> str:
-    """Who runs this process, for records."""
+    """Return who runs this process, for records."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

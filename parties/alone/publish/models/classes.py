@@ -28,11 +28,11 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return 1 + sum(len(h.values) for h in self.sensitive) + self.public
 
     def place(self, column: str) -> slice:
-        """Where a sensitive column's values are counted. `InputError` if the column is none."""
+        """Return where a sensitive column's values are counted. `InputError` if the column is none."""
         start = 1
         for hierarchy in self.sensitive:
             if hierarchy.column == column:
@@ -42,7 +42,7 @@ class Layout:
         raise InputError(f"{quoted(column)} is not a sensitive column of the plan; there is {known}")
 
     def hierarchy(self, column: str) -> Hierarchy:
-        """A sensitive column's hierarchy."""
+        """Return a sensitive column's hierarchy."""
         self.place(column)
         return next(h for h in self.sensitive if h.column == column)
 
@@ -70,16 +70,16 @@ class Classes:
         return self.counts[:, -1]
 
     def histogram(self, column: str) -> Counts:
-        """The rows of each class by the value of a sensitive column, int64[classes, values]."""
+        """Return the rows of each class by the value of a sensitive column, int64[classes, values]."""
         return self.counts[:, self.layout.place(column)]
 
     def whole(self, column: str) -> Counts:
-        """The rows of the whole table by the value of a sensitive column, int64[values]."""
+        """Return the rows of the whole table by the value of a sensitive column, int64[values]."""
         return self.layout.whole[self.layout.place(column)]
 
 
 def layout_of(cells: Cells) -> Layout:
-    """The layout of a table's counts."""
+    """Return the layout of a table's counts."""
     whole = [np.array([cells.rows], dtype=np.int64)]
     for hierarchy, codes in zip(cells.sensitive_hierarchies, cells.sensitive, strict=True):
         whole.append(_histogram(codes, cells.counts, len(hierarchy.values)))
@@ -89,7 +89,7 @@ def layout_of(cells: Cells) -> Layout:
 
 
 def counted(cells: Cells, layout: Layout, groups: Sequence[int] | ValueCodes | Counts, number: int) -> Classes:
-    """The classes of cells of which each belongs to one of `number` groups. The public table is not counted."""
+    """Return the classes of cells of which each belongs to one of `number` groups. The public table is not counted."""
     places = np.asarray(groups, dtype=np.int64)
     if number * layout.width > MOST_COUNTS:
         raise InputError(
@@ -108,5 +108,5 @@ def counted(cells: Cells, layout: Layout, groups: Sequence[int] | ValueCodes | C
 
 
 def _histogram(codes: ValueCodes | Counts, counts: Counts, size: int) -> Counts:
-    """The sum of counts by number; as doubles they are exact below 2^53."""
+    """Return the sum of counts by number; as doubles they are exact below 2^53."""
     return np.bincount(codes, weights=counts, minlength=size).astype(np.int64)

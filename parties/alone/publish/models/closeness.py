@@ -29,14 +29,14 @@ def variational(p: Shares, q: Shares) -> Measure:
 
 
 def kullback_leibler(p: Shares, q: Shares) -> Measure:
-    """The sum of p ln(p / q)."""
+    """Return the sum of p ln(p / q)."""
     ratio = np.where(p > 0, p / np.where(q > 0, q, 1.0), 1.0)
     distance: Measure = (p * np.log(ratio)).sum(axis=1)
     return distance
 
 
 def ordered(p: Shares, q: Shares) -> Measure:
-    """The earth mover's distance if values stand in a row, with m - 1 steps of 1 / (m - 1) from end to end."""
+    """Return the earth mover's distance if values stand in a row, with m - 1 steps of 1 / (m - 1) from end to end."""
     if p.shape[1] < 2:
         return np.zeros(len(p))
     distance: Measure = np.abs(np.cumsum(p - q, axis=1)[:, :-1]).sum(axis=1) / (p.shape[1] - 1)
@@ -44,7 +44,7 @@ def ordered(p: Shares, q: Shares) -> Measure:
 
 
 def hierarchical(p: Shares, q: Shares, hierarchy: Hierarchy) -> Measure:
-    """The earth mover's distance if two values are as far apart as the level where they meet is high."""
+    """Return the earth mover's distance if two values are as far apart as the level where they meet is high."""
     distance = np.zeros(len(p))
     for level in range(1, hierarchy.height + 1):
         number = len(hierarchy.labels[level - 1])
@@ -85,7 +85,7 @@ class TCloseness(PrivacyModel):
             raise InputError(f"t-closeness: {quoted(self.distance)} is no distance{hint}")
 
     def measure(self, classes: Classes) -> Measure:
-        """The distance to the whole table."""
+        """Return the distance to the whole table."""
         p, q = shares(classes.histogram(self.column)), shares(classes.whole(self.column)[None])
         if self.distance == "hierarchical":
             return hierarchical(p, q, classes.layout.hierarchy(self.column))

@@ -28,7 +28,7 @@ class PositiveDisclosure(PrivacyModel):
             raise InputError(f"positive-disclosure: most must be > 0 and <= 1, not {self.most:g}")
 
     def measure(self, classes: Classes) -> Measure:
-        """The share of the most frequent value."""
+        """Return the share of the most frequent value."""
         share: Measure = shares(classes.histogram(self.column)).max(axis=1)
         return share
 
@@ -55,7 +55,7 @@ class NegativeDisclosure(PrivacyModel):
             raise InputError(f"negative-disclosure: least must be > 0 and <= 1, not {self.least:g}")
 
     def measure(self, classes: Classes) -> Measure:
-        """The share of the rarest value."""
+        """Return the share of the rarest value."""
         present = classes.whole(self.column) > 0
         share: Measure = shares(classes.histogram(self.column))[:, present].min(axis=1, initial=1.0)
         return share

@@ -35,11 +35,11 @@ class PrivacyModel(ABC):
 
     @abstractmethod
     def measure(self, classes: Classes) -> Measure:
-        """What each class with rows reaches, float64[classes]."""
+        """Return what each class with rows reaches, float64[classes]."""
 
     @abstractmethod
     def enough(self, measure: Measure) -> Fits:
-        """Whether what is reached suffices."""
+        """Return whether what is reached suffices."""
 
     @property
     @abstractmethod
@@ -47,7 +47,7 @@ class PrivacyModel(ABC):
         """The model in words, for messages."""
 
     def fits(self, classes: Classes) -> Fits:
-        """Whether each class satisfies the model, bool[classes]; a class without rows does."""
+        """Return whether each class satisfies the model, bool[classes]; a class without rows does."""
         fits = np.ones(len(classes), dtype=bool)
         present = classes.sizes > 0
         if present.all():
@@ -56,7 +56,7 @@ class PrivacyModel(ABC):
         return fits
 
     def reached(self, classes: Classes) -> Any:
-        """What the worst class with rows reaches."""
+        """Return what the worst class with rows reaches."""
         measure = self.measure(Classes(classes.counts[classes.sizes > 0], classes.layout))
         if not len(measure):
             return None
@@ -91,7 +91,7 @@ class KAnonymity(PrivacyModel):
 
 
 def fitting(classes: Classes, models: Sequence[PrivacyModel]) -> Fits:
-    """Whether each class fits all models, bool[classes]."""
+    """Return whether each class fits all models, bool[classes]."""
     fits = np.ones(len(classes), dtype=bool)
     for model in models:
         fits &= model.fits(classes)
@@ -99,7 +99,7 @@ def fitting(classes: Classes, models: Sequence[PrivacyModel]) -> Fits:
 
 
 def suppressed(classes: Classes, models: Sequence[PrivacyModel]) -> int:
-    """The rows in classes that do not fit, which would be left out.
+    """Return the rows in classes that do not fit, which would be left out.
 
     It is one more than there are rows if leaving out would not help, because a model counts who is missing.
     """
@@ -110,7 +110,8 @@ def suppressed(classes: Classes, models: Sequence[PrivacyModel]) -> int:
 
 
 def monotone(models: Sequence[PrivacyModel], most: int) -> list[PrivacyModel]:
-    """Those of the models whose suppressed rows only get fewer as classes are joined, if `most` may be suppressed."""
+    """Return those of the models whose suppressed rows only get fewer as classes are joined, if `most` may be
+    suppressed."""
     if most == 0 or any(model.keeps_all for model in models):
         return list(models)
     return [model for model in models if model.lifts]

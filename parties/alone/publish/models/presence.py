@@ -31,7 +31,7 @@ class Presence(PrivacyModel):
 
     @property
     def keeps_all(self) -> bool:  # type: ignore[override]
-        """Whether a suppressed row breaks it."""
+        """True if a suppressed row breaks it."""
         return self.least > 0
 
     def fits(self, classes: Classes) -> Fits:
@@ -48,7 +48,7 @@ class Presence(PrivacyModel):
         return (measure >= self.least - ROUNDING) & (measure <= self.most + ROUNDING)
 
     def reached(self, classes: Classes) -> Any:
-        """The least and the greatest share."""
+        """Return the least and the greatest share."""
         measure = self.measure(classes)
         return [float(measure.min()), float(measure.max())] if len(measure) else None
 

@@ -18,7 +18,7 @@ from parties.alone.publish.models.model import shares
 
 
 def risks(classes: Classes) -> dict[str, Any]:
-    """The figures, ready for JSON; shares and probabilities from 0 to 1. There must be rows."""
+    """Return the figures, ready for JSON; shares and probabilities from 0 to 1. There must be rows."""
     present = Classes(classes.counts[classes.sizes > 0], classes.layout)
     sizes = present.sizes
     rows = int(sizes.sum())
@@ -38,7 +38,7 @@ def risks(classes: Classes) -> dict[str, Any]:
 
 
 def _sensitive(classes: Classes, column: str) -> dict[str, Any]:
-    """The attacks on one sensitive column."""
+    """Return the attacks on one sensitive column."""
     rows = classes.histogram(column)
     sizes, whole = classes.sizes, rows.sum(axis=0)
     total = int(sizes.sum())

@@ -38,13 +38,13 @@ class Outcome:
     report: dict[str, Any]
 
     def recoding(self, plan: PublishPlan) -> Recoding:
-        """The recoding as it can be kept."""
+        """Return the recoding as it can be kept."""
         boxes = None if self.levels is not None else self.partition.boxes
         return Recoding.of(plan, self.levels, boxes)
 
 
 def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) -> Outcome:
-    """The table recoded by the plan's algorithm. `InputError` if the models cannot be reached."""
+    """Return the table recoded by the plan's algorithm. `InputError` if the models cannot be reached."""
     most = int(plan.max_suppressed * cells.rows + 1e-9)
     about: dict[str, Any] = {"algorithm": plan.algorithm}
     levels: tuple[int, ...] | None = None
@@ -76,7 +76,8 @@ def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) 
 def recoded_locally(
     cells: Cells, partition: Partition, models: Sequence[PrivacyModel], algorithm: Algorithm, utility: str
 ) -> Partition:
-    """What was left out of a lattice's solution as a table of its own, again and again; then each class by itself.
+    """Return what was left out of a lattice's solution as a table of its own, again and again; then each class by
+    itself.
 
     Each time levels are searched for at which at least half of what is left fits, and the models compare with the whole
     table. Classes of later times are coarser, and rows of an earlier class may look as if they could be in them.
@@ -101,7 +102,7 @@ def recoded_locally(
 
 
 def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> dict[str, Any]:
-    """What was lost and what is left to fear, ready for JSON."""
+    """Return what was lost and what is left to fear, ready for JSON."""
     classes = partition.count(cells, layout_of(cells))
     sizes = classes.sizes[classes.sizes > 0]
     return {
@@ -115,7 +116,7 @@ def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -
 
 
 def checked(classes: Classes, models: Sequence[PrivacyModel]) -> dict[str, Any]:
-    """Whether classes satisfy the models, what they reach, and what could be done with them."""
+    """Return whether classes satisfy the models, what they reach, and what could be done with them."""
     found = []
     for model in models:
         if model.name == "presence" and not classes.layout.public:
@@ -130,7 +131,7 @@ def checked(classes: Classes, models: Sequence[PrivacyModel]) -> dict[str, Any]:
 
 
 def _by_size(sizes: Counts) -> list[dict[str, int]]:
-    """How many classes there are between one power of two and the next, the least and the most rows of these."""
+    """Return how many classes there are between one power of two and the next, the least and the most rows of these."""
     found = []
     bits = np.frexp(sizes)[1]
     for group in np.unique(bits):
@@ -140,7 +141,7 @@ def _by_size(sizes: Counts) -> list[dict[str, int]]:
 
 
 def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
-    """The plan's table, open until `opened` ends, and its cells.
+    """Return the plan's table, open until `opened` ends, and its cells.
 
     `InputError` as `read`, and if a column that identifies rows is left in.
     """
@@ -154,7 +155,7 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
 
 
 def _kept(rows: RowQuery) -> RowQuery:
-    """The same rows, read once if they are in a file."""
+    """Return the same rows, read once if they are in a file."""
     every = exp.Select().select("*").from_(rows.query.subquery("t"))
     return RowQuery(rows.engine, rows.engine.keep(every), rows.types)
 
@@ -175,16 +176,16 @@ def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> N
 
 
 def order_of(columns: Mapping[str, ColumnPlan], rows: RowQuery) -> list[str]:
-    """The columns that are published, in the order of the table: identifiers only if they are masked."""
+    """Return the columns that are published, in the order of the table: identifiers only if they are masked."""
     kept = {name for name, column in columns.items() if column.shown}
     return [*(name for name in rows.types if name in kept), *(name for name in kept if name not in rows.types)]
 
 
 def masks_of(columns: Mapping[str, ColumnPlan]) -> dict[str, MaskPlan | None]:
-    """The columns' masks."""
+    """Return the columns' masks."""
     return {name: column.mask for name, column in columns.items()}
 
 
 def suppressed_share(partition: Partition) -> float:
-    """The share of rows that are left out."""
+    """Return the share of rows that are left out."""
     return partition.suppressed / max(1, int(np.sum(partition.counts)))

@@ -41,7 +41,7 @@ class Boxes:
         return Boxes(self.members[places], self.counts[places] if counts is None else counts, starts, numbers)
 
     def batches(self, most: int, pieces: int) -> Iterator[Boxes]:
-        """The boxes in turn, at most so many and with so many pieces at a time, or one."""
+        """Yield the boxes in turn, at most so many and with so many pieces at a time, or one."""
         first, ends = 0, self.starts + self.sizes
         while first < len(self.starts):
             past = int(np.searchsorted(ends, self.starts[first] + pieces, side="right"))
@@ -51,7 +51,7 @@ class Boxes:
 
 
 def joined(boxes: Sequence[Boxes]) -> Boxes:
-    """The boxes of all, one after the other."""
+    """Return the boxes of all, one after the other."""
     before = np.cumsum([0, *(len(one.members) for one in boxes)])
     return Boxes(
         np.concatenate([one.members for one in boxes]),

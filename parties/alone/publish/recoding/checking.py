@@ -27,7 +27,7 @@ from smc.errors import InputError
 
 
 def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
-    """The report on a published table, or on the plan's own source as it is. `InputError` if it has no rows."""
+    """Return the report on a published table, or on the plan's own source as it is. `InputError` if it has no rows."""
     models = plan.check()
     quasi = plan.named("quasi-identifier")
     rules = {name: Rule() for name in quasi} | {name: plan.columns[name] for name in plan.named("sensitive")}
@@ -71,7 +71,7 @@ def counted_among(
 
 
 def spans_of(hierarchy: Hierarchy, labels: Sequence[str]) -> list[Span]:
-    """What published labels of a column stand for.
+    """Return what published labels of a column stand for.
 
     If one level has all of them, it is the lowest that has; otherwise each is of the highest level that has it.
     """

@@ -48,12 +48,12 @@ class Dimension:
         return found
 
     def extents(self, boxes: Boxes) -> tuple[ValueCodes, ValueCodes]:
-        """The lowest and the highest number in each box, both [boxes]."""
+        """Return the lowest and the highest number in each box, both [boxes]."""
         numbers = self.numbers(boxes)
         return np.minimum.reduceat(numbers, boxes.starts), np.maximum.reduceat(numbers, boxes.starts)
 
     def widths(self, low: ValueCodes, high: ValueCodes) -> Measure:
-        """The share of the dimension that each box takes up, float64[boxes]."""
+        """Return the share of the dimension that each box takes up, float64[boxes]."""
         if self.values is not None:
             found: Measure = (self.values[high] - self.values[low]) / self._width
             return found
@@ -66,7 +66,8 @@ class Dimension:
         return widths
 
     def keys(self, boxes: Boxes, low: ValueCodes, high: ValueCodes) -> ValueCodes:
-        """What the pieces of boxes with these extents are divided by: values, or groups below the one holding all."""
+        """Return what the pieces of boxes with these extents are divided by: values, or groups below the one holding
+        all."""
         numbers = self.numbers(boxes)
         if self.values is not None:
             return numbers
@@ -75,7 +76,7 @@ class Dimension:
         return groups
 
     def spans(self, low: ValueCodes, high: ValueCodes) -> list[Span]:
-        """What the rows of boxes with these extents say; equal spans are one object."""
+        """Return what the rows of boxes with these extents say; equal spans are one object."""
         size = self._hierarchy.values
         pairs, places = np.unique(low.astype(np.int64) * len(size) + high, return_inverse=True)
         lows, highs = pairs // len(size), pairs % len(size)
@@ -89,7 +90,7 @@ class Dimension:
         return [made[place] for place in places.tolist()]
 
     def _levels(self, low: ValueCodes, high: ValueCodes) -> NDArray[np.int64]:
-        """The lowest level at which each pair of numbers is in one group."""
+        """Return the lowest level at which each pair of numbers is in one group."""
         levels = np.full(len(low), len(self._groups) - 1)
         for level in reversed(range(len(self._groups) - 1)):
             levels[self._groups[level, low] == self._groups[level, high]] = level
@@ -97,6 +98,7 @@ class Dimension:
 
 
 def dimensions(cells: Cells, numbers: Sequence[Measure | None], widths: Sequence[float | None]) -> list[Dimension]:
-    """A dimension a quasi-identifier; `numbers` are those that the values of a column are, if it is cut as such."""
+    """Return a dimension a quasi-identifier; `numbers` are those that the values of a column are, if it is cut as
+    such."""
     columns = zip(cells.hierarchies, cells.quasi, numbers, widths, strict=True)
     return [Dimension(i, *column) for i, column in enumerate(columns)]

@@ -21,7 +21,8 @@ from smc.errors import InputError
 def curve(
     cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel], lost: Mapping[str, float]
 ) -> list[dict[str, Any]]:
-    """What the plan loses with its first quasi-identifier, its first two, and so on to all, of which it lost `lost`.
+    """Return what the plan loses with its first quasi-identifier, its first two, and so on to all, of which it lost
+    `lost`.
 
     `lost` of each point is the average over its columns, from 0 to 1; None where the models cannot be reached, which
     happens if rows may be left out and fewer columns tell too little apart to leave out the right ones. It takes as
@@ -40,7 +41,7 @@ def curve(
 
 
 def first(cells: Cells, number: int) -> Cells:
-    """The table as if it had only so many quasi-identifiers."""
+    """Return the table as if it had only so many quasi-identifiers."""
     columns, counts = reduced(np.concatenate([cells.quasi[:number], cells.sensitive]), cells.counts)
     public = None if cells.public is None else reduced(cells.public[0][:number], cells.public[1])
     return Cells(

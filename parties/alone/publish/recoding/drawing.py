@@ -13,7 +13,7 @@ PAGE = {INK: "var(--muted)", RULE: "var(--rule)", LINE: "var(--link)"}
 
 
 def curve_svg(points: Sequence[dict[str, Any]]) -> str:
-    """The points of `dimensions.curve` as an SVG element for a page that knows the variables of `PAGE`."""
+    """Return the points of `dimensions.curve` as an SVG element for a page that knows the variables of `PAGE`."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 

@@ -12,7 +12,7 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def flash(lattice: Lattice, passes: Test) -> Solutions:
-    """Which nodes pass a monotone test."""
+    """Return which nodes pass a monotone test."""
     known = np.zeros(lattice.shape, dtype=bool)
     found = np.zeros(lattice.shape, dtype=bool)
     for nodes in lattice.by_height():
@@ -34,7 +34,7 @@ def _path(lattice: Lattice, known: Solutions, node: Node) -> list[Node]:
 
 
 def _share(upper: Node, lower: Node, heights: Node) -> float:
-    """How far the quasi-identifier in which two nodes differ has been generalised."""
+    """Return how far the quasi-identifier in which two nodes differ has been generalised."""
     return next(b / h for a, b, h in zip(lower, upper, heights, strict=True) if a != b)
 
 

@@ -52,15 +52,15 @@ class Search:
         self._monotone = monotone(models, most)
 
     def passes(self, node: Node) -> bool:
-        """Whether so few rows are suppressed, by the models of which that is monotone."""
+        """Return whether so few rows are suppressed, by the models of which that is monotone."""
         return suppressed(self.rollup.classes(node), self._monotone) <= self.most
 
     def holds(self, node: Node) -> bool:
-        """Whether a node is a solution."""
+        """Return whether a node is a solution."""
         return suppressed(self.rollup.classes(node), self.models) <= self.most
 
     def solutions(self, algorithm: Literal["flash", "incognito"] = "flash") -> Solutions:
-        """Which nodes are solutions. What is not monotone is asked of each node where the rest passes."""
+        """Return which nodes are solutions. What is not monotone is asked of each node where the rest passes."""
         search = flash if algorithm == "flash" else incognito
         found = search(self.lattice, self.passes)
         if len(self._monotone) < len(self.models):
@@ -69,7 +69,7 @@ class Search:
         return found
 
     def lowest(self) -> list[Node]:
-        """The solutions of the least height, by Samarati's algorithm."""
+        """Return the solutions of the least height, by Samarati's algorithm."""
         passes = self.passes
         if len(self.models) == 1 and isinstance(self.models[0], KAnonymity) and len(self.cells.counts) <= MOST_CELLS:
             matrix = DistanceVectors(self.cells, self.models[0].k)
@@ -77,7 +77,7 @@ class Search:
         return samarati(self.lattice, passes, passes if len(self._monotone) == len(self.models) else self.holds)
 
     def best(self, algorithm: Algorithm = "flash", utility: str = "discernibility") -> Solution:
-        """The solution that loses least; among equals that of least height, the first in lexical order.
+        """Return the solution that loses least; among equals that of least height, the first in lexical order.
 
         Samarati's algorithm knows the solutions of least height only, so it is the best of these. `InputError` if
         there is no solution: it says which model fails, and the nearest that works.
@@ -116,7 +116,8 @@ class Search:
 
 
 def unreachable(whole: Classes, models: Sequence[PrivacyModel], most: int) -> InputError:
-    """Why no table satisfies the models: the first that the rows as one class, the coarsest table, do not satisfy.
+    """Return why no table satisfies the models: the first that the rows as one class, the coarsest table, do not
+    satisfy.
 
     Every model is monotone, so what that class does not reach, no finer table does for all its rows.
     """

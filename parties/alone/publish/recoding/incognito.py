@@ -14,7 +14,8 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def incognito(lattice: Lattice, passes: Test) -> Solutions:
-    """Which nodes pass a monotone test. Quasi-identifiers outside a subset stand at their top, and say nothing."""
+    """Return which nodes pass a monotone test. Quasi-identifiers outside a subset stand at their top, and say
+    nothing."""
     number = len(lattice.heights)
     passed: dict[tuple[int, ...], Solutions] = {}
     for size in range(1, number + 1):
@@ -31,7 +32,7 @@ def incognito(lattice: Lattice, passes: Test) -> Solutions:
 def _bottom_up(
     lattice: Lattice, part: Lattice, subset: tuple[int, ...], candidates: Solutions, passes: Test
 ) -> Solutions:
-    """Which candidates pass; what lies above one that does is not tried."""
+    """Return which candidates pass; what lies above one that does is not tried."""
     found = np.zeros(part.shape, dtype=bool)
     for nodes in part.by_height():
         for node in nodes:
@@ -41,7 +42,7 @@ def _bottom_up(
 
 
 def _whole(lattice: Lattice, subset: tuple[int, ...], node: Node) -> Node:
-    """The node of the whole lattice that is this one for a subset."""
+    """Return the node of the whole lattice that is this one for a subset."""
     whole = list(lattice.top)
     for place, level in zip(subset, node, strict=True):
         whole[place] = level

@@ -39,31 +39,31 @@ class Lattice:
         return self.heights
 
     def by_height(self) -> list[list[Node]]:
-        """The nodes by the sum of their levels; in lexical order."""
+        """Return the nodes by the sum of their levels; in lexical order."""
         found: list[list[Node]] = [[] for _ in range(sum(self.heights) + 1)]
         for node in np.ndindex(*self.shape):
             found[sum(node)].append(node)
         return found
 
     def successors(self, node: Node) -> Iterator[Node]:
-        """The nodes one step above."""
+        """Yield the nodes one step above."""
         for i, (level, height) in enumerate(zip(node, self.heights, strict=True)):
             if level < height:
                 yield (*node[:i], level + 1, *node[i + 1 :])
 
 
 def above(node: Node) -> tuple[slice, ...]:
-    """Where a node and all that generalise it stand."""
+    """Return where a node and all that generalise it stand."""
     return tuple(slice(level, None) for level in node)
 
 
 def below(node: Node) -> tuple[slice, ...]:
-    """Where a node and all that it generalises stand."""
+    """Return where a node and all that it generalises stand."""
     return tuple(slice(0, level + 1) for level in node)
 
 
 def minimal(solutions: Solutions) -> list[Node]:
-    """The solutions of which nothing below is one."""
+    """Return the solutions of which nothing below is one."""
     reached = solutions  # a solution, or above one
     for axis in range(solutions.ndim):
         reached = np.logical_or.accumulate(reached, axis=axis)
@@ -76,5 +76,5 @@ def minimal(solutions: Solutions) -> list[Node]:
 
 
 def nodes_of(solutions: Solutions) -> list[Node]:
-    """The nodes that are marked, in lexical order."""
+    """Return the nodes that are marked, in lexical order."""
     return [tuple(map(int, node)) for node in np.argwhere(solutions)]

@@ -33,7 +33,7 @@ COUNTS = 1 << 22  # of their parts
 def mondrian(
     cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = (), relaxed: bool = False
 ) -> Partition:
-    """The partition. `numeric` says of each quasi-identifier whether its values are cut as numbers.
+    """Return the partition. `numeric` says of each quasi-identifier whether its values are cut as numbers.
 
     `InputError` if the table as a whole does not fit, or if relaxed classes, which overlap, shall bound presence.
     """
@@ -77,7 +77,8 @@ class _Cutter:
         return self._space.partition(found.members, found.counts, classes, list(zip(*spans, strict=True)))
 
     def _cut(self, boxes: Boxes) -> tuple[Boxes, Boxes]:
-        """The boxes that cannot be cut, and the parts of the others. Each is cut where it is widest and can be."""
+        """Return the boxes that cannot be cut, and the parts of the others. Each is cut where it is widest and can
+        be."""
         extents = [dimension.extents(boxes) for dimension in self._dimensions]
         widths = np.stack([d.widths(*extent) for d, extent in zip(self._dimensions, extents, strict=True)])
         order = np.argsort(-widths, axis=0, kind="stable")
@@ -101,7 +102,7 @@ class _Cutter:
     def _cut_at(
         self, dimension: Dimension, boxes: Boxes, low: ValueCodes, high: ValueCodes
     ) -> tuple[Boxes, NDArray[np.bool_]]:
-        """The parts of those boxes that can be cut along a dimension, and which cannot, bool[boxes]."""
+        """Return the parts of those boxes that can be cut along a dimension, and which cannot, bool[boxes]."""
         box = np.repeat(np.arange(len(boxes.starts), dtype=np.int32), boxes.sizes)
         keys = dimension.keys(boxes, low, high)
         order = _sorted(box, keys, int(keys.max()) + 1)
@@ -122,7 +123,8 @@ class _Cutter:
         return found, failed
 
     def _keep(self, boxes: Boxes, box: ValueCodes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
-        """The parts, which begin at these pieces, of boxes with several that all fit, and which boxes have none."""
+        """Return the parts, which begin at these pieces, of boxes with several that all fit, and which boxes have
+        none."""
         group = np.zeros(len(box), dtype=np.int64)
         group[begins] = 1
         group = np.cumsum(group) - 1
@@ -136,7 +138,8 @@ class _Cutter:
 
 
 def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
-    """The order by box, then by key; equal ones stay in theirs. Numbers are sorted several times faster than ranked."""
+    """Return the order by box, then by key; equal ones stay in theirs. Numbers are sorted several times faster than
+    ranked."""
     bits = len(box).bit_length()
     if (int(box[-1]) + 1) * size << bits >= 1 << 62:
         return np.lexsort((keys, box))
@@ -158,7 +161,7 @@ def _before(boxes: Boxes) -> tuple[Counts, Counts]:
 
 
 def _medians(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> ValueCodes:
-    """The value of each box where half of its rows are reached, by number; the least, if it has none."""
+    """Return the value of each box where half of its rows are reached, by number; the least, if it has none."""
     before, rows = _before(boxes)
     short = 2 * (before + boxes.counts) < rows[box]
     found: ValueCodes = keys[boxes.starts + np.add.reduceat(short, boxes.starts, dtype=np.int64)]
@@ -166,12 +169,12 @@ def _medians(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> ValueCodes:
 
 
 def _after_median(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> Counts:
-    """Where the parts begin if boxes are cut above their medians."""
+    """Return where the parts begin if boxes are cut above their medians."""
     return _begins(keys > _medians(boxes, keys, box)[box], box)
 
 
 def _before_median(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> Counts:
-    """Where the parts begin if boxes are cut below their medians."""
+    """Return where the parts begin if boxes are cut below their medians."""
     return _begins(keys >= _medians(boxes, keys, box)[box], box)
 
 

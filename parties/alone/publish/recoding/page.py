@@ -30,7 +30,7 @@ def _template() -> Any:
 
 
 def to_html(report: Mapping[str, Any], name: str) -> str:
-    """The report on the rows called `name`, as an HTML document."""
+    """Return the report on the rows called `name`, as an HTML document."""
     points = report.get("dimensions", [])
     drawn = sum(point["lost"] is not None for point in points) > 1
     sizes = report["class_sizes"]

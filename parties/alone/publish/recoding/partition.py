@@ -32,7 +32,7 @@ class Span:
     values: tuple[str, ...] = ()
 
     def holds(self, hierarchy: Hierarchy, value: str) -> bool:
-        """Whether a value is one of those that it stands for."""
+        """Return whether a value is one of those that it stands for."""
         if self.numeric:
             x = number(value)
             return x is not None and self.low <= x <= self.high
@@ -42,7 +42,8 @@ class Span:
         return hierarchy.labels[self.level][hierarchy.groups[self.level][code]] == self.label
 
     def share(self, hierarchy: Hierarchy, width: float) -> float:
-        """Its normalised certainty penalty: the share of the column that it stands for. All numbers span `width`."""
+        """Return its normalised certainty penalty: the share of the column that it stands for. All numbers span
+        `width`."""
         if self.numeric:
             return (self.high - self.low) / width if width else 0.0
         if self.values:
@@ -70,7 +71,7 @@ class Partition:
     public: Counts | None = None
 
     def count(self, cells: Cells, layout: Layout) -> Classes:
-        """The classes with their counts, the suppressed rows left out."""
+        """Return the classes with their counts, the suppressed rows left out."""
         kept = self.classes != SUPPRESSED
         part = Cells(
             cells.hierarchies,
@@ -91,7 +92,7 @@ class Partition:
 
 
 def at_node(cells: Cells, rollup: Rollup, node: Node, fits: Fits) -> Partition:
-    """The partition at a node of the lattice; classes that do not fit are suppressed."""
+    """Return the partition at a node of the lattice; classes that do not fit are suppressed."""
     groups = rollup.groups(node)
     numbers = np.full(groups.shape[1], SUPPRESSED, dtype=np.int64)
     numbers[fits] = np.arange(int(fits.sum()))
@@ -109,7 +110,7 @@ def at_node(cells: Cells, rollup: Rollup, node: Node, fits: Fits) -> Partition:
 
 
 def tightened(cells: Cells, partition: Partition) -> Partition:
-    """The same classes, each saying the lowest group that its own rows have in common: local recoding.
+    """Return the same classes, each saying the lowest group that its own rows have in common: local recoding.
 
     `InputError` if there is a public table, whose other rows would be known not to be there.
     """
@@ -124,7 +125,8 @@ def tightened(cells: Cells, partition: Partition) -> Partition:
 
 
 def around(cells: Cells, members: Counts, numbers: Sequence[np.ndarray | None]) -> Box:
-    """The smallest box around cells. `numbers` are those that the values of a column are, if it is one of numbers."""
+    """Return the smallest box around cells. `numbers` are those that the values of a column are, if it is one of
+    numbers."""
     spans = []
     for hierarchy, codes, values in zip(cells.hierarchies, cells.quasi, numbers, strict=True):
         own = codes[members]
@@ -137,7 +139,7 @@ def around(cells: Cells, members: Counts, numbers: Sequence[np.ndarray | None]) 
 
 
 def range_of(low: float, high: float) -> Span:
-    """The numbers from one to another."""
+    """Return the numbers from one to another."""
     label = f"{low:.12g}" if low == high else f"[{low:.12g}, {high:.12g}]"
     return Span(label, 0, low, high, True)
 
@@ -152,7 +154,7 @@ def numbers_of(cells: Cells, wanted: Sequence[bool]) -> list[np.ndarray | None]:
 
 
 def certainty(cells: Cells, partition: Partition) -> dict[str, float]:
-    """The average normalised certainty penalty of each column, from 0 to 1; a suppressed row costs 1."""
+    """Return the average normalised certainty penalty of each column, from 0 to 1; a suppressed row costs 1."""
     sizes = np.bincount(partition.classes + 1, weights=partition.counts, minlength=len(partition.boxes) + 1)
     found = {}
     for i, hierarchy in enumerate(cells.hierarchies):

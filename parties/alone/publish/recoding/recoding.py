@@ -43,7 +43,7 @@ class Recoding:
 
     @classmethod
     def of(cls, plan: PublishPlan, levels: Sequence[int] | None, boxes: list[Box] | None) -> Recoding:
-        """What a plan has led to."""
+        """Return what a plan has led to."""
         columns = {}
         for name, column in plan.columns.items():
             kept = column.model_dump(mode="json", exclude_defaults=True, exclude={"tree"})
@@ -54,30 +54,31 @@ class Recoding:
         return cls(columns, models, plan.max_suppressed, None if levels is None else list(levels), boxes)
 
     def named(self, role: str) -> list[str]:
-        """The columns that have a role."""
+        """Return the columns that have a role."""
         return [name for name, column in self.columns.items() if column["role"] == role]
 
     def published(self) -> list[str]:
-        """The columns that are told."""
+        """Return the columns that are told."""
         return [name for name, column in self.plans().items() if column.shown]
 
     def made(self) -> list[PrivacyModel]:
-        """The models."""
+        """Return the models."""
         return [validated(ModelPlan, model).made() for model in self.models]
 
     def unchecked(self) -> list[str]:
-        """The models that hold for both parties' rows, in words."""
+        """Return the models that hold for both parties' rows, in words."""
         return [validated(ModelPlan, model).made().words for model in self.of_both]
 
     def plans(self) -> dict[str, ColumnPlan]:
-        """What each column is."""
+        """Return what each column is."""
         return {
             name: validated(ColumnPlan, {key: value for key, value in column.items() if key != "paths"})
             for name, column in self.columns.items()
         }
 
     def hierarchy(self, name: str, values: Sequence[str]) -> Hierarchy:
-        """A column's hierarchy for these values. `InputError` if one is not in the tree, or does not fit the rule."""
+        """Return a column's hierarchy for these values. `InputError` if one is not in the tree, or does not fit the
+        rule."""
         column = dict(self.columns[name])
         paths = column.pop("paths", None)
         if paths is None:
@@ -88,7 +89,7 @@ class Recoding:
         return found
 
     def partition(self, cells: Cells, models: Sequence[PrivacyModel]) -> Partition:
-        """The classes of other rows: those in no box, or in a class that does not fit, are suppressed.
+        """Return the classes of other rows: those in no box, or in a class that does not fit, are suppressed.
 
         If there is a public table, whoever of it is in no box is in a class of their own, of which no row is published.
         """
@@ -125,7 +126,7 @@ class Recoding:
         return boxes, classes.reshape(-1).astype(np.int64)
 
     def text(self) -> str:
-        """The file's content."""
+        """Return the file's content."""
         boxes = None if self.boxes is None else [[_plain(span) for span in box] for box in self.boxes]
         content: dict[str, Any] = {
             "smc_recoding": FORMAT,
@@ -141,7 +142,8 @@ class Recoding:
 
 
 def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: ValueCodes, alone: bool = False) -> Counts:
-    """The first box that holds each cell, int64[cells], or none. `InputError` if it shall be alone, and is not."""
+    """Return the first box that holds each cell, int64[cells], or none. `InputError` if it shall be alone, and is
+    not."""
     holds = [
         np.array([[box[i].holds(h, value) for value in h.values] for box in boxes]).reshape(len(boxes), len(h.values))
         for i, h in enumerate(hierarchies)
@@ -158,7 +160,7 @@ def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: Valu
 
 
 def broken(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> list[str]:
-    """The models that do not bear what is left out: those that count who is missing."""
+    """Return the models that do not bear what is left out: those that count who is missing."""
     classes = partition.count(cells, layout_of(cells))
     return [model.words for model in models if model.keeps_all and not model.fits(classes).all()]
 

@@ -11,7 +11,7 @@ NAMES = 28  # columns for the names of figures
 
 
 def to_text(report: Mapping[str, Any]) -> str:
-    """A line a figure; of what an attacker could do, one a figure and sensitive column."""
+    """Return a line a figure; of what an attacker could do, one a figure and sensitive column."""
     return "".join(f"{printable(line)}\n" for line in _lines(report))
 
 
@@ -30,14 +30,14 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def particulars(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The figures about the table as a whole, each with its name."""
+    """Yield the figures about the table as a whole, each with its name."""
     for name, value in report.items():
         if name not in ("models", "risks", "lost", "levels", "minimal", "class_sizes", "dimensions"):
             yield name.replace("_", " "), figure(value)
 
 
 def attacks(risks: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Each attack, with the sensitive column in brackets if it is on one, and its figures, each with its name."""
+    """Yield each attack, with the sensitive column in brackets if it is on one, and its figures, each with its name."""
     for attack, figures in risks.items():
         if attack != "sensitive":
             yield from _figures(attack, figures)
@@ -59,7 +59,7 @@ def _figures(name: str, figures: Mapping[str, Any]) -> Iterator[tuple[str, list[
 
 
 def figure(value: Any) -> str:
-    """A figure in a few digits; two as a range."""
+    """Return a figure in a few digits; two as a range."""
     if isinstance(value, list):
         return " to ".join(map(figure, value))
     if isinstance(value, float):

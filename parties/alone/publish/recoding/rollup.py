@@ -28,11 +28,11 @@ class Rollup:
         self._bytes = 0
 
     def classes(self, node: Node) -> Classes:
-        """The classes at a node, in the lexical order of their groups."""
+        """Return the classes at a node, in the lexical order of their groups."""
         return Classes(self._at(node)[1], self.layout)
 
     def groups(self, node: Node) -> ValueCodes:
-        """The groups that the classes at a node consist of, int32[quasi-identifiers, classes]."""
+        """Return the groups that the classes at a node consist of, int32[quasi-identifiers, classes]."""
         return self._at(node)[0]
 
     def _of_cells(self, cells: Cells) -> tuple[ValueCodes, Counts]:
@@ -70,7 +70,7 @@ class Rollup:
         return found
 
     def _start(self, node: Node) -> tuple[Node, tuple[ValueCodes, Counts]]:
-        """The node with the fewest classes that is known and lies below."""
+        """Return the node with the fewest classes that is known and lies below."""
         best, found = tuple(0 for _ in node), self._bottom
         for other, classes in self._kept.items():
             if len(classes[1]) < len(found[1]) and all(a <= b for a, b in zip(other, node, strict=True)):

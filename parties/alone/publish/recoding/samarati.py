@@ -16,7 +16,7 @@ MOST_CELLS = 2048  # distinct in a table whose matrix of distance vectors is mad
 
 
 def samarati(lattice: Lattice, passes: Test, holds: Test) -> list[Node]:
-    """The nodes of the least height at which some hold, all of them; none if nothing holds.
+    """Return the nodes of the least height at which some hold, all of them; none if nothing holds.
 
     `passes` is monotone and true of all that `holds`; if the two are one, binary search is all there is.
     """
@@ -55,7 +55,7 @@ class DistanceVectors:
                 vector += groups[self._outliers, None] != groups[None, :]
 
     def suppressed(self, node: Node) -> int:
-        """The rows in classes of fewer than k."""
+        """Return the rows in classes of fewer than k."""
         levels: ValueCodes = np.array(node, dtype=np.int32)
         joined = (self._vectors <= levels[:, None, None]).all(axis=0)
         return int(self._counts[self._outliers][joined @ self._counts < self._k].sum())

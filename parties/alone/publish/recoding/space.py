@@ -84,7 +84,8 @@ def _joined(parts: Sequence[Part]) -> tuple[Counts, Counts, Counts]:
 
 
 def halves(part: Part, order: Counts, rows: int) -> list[Part]:
-    """The first `rows` rows of a part in an order of its cells, and the others; the cell where they meet is divided."""
+    """Return the first `rows` rows of a part in an order of its cells, and the others; the cell where they meet is
+    divided."""
     cells, counts = part[0][order], part[1][order]
     before = np.cumsum(counts) - counts
     left = np.clip(rows - before, 0, counts)

@@ -22,7 +22,7 @@ ROUNDS = 3  # of looking for the row that is farthest from the one found last
 
 
 def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = ()) -> Partition:
-    """The partition; for `numeric` and errors see `mondrian`."""
+    """Return the partition; for `numeric` and errors see `mondrian`."""
     if not cells.rows:
         raise InputError("the table has no rows")
     if any(model.name == "presence" for model in models):
@@ -44,7 +44,7 @@ def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool
 
 
 def _bisected(space: Space, part: Part, k: int) -> list[Part]:
-    """The two parts, each of at least k rows; none if the part is too small, or all its rows are alike."""
+    """Return the two parts, each of at least k rows; none if the part is too small, or all its rows are alike."""
     rows = int(part[1].sum())
     if rows < 2 * k:
         return []
@@ -61,7 +61,7 @@ def _bisected(space: Space, part: Part, k: int) -> list[Part]:
 
 
 def _penalties(space: Space, part: Part, member: int) -> NDArray[np.float64]:
-    """The penalty of a class of one member of a part and each other one, float64[members]."""
+    """Return the penalty of a class of one member of a part and each other one, float64[members]."""
     found = np.zeros(len(part[0]))
     for hierarchy, column, values, width in zip(
         space.cells.hierarchies, space.cells.quasi, space.numbers, space.widths, strict=True

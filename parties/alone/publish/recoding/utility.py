@@ -34,16 +34,17 @@ class Utility(ABC):
         self.hierarchies = cells.hierarchies
 
     def ahead(self, node: Node) -> float:
-        """A bound from below on the loss at a node and above, known without its classes."""
+        """Return a bound from below on the loss at a node and above, known without its classes."""
         return 0.0
 
     @abstractmethod
     def bound(self, classes: Classes) -> float:
-        """A bound from below on the loss at a node with these classes, and above."""
+        """Return a bound from below on the loss at a node with these classes, and above."""
 
     @abstractmethod
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """What is lost at a node if classes that do not fit are suppressed. `groups` are those of the classes."""
+        """Return what is lost at a node if classes that do not fit are suppressed. `groups` are those of the
+        classes."""
 
 
 class Discernibility(Utility):
@@ -52,7 +53,7 @@ class Discernibility(Utility):
     name: ClassVar[str] = "discernibility"
 
     def bound(self, classes: Classes) -> float:
-        """The sum of squares only grows as classes are joined."""
+        """Return the sum of squares only grows as classes are joined."""
         return float((classes.sizes.astype(np.float64) ** 2).sum())
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
@@ -91,7 +92,7 @@ class _ByCell(Utility):
     @staticmethod
     @abstractmethod
     def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Prices]:
-        """What a cell costs, by the level and number of its group: float64[groups] a level."""
+        """Return what a cell costs, by the level and number of its group: float64[groups] a level."""
 
     def ahead(self, node: Node) -> float:
         """Their sum over the rows only rises with the level, and a suppressed row costs no less than any other."""
@@ -102,11 +103,11 @@ class _ByCell(Utility):
         return max(1, self.rows * len(self.hierarchies))
 
     def bound(self, classes: Classes) -> float:
-        """Nothing beyond `ahead`."""
+        """Return nothing beyond `ahead`."""
         return 0.0
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """The average over rows and quasi-identifiers."""
+        """Return the average over rows and quasi-identifiers."""
         prices = np.zeros(len(classes))
         for price, level, column in zip(self._prices, node, groups, strict=True):
             prices += price[level][column]
@@ -132,7 +133,7 @@ class Entropy(_ByCell):
 
     @staticmethod
     def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Prices]:
-        """The entropy of the values in each group."""
+        """Return the entropy of the values in each group."""
         rows = np.bincount(codes, weights=cells.counts, minlength=len(hierarchy.values))
         bits = np.where(rows > 0, rows * np.log2(np.where(rows > 0, rows, 1)), 0.0)
         found = []
@@ -147,7 +148,7 @@ UTILITIES: dict[str, type[Utility]] = {one.name: one for one in (Discernibility,
 
 
 def utility_of(name: str, cells: Cells, most: int) -> Utility:
-    """The measure of this name. `InputError` if there is none."""
+    """Return the measure of this name. `InputError` if there is none."""
     if name not in UTILITIES:
         hint = instead(name, UTILITIES)
         raise InputError(f"{quoted(name)} is no measure of utility{hint}")

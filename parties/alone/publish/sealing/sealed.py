@@ -77,7 +77,7 @@ class SealedTable(BaseModel):
 
     @property
     def numbers(self) -> int:
-        """How many numbers there are."""
+        """The number of numbers."""
         return "".join(self.hidden).count("0")
 
 
@@ -90,24 +90,24 @@ class OpenedTable:
 
 
 def packed(bits: BitMatrix) -> bytes:
-    """A bit matrix uint8[width, numbers] as bytes."""
+    """Return a bit matrix uint8[width, numbers] as bytes."""
     return np.packbits(bits.reshape(-1)).tobytes()
 
 
 def packed_bytes(width: int, numbers: int) -> int:
-    """How many bytes that takes."""
+    """Return how many bytes that takes."""
     return (width * numbers + 7) // 8
 
 
 def sealed_share(
     public: dict[str, Any], key: EllipticCurvePublicKey, party: int, mask: BitMatrix, seed: bytes
 ) -> bytes:
-    """A party's share, sealed: its mask uint8[width, numbers]. `public` is the file but for its shares."""
+    """Return a party's share, sealed: its mask uint8[width, numbers]. `public` is the file but for its shares."""
     return seal(key, _bound(public), packed(mask), seed, bytes([party]))
 
 
 def load(path: Path) -> SealedTable:
-    """A sealed table. `InputError` if the file is none."""
+    """Return a sealed table. `InputError` if the file is none."""
     data = files.read_bytes(path)
     try:
         if len(data) > MOST_BYTES:
@@ -118,7 +118,7 @@ def load(path: Path) -> SealedTable:
 
 
 def open_table(path: Path, table: SealedTable, key: EllipticCurvePrivateKey) -> OpenedTable:
-    """The numbers. `InputError` if the table was sealed to another key, or if a share is not of this table."""
+    """Return the numbers. `InputError` if the table was sealed to another key, or if a share is not of this table."""
     public = table.model_dump(exclude={"shares"})
     bits = _unpacked(bytes.fromhex(table.masked), table)
     for party, share in enumerate(table.shares):
@@ -143,5 +143,5 @@ def _unpacked(data: bytes, table: SealedTable) -> BitMatrix:
 
 
 def _bound(public: dict[str, Any]) -> bytes:
-    """What shares are bound to."""
+    """Return what shares are bound to."""
     return dump(public).encode()

@@ -32,7 +32,7 @@ _SUITE = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x0010, 0x0
 
 
 def seal(key: EllipticCurvePublicKey, info: bytes, data: bytes, seed: bytes, associated: bytes = b"") -> bytes:
-    """The data encrypted to the key: the ephemeral public key, 65 bytes, and the ciphertext, 16 bytes longer."""
+    """Return the data encrypted to the key: the ephemeral public key, 65 bytes, and the ciphertext, 16 bytes longer."""
     ephemeral = derived(seed)
     point = _point(ephemeral.public_key())
     shared = _shared(ephemeral.exchange(ECDH(), key), point, _point(key))
@@ -41,7 +41,7 @@ def seal(key: EllipticCurvePublicKey, info: bytes, data: bytes, seed: bytes, ass
 
 
 def unseal(key: EllipticCurvePrivateKey, info: bytes, sealed: bytes, associated: bytes = b"") -> bytes:
-    """The data again. `InputError` if they were sealed to another key, for another `info`, or changed."""
+    """Return the data again. `InputError` if they were sealed to another key, for another `info`, or changed."""
     point, data = sealed[:POINT_BYTES], sealed[POINT_BYTES:]
     try:
         ephemeral = EllipticCurvePublicKey.from_encoded_point(SECP256R1(), point)
@@ -53,7 +53,7 @@ def unseal(key: EllipticCurvePrivateKey, info: bytes, sealed: bytes, associated:
 
 
 def derived(seed: bytes) -> EllipticCurvePrivateKey:
-    """The private key that follows from a seed of 32 bytes or more (RFC 9180, 7.1.3)."""
+    """Return the private key that follows from a seed of 32 bytes or more (RFC 9180, 7.1.3)."""
     secret = _extract(_KEM, b"", b"dkp_prk", seed)
     for counter in range(256):
         number = int.from_bytes(_expand(_KEM, secret, b"candidate", bytes([counter]), _SECRET_BYTES), "big")
