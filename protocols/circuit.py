@@ -12,7 +12,7 @@ from smc.errors import InputError
 from smc.primitives.bits import BitMatrix
 
 
-def evaluate(engine: Engine, netlist: Netlist, own: BitMatrix | None) -> list[BitMatrix]:
+def evaluate(engine: Engine, netlist: Netlist, bits: BitMatrix | None) -> list[BitMatrix]:
     """Return the outputs uint8[width, batch]; each party passes its own input uint8[width, batch], or None if it has
     none.
 
@@ -20,12 +20,12 @@ def evaluate(engine: Engine, netlist: Netlist, own: BitMatrix | None) -> list[Bi
     """
     if not 1 <= len(netlist.input_widths) <= 2:
         raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
-    batch = 1 if own is None else own.shape[1]
+    batch = 1 if bits is None else bits.shape[1]
     inputs = []
     for owner, width in enumerate(netlist.input_widths):
         mine = engine.party == owner
-        if mine and (own is None or own.shape[0] != width):
-            got = "nothing" if own is None else f"{own.shape[0]} bits"
+        if mine and (bits is None or bits.shape[0] != width):
+            got = "nothing" if bits is None else f"{bits.shape[0]} bits"
             raise InputError(f"party {owner}'s input of the circuit has {width} bits, got {got}")
-        inputs.append(engine.input(owner, own if mine else None, width, batch))
+        inputs.append(engine.input(owner, bits if mine else None, width, batch))
     return engine.reveal(*engine.run(netlist, *inputs))

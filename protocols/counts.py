@@ -109,12 +109,12 @@ class RowCounts:
             first_child.append(len(nodes) if isinstance(node, Split) else -1)
             attribute.append(node.attribute if isinstance(node, Split) else 0)
             nodes += node.children if isinstance(node, Split) else ()
-        below, asked = np.array(first_child), np.array(attribute)
+        below, split_on = np.array(first_child), np.array(attribute)
         place: Indices = np.zeros(len(self._rows), dtype=np.int64)
         moving = np.arange(len(self._rows)) if below[0] >= 0 else np.zeros(0, dtype=np.int64)
         while moving.size:
             at = place[moving]
-            place[moving] = below[at] + self._rows[moving, asked[at]]
+            place[moving] = below[at] + self._rows[moving, split_on[at]]
             moving = moving[below[place[moving]] >= 0]
         is_open = np.array([isinstance(node, Open) for node in nodes])
         number = np.where(is_open, np.cumsum(is_open) - 1, -1)
@@ -126,5 +126,5 @@ def _count(shape: tuple[int, ...], numbers: Indices | None, *columns: Indices) -
     cell: Indices = np.zeros(len(columns[0]), dtype=np.int64)
     for indices, size in zip(columns, shape, strict=True):
         cell = cell * size + indices
-    found = np.bincount(cell, weights=numbers, minlength=int(np.prod(shape)))  # fractions are exact below 2^53
-    return found.astype(np.int64).reshape(shape)
+    occurrences = np.bincount(cell, weights=numbers, minlength=int(np.prod(shape)))  # fractions are exact below 2^53
+    return occurrences.astype(np.int64).reshape(shape)

@@ -28,5 +28,5 @@ def _netlist(width: int, form: Form) -> Netlist:
 
 def equal(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
     """Return whether the two parties' values are the same, bool[batch]; each party passes its own values."""
-    own = checked(values, width, "the value")
-    return run_on_both(engine, _netlist(width, engine.form), own)[0].astype(np.bool_)
+    inputs = checked(values, width, "the value")
+    return run_on_both(engine, _netlist(width, engine.form), inputs)[0].astype(np.bool_)

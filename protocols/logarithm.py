@@ -97,16 +97,16 @@ def open_logarithm(
     Opening ln x opens x: this is a harness for tests and benchmarks, not a private protocol by itself.
     """
     precision = derive(delta, bound, prices=engine.words.prices)
-    own = checked(counts, precision.count_width, "the count")
-    left, right = both_inputs(engine, own, precision.count_width)
+    inputs = checked(counts, precision.count_width, "the count")
+    left, right = both_inputs(engine, inputs, precision.count_width)
     if times_x:
         word = x_log_x(engine, precision, left, right)
         (opened,) = engine.reveal(engine.words.bits(word))
     else:
         x, word = logarithm(engine, precision, left, right)
         opened, counts_opened = engine.reveal(engine.words.bits(word), x)
-    one = 1 << precision.fraction
-    values = np.array([value / one for value in bitpack.to_integers(opened, signed=True)])
+    unit = 1 << precision.fraction
+    values = np.array([value / unit for value in bitpack.to_integers(opened, signed=True)])
     if not times_x:
         values[~counts_opened.any(axis=0)] = -math.inf
     return values

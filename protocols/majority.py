@@ -49,9 +49,11 @@ def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
 def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]:
     """Party 0's, then party 1's counts, class by class: 2 x classes inputs [width, batch] from int[classes, batch]."""
     classes, batch = counts.shape
-    own = checked(counts.reshape(-1), width, "the count")
+    flat = checked(counts.reshape(-1), width, "the count")
     return [
-        side.take(slice(c * batch, (c + 1) * batch)) for side in both_inputs(engine, own, width) for c in range(classes)
+        side.take(slice(c * batch, (c + 1) * batch))
+        for side in both_inputs(engine, flat, width)
+        for c in range(classes)
     ]
 
 

@@ -34,12 +34,12 @@ def comparison(width: int, three_way: bool, form: Form = "size") -> Netlist:
 
 def strict(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool_]:
     """Return whether party 0's value is the greater one, bool[batch]; each party passes its own values."""
-    own = checked(values, width, "the value")
-    return run_on_both(engine, comparison(width, False, engine.form), own)[0].astype(np.bool_)
+    inputs = checked(values, width, "the value")
+    return run_on_both(engine, comparison(width, False, engine.form), inputs)[0].astype(np.bool_)
 
 
 def three_way(engine: Engine, values: Integers, width: int = 32) -> list[str]:
     """For each pair "party0" or "party1", who has more, or "equal"; each party passes its own values."""
-    own = checked(values, width, "the value")
-    greater_less = run_on_both(engine, comparison(width, True, engine.form), own)
+    inputs = checked(values, width, "the value")
+    greater_less = run_on_both(engine, comparison(width, True, engine.form), inputs)
     return [NAMES[place] for place in index_below(greater_less, len(NAMES), "who has more").tolist()]

@@ -118,15 +118,15 @@ class Rules:
         `whole` is int64[classes], the classes of all rows that the groups are part of, at most 2^31.
         """
         rows = counts.sum(axis=-1)
-        kept = rows >= self.k
+        fit = rows >= self.k
         if self.diversity == "entropy":
             entropy = x_log_x(rows) - x_log_x(counts).sum(axis=-1)  # n H
-            kept &= entropy >= rows * (math.log(self.l) + ENTROPY_ERROR)
+            fit &= entropy >= rows * (math.log(self.l) + ENTROPY_ERROR)
         else:
-            kept &= (counts > 0).sum(axis=-1) >= self.l
+            fit &= (counts > 0).sum(axis=-1) >= self.l
         if self.close:
-            kept &= self._is_close(counts, whole)
-        return kept | (rows == 0)
+            fit &= self._is_close(counts, whole)
+        return fit | (rows == 0)
 
     def _is_close(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
         """Distance D <= t = a / b, as b D n N <= a n N in integers, N = all rows."""

@@ -42,10 +42,10 @@ def halving(domains: tuple[int, ...], classes: int) -> Cuts:
     return cuts
 
 
-def with_found(engine: CountingEngine, task: FullDomain, found: Found) -> None:
+def with_found(engine: CountingEngine, task: FullDomain, search: Found) -> None:
     """Count the search for levels that ends with this."""
     columns = task.problem.columns
-    engine.answers = lattice_search.answers(task.lattice, len(columns), found)
+    engine.answers = lattice_search.answers(task.lattice, len(columns), search)
     levels(engine, task, np.zeros((0, len(columns) + 1), dtype=np.int64))
 
 
@@ -61,9 +61,9 @@ def costliest(lattice: Lattice) -> Node:
     listed."""
 
     def work(height: int) -> int:
-        found = lattice_search.towards(lattice, height)
-        asked = [lattice_search.asked(lattice, found.first(i)) for i in range(len(found.answers))]
-        nodes = [node for h in asked if h is not None for node in lattice.heights[h]]
+        search = lattice_search.towards(lattice, height)
+        heights = [lattice_search.asked(lattice, search.first(i)) for i in range(len(search.answers))]
+        nodes = [node for h in heights if h is not None for node in lattice.heights[h]]
         return len(nodes) if lattice.most is None else sum(map(lattice.possible, nodes))
 
     least, top = lattice_search.bounds(lattice, lattice_search.NOTHING)

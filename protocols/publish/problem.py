@@ -83,7 +83,7 @@ class Problem:
         rows = counts.sum(axis=-1)
         if self.against == "public":
             return np.ones(rows.shape, dtype=np.bool_)
-        kept = (rows == 0) | (rows >= self.k)
+        fit = (rows == 0) | (rows >= self.k)
         if self.models.any:
-            kept &= self.models.keeps(counts, whole)
-        return np.asarray(kept, dtype=np.bool_)
+            fit &= self.models.keeps(counts, whole)
+        return np.asarray(fit, dtype=np.bool_)

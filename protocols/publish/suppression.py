@@ -81,8 +81,8 @@ def small_rows(engine: Engine, k: int, tables: Sequence[Indices]) -> Bits:
     width = k.bit_length()
     netlist = small_netlist(k, engine.form)
     lengths = np.array([-(-len(table) // SPAN) for table in tables])
-    own = [np.minimum(np.pad(table, (0, -len(table) % SPAN)), k) for table in tables]
-    columns = np.concatenate(own).reshape(-1, SPAN)
+    capped = [np.minimum(np.pad(table, (0, -len(table) % SPAN)), k) for table in tables]
+    columns = np.concatenate(capped).reshape(-1, SPAN)
     size = max(1, engine.comfortable // (4 * width * SPAN))
     parts = []
     for start in range(0, len(columns), size):

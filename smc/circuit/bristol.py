@@ -196,8 +196,8 @@ def dump(netlist: Netlist) -> str:
     for layer in netlist.layers:
         for out, left, right in layer.xors.tolist():
             wires[out] = make("INV", wire(right)) if left == ONE else make("XOR", wire(left), wire(right))
-        made = [(out, make("AND", wire(left), wire(right))) for out, left, right in layer.ands.tolist()]
-        wires.update(made)
+        ands = [(out, make("AND", wire(left), wire(right))) for out, left, right in layer.ands.tolist()]
+        wires.update(ands)
     results: dict[int, None] = {}
     for slot in netlist.outputs.tolist():
         result = wire(slot)

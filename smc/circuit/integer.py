@@ -209,8 +209,8 @@ def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) ->
     """
     graph, signed = plus[0].graph, any(value.signed for value in (*plus, *minus))
     if graph.form == "depth":
-        one, other = (Integer(graph, row, signed) for row in sum_rows(graph, plus, minus, width))
-        return one + other
+        first, second = (Integer(graph, row, signed) for row in sum_rows(graph, plus, minus, width))
+        return first + second
     result, *more = (value.resize(width) for value in plus)
     for value in more:
         result = result + value
@@ -227,8 +227,8 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
     """
     b = b if isinstance(b, Integer) else Integer.constant(a.graph, b)
     if a.graph.form == "depth":
-        one, other = (Integer(a.graph, row, a.signed or b.signed) for row in product_rows(a.graph, a, b, width))
-        return one + other
+        first, second = (Integer(a.graph, row, a.signed or b.signed) for row in product_rows(a.graph, a, b, width))
+        return first + second
     secret = [sum(not wire.is_constant for wire in x) for x in (a, b)]
     rows, row = (a, b) if secret[0] < secret[1] else (b, a)  # every row costs an addition, save constant 0 ones
     signed = a.signed or b.signed

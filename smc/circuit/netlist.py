@@ -97,16 +97,16 @@ def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
     `inputs` has a uint8[width, batch] of 0 and 1 for every input argument (the batch may have more dimensions, and is
     1 if there are no arguments); so has the result for every output argument. ValueError if a width is wrong.
     """
-    given = tuple(len(bits) for bits in inputs)
-    if given != netlist.input_widths:
-        raise ValueError(f"the circuit takes inputs of {netlist.input_widths} bits, got {given}")
+    widths = tuple(len(bits) for bits in inputs)
+    if widths != netlist.input_widths:
+        raise ValueError(f"the circuit takes inputs of {netlist.input_widths} bits, got {widths}")
     batch = inputs[0].shape[1:] if inputs else (1,)
     instances = math.prod(batch)
     state = np.zeros((netlist.slots, -(-instances // 8)), dtype=np.uint8)  # eight instances a byte
     state[1] = 255
     if inputs:
-        bits = np.concatenate(inputs).astype(np.uint8, copy=False).reshape(sum(given), instances)
-        state[FIRST_INPUT : FIRST_INPUT + sum(given)] = np.packbits(bits, axis=1)
+        bits = np.concatenate(inputs).astype(np.uint8, copy=False).reshape(sum(widths), instances)
+        state[FIRST_INPUT : FIRST_INPUT + sum(widths)] = np.packbits(bits, axis=1)
     for layer in netlist.layers:
         for out, left, right in layer.xors:
             np.bitwise_xor(state[left], state[right], out=state[out])

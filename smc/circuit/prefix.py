@@ -63,12 +63,12 @@ def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
     return balanced(_join, [_carry_in(zero), *bits]).generate
 
 
-def clear_above(wires: Sequence[Wire], one: Wire) -> list[Wire]:
-    """For n wires n + 1: whether the top 0, 1, ..., n of them are all 0; depth ceil(log2 n). `one` is the constant 1.
+def clear_above(wires: Sequence[Wire], true: Wire) -> list[Wire]:
+    """For n wires n + 1: whether the top 0, 1, ..., n of them are all 0; depth ceil(log2 n). `true` is the constant 1.
 
     That takes as many ANDs as there are ones in the binary digits of 1 .. n - 1: n/2 log2 n for powers of two.
     """
-    return [one, *scan(_inverted(wires[::-1]), Wire.__and__)]
+    return [true, *scan(_inverted(wires[::-1]), Wire.__and__)]
 
 
 def scan(items: Sequence[T], join: Callable[[T, T], T]) -> list[T]:

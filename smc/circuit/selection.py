@@ -54,11 +54,11 @@ def leading_one(x: Integer) -> Integer:
     clear = Wire(x.graph, ONE)  # no bit was set so far
     if x.graph.form == "depth":
         return Integer(x.graph, [before ^ after for before, after in pairwise(clear_above(x.wires, clear))][::-1])
-    found: list[Wire] = []
+    leading: list[Wire] = []
     for wire in reversed(x.wires):
-        found.append(clear & wire)
-        clear = clear ^ found[-1]
-    return Integer(x.graph, found[::-1])
+        leading.append(clear & wire)
+        clear = clear ^ leading[-1]
+    return Integer(x.graph, leading[::-1])
 
 
 def normalise(x: Integer) -> tuple[Integer, Integer]:

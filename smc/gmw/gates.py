@@ -72,9 +72,9 @@ class TripleGates:
             first += rows.triple_bytes(len(closing))
             closing = layer.ands
             if len(closing):
-                own = message[: rows.message_bytes(len(closing))]
-                session.send("gmw.open", own)
-                peer = session.receive("gmw.open", np.uint8, own.shape)
+                opening = message[: rows.message_bytes(len(closing))]
+                session.send("gmw.open", opening)
+                peer = session.receive("gmw.open", np.uint8, opening.shape)
 
     def _step(self, *arguments: Any) -> None:
         """Finish the AND gates that were opened, do a layer's XOR gates and begin its AND gates."""

@@ -182,13 +182,13 @@ def encode(keys, first, table, entries, target):  # type: ignore[no-untyped-def]
         _name_entries(keys, np.uint64(2 * (first + row)), even, entries)
         for i in range(ROWS):
             j = 4 * i
-            one = load(table, entries[j]) ^ load(table, entries[j + 1])
-            one = one ^ load(table, entries[j + 2]) ^ load(table, entries[j + 3])
-            two = load(table, entries[j + 32]) ^ load(table, entries[j + 33])
-            two = two ^ load(table, entries[j + 34]) ^ load(table, entries[j + 35])
-            three = load(table, entries[j + 64]) ^ load(table, entries[j + 65]) ^ load(table, entries[j + 66])
+            sum0 = load(table, entries[j]) ^ load(table, entries[j + 1])
+            sum0 = sum0 ^ load(table, entries[j + 2]) ^ load(table, entries[j + 3])
+            sum1 = load(table, entries[j + 32]) ^ load(table, entries[j + 33])
+            sum1 = sum1 ^ load(table, entries[j + 34]) ^ load(table, entries[j + 35])
+            sum2 = load(table, entries[j + 64]) ^ load(table, entries[j + 65]) ^ load(table, entries[j + 66])
             o = 2 * (row + i)
-            store(target, o, load(target, o) ^ one ^ two ^ three)
+            store(target, o, load(target, o) ^ sum0 ^ sum1 ^ sum2)
 
 
 def flip(blocks, packed, delta):  # type: ignore[no-untyped-def]

@@ -130,23 +130,23 @@ def _exchange(upper, lower, distance, mask):  # type: ignore[no-untyped-def]
 @njit
 def _exchange8(tile, at, step, distance, masks):  # type: ignore[no-untyped-def]
     """Three levels of the transposition of 64 x 64 bits, on eight rows `step` apart and eight words of each."""
-    four, two, one = masks
+    mask4, mask2, mask1 = masks
     step = step * WORDS
     r0, r1, r2, r3 = load4(tile, at), load4(tile, at + step), load4(tile, at + 2 * step), load4(tile, at + 3 * step)
     at4 = at + 4 * step
     r4, r5, r6, r7 = load4(tile, at4), load4(tile, at4 + step), load4(tile, at4 + 2 * step), load4(tile, at4 + 3 * step)
-    r0, r4 = _exchange(r0, r4, 4 * distance, four)
-    r1, r5 = _exchange(r1, r5, 4 * distance, four)
-    r2, r6 = _exchange(r2, r6, 4 * distance, four)
-    r3, r7 = _exchange(r3, r7, 4 * distance, four)
-    r0, r2 = _exchange(r0, r2, 2 * distance, two)
-    r1, r3 = _exchange(r1, r3, 2 * distance, two)
-    r4, r6 = _exchange(r4, r6, 2 * distance, two)
-    r5, r7 = _exchange(r5, r7, 2 * distance, two)
-    r0, r1 = _exchange(r0, r1, distance, one)
-    r2, r3 = _exchange(r2, r3, distance, one)
-    r4, r5 = _exchange(r4, r5, distance, one)
-    r6, r7 = _exchange(r6, r7, distance, one)
+    r0, r4 = _exchange(r0, r4, 4 * distance, mask4)
+    r1, r5 = _exchange(r1, r5, 4 * distance, mask4)
+    r2, r6 = _exchange(r2, r6, 4 * distance, mask4)
+    r3, r7 = _exchange(r3, r7, 4 * distance, mask4)
+    r0, r2 = _exchange(r0, r2, 2 * distance, mask2)
+    r1, r3 = _exchange(r1, r3, 2 * distance, mask2)
+    r4, r6 = _exchange(r4, r6, 2 * distance, mask2)
+    r5, r7 = _exchange(r5, r7, 2 * distance, mask2)
+    r0, r1 = _exchange(r0, r1, distance, mask1)
+    r2, r3 = _exchange(r2, r3, distance, mask1)
+    r4, r5 = _exchange(r4, r5, distance, mask1)
+    r6, r7 = _exchange(r6, r7, distance, mask1)
     store(tile, at, r0)
     store(tile, at + step, r1)
     store(tile, at + 2 * step, r2)
@@ -207,25 +207,25 @@ def _hash_four(keys, delta, x, y, tweak, tweak2):  # type: ignore[no-untyped-def
 
 
 @njit
-def _hash_both_run(keys, first, delta, source, zero, one, start, stop):  # type: ignore[no-untyped-def]
+def _hash_both_run(keys, first, delta, source, keys0, keys1, start, stop):  # type: ignore[no-untyped-def]
     whole = start + (stop - start & ~7)
     delta4, delta1 = make4(delta[0], delta[1]), make(delta[0], delta[1])
     for i in range(start, whole, 8):
         tweak, tweak2 = counters4(first + np.uint64(i)), counters4(first + np.uint64(i + 4))
         h0, h1, g0, g1 = _hash_four(keys, delta4, load4(source, 2 * i), load4(source, 2 * i + 8), tweak, tweak2)
-        store(zero, 2 * i, h0)
-        store(zero, 2 * i + 8, g0)
-        store(one, 2 * i, h1)
-        store(one, 2 * i + 8, g1)
+        store(keys0, 2 * i, h0)
+        store(keys0, 2 * i + 8, g0)
+        store(keys1, 2 * i, h1)
+        store(keys1, 2 * i + 8, g1)
     for i in range(whole, stop):
         x, last = load(source, 2 * i), make(first + np.uint64(i), ZERO)
         y0, y1 = hash_two(keys, x, x ^ delta1, last, last)
-        store(zero, 2 * i, y0)
-        store(one, 2 * i, y1)
+        store(keys0, 2 * i, y0)
+        store(keys1, 2 * i, y1)
 
 
-def hash_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped-def]
-    """zero[i] = H(source[i], first + i) and one[i] = H(source[i] ^ delta, first + i), u64[n, 2] each."""
+def hash_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-untyped-def]
+    """Write keys0[i] = H(source[i], first + i) and keys1[i] = H(source[i] ^ delta, first + i), u64[n, 2] each."""
     count = source.shape[0]
     group = NO_KEYS
     i = 0
@@ -233,7 +233,7 @@ def hash_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped
         number = first + np.uint64(i)
         group = load_keys(keys, number, group)
         end = i + run_length(number, count - i)
-        _hash_both_run(keys[key_row(number)], first, delta, source, zero, one, i, end)
+        _hash_both_run(keys[key_row(number)], first, delta, source, keys0, keys1, i, end)
         i = end
 
 
@@ -246,11 +246,11 @@ def _bits_of_both(keys, first, delta4, source, start):  # type: ignore[no-untype
     return lowest4(h0) | lowest4(g0) << FOUR, lowest4(h1) | lowest4(g1) << FOUR
 
 
-def bits_of_both(keys, first, delta, source, zero, one):  # type: ignore[no-untyped-def]
-    """Return the lowest bits of the same hashes, packed: zero, one u64[n / 64] of source u64[n, 2]."""
+def bits_of_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-untyped-def]
+    """Return the lowest bits of the same hashes, packed: keys0, keys1 u64[n / 64] of source u64[n, 2]."""
     delta4 = make4(delta[0], delta[1])
     group = NO_KEYS
-    for word in range(zero.shape[0]):
+    for word in range(keys0.shape[0]):
         low, high = ZERO, ZERO
         for j in range(0, 64, 8):
             number = first + np.uint64(64 * word + j)
@@ -258,8 +258,8 @@ def bits_of_both(keys, first, delta, source, zero, one):  # type: ignore[no-unty
             bits, bits1 = _bits_of_both(keys[key_row(number)], first, delta4, source, 64 * word + j)
             low |= bits << np.uint64(j)
             high |= bits1 << np.uint64(j)
-        zero[word] = low
-        one[word] = high
+        keys0[word] = low
+        keys1[word] = high
 
 
 @njit
@@ -273,9 +273,9 @@ def bits_of_one(keys, first, source, bits):  # type: ignore[no-untyped-def]
     """Return the lowest bits of H(source[i], first + i), packed: u64[n / 64] of source u64[n, 2]."""
     group = NO_KEYS
     for word in range(bits.shape[0]):
-        found = ZERO
+        packed = ZERO
         for j in range(0, 64, 8):
             number = first + np.uint64(64 * word + j)
             group = load_keys(keys, number, group)
-            found |= _bits_of_one(keys[key_row(number)], first, source, 64 * word + j) << np.uint64(j)
-        bits[word] = found
+            packed |= _bits_of_one(keys[key_row(number)], first, source, 64 * word + j) << np.uint64(j)
+        bits[word] = packed

@@ -85,9 +85,9 @@ def _garble(keys, delta, a, b, random, tweaks, bits, low_mask, ones):  # type: i
     ia, jb = pa ^ ones, pb ^ ones  # the colours at which the product is 1
     r1, r2 = spread(random), spread(shift_right(random, 1))
     none = pa ^ pa
-    c = _pair(ha0, hb0, hab0) ^ _control(r1, r2, none, none, a0, b0, low_mask, ones) ^ (pa & pb & delta)
-    both = _pair(ha1, hb1, hab0) ^ _control(r1 ^ ia, r2 ^ jb, ones, ones, a1, b1, low_mask, ones) ^ (ia & jb & delta)
-    one = (
+    row00 = _pair(ha0, hb0, hab0) ^ _control(r1, r2, none, none, a0, b0, low_mask, ones) ^ (pa & pb & delta)
+    row11 = _pair(ha1, hb1, hab0) ^ _control(r1 ^ ia, r2 ^ jb, ones, ones, a1, b1, low_mask, ones) ^ (ia & jb & delta)
+    row01 = (
         _pair(ha0, hb1, hab1) ^ _control(r1 ^ ia ^ jb, r2 ^ ia, none, ones, a0, b1, low_mask, ones) ^ (pa & jb & delta)
     )
     z = (r1 ^ _bit(ha0 ^ hab0)) & bits[0]
@@ -95,7 +95,7 @@ def _garble(keys, delta, a, b, random, tweaks, bits, low_mask, ones):  # type: i
     z = z ^ (ia ^ _bit(ha0 ^ ha1)) & bits[2]
     z = z ^ (jb ^ _bit(hb0 ^ hb1)) & bits[3]
     z = z ^ (ia ^ jb ^ _bit(hab0 ^ hab1)) & bits[4]
-    return c, c ^ both, c ^ one, z
+    return row00, row00 ^ row11, row00 ^ row01, z
 
 
 @njit

@@ -99,15 +99,15 @@ class CorrelatedSender(_Hashing, Sender):
 
     @override
     def random_bits(self, words: int) -> tuple[Packed, Packed]:
-        zero, one = self._room(2, words)
+        keys0, keys1 = self._room(2, words)
         for part in _batches(64 * words):
             place = slice(part.start // 64, part.stop // 64)
-            self._hash_bits(self.random_correlated(part.stop - part.start), zero[place], one[place])
-        return zero, one
+            self._hash_bits(self.random_correlated(part.stop - part.start), keys0[place], keys1[place])
+        return keys0, keys1
 
-    def _hash_bits(self, blocks: Blocks, zero: Packed, one: Packed) -> None:
+    def _hash_bits(self, blocks: Blocks, keys0: Packed, keys1: Packed) -> None:
         keys, first = self._bit_keys.take(len(blocks))
-        kernels.ot_bits_of_both(keys, first, self.delta, blocks, zero, one)
+        kernels.ot_bits_of_both(keys, first, self.delta, blocks, keys0, keys1)
 
 
 class CorrelatedReceiver(_Hashing, Receiver):

@@ -111,8 +111,8 @@ class Sender(Role):
 
     def random_bits(self, words: int) -> tuple[Packed, Packed]:
         """Return the two one-bit keys of 64 * words random OTs, packed uint64[words] each."""
-        zero, one = self.random(64 * words)
-        return pack_lowest(zero), pack_lowest(one)
+        keys0, keys1 = self.random(64 * words)
+        return pack_lowest(keys0), pack_lowest(keys1)
 
     def chosen_bits(self, messages: NDArray[np.uint8]) -> None:
         """Transfer one of the bits uint8[choices, count] per instance."""
@@ -176,8 +176,8 @@ class Receiver(Role):
         if count == 0:
             return np.zeros(0, dtype=np.uint8)
         packed = self.session.receive(f"{self.name}.bits", np.uint8, ((choices * count + 7) // 8,))
-        own = select(choice, bitpack.unpack(packed, choices, count))
-        return own ^ (keys[:, 0] & np.uint64(1)).astype(np.uint8)
+        chosen = select(choice, bitpack.unpack(packed, choices, count))
+        return chosen ^ (keys[:, 0] & np.uint64(1)).astype(np.uint8)
 
     def additive(self, choice: Choices) -> Packed:
         """Return this party's share, uint64[count], of choice * value modulo 2^64."""

@@ -107,8 +107,8 @@ class SoftSpokenSender(CorrelatedSender):
         self.ready = True
 
     def _seed(self, points: Choices, keys: Blocks, offers: Blocks) -> None:
-        own = tree_salts(self.session, self.name, *points.shape)
-        self._streams = _Streams(punctured_trees(keys, points, offers, own), own[0])
+        salts = tree_salts(self.session, self.name, *points.shape)
+        self._streams = _Streams(punctured_trees(keys, points, offers, salts), salts[0])
 
     @override
     def correlated(self, count: int) -> Blocks:
@@ -161,9 +161,9 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         self.ready = True
 
     def _seed(self, keys: Blocks, offers: Blocks) -> None:
-        own = tree_salts(self.session, self.name, KAPPA // self._k, self._k)
-        leaves, offers[:] = full_trees(keys.reshape(2, -1, self._k, 2), own)
-        self._streams = _Streams(leaves, own[0])
+        salts = tree_salts(self.session, self.name, KAPPA // self._k, self._k)
+        leaves, offers[:] = full_trees(keys.reshape(2, -1, self._k, 2), salts)
+        self._streams = _Streams(leaves, salts[0])
 
     @override
     def correlated(self, choice: Choices) -> Blocks:

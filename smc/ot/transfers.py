@@ -1,7 +1,7 @@
 """Both directions of oblivious transfer at once, for protocols in which the parties are symmetric.
 
 Each party first acts as receiver, then as sender, so the flights of the two directions cross on the wire and
-cost the latency of one. What is sent is what two single directions send; `Receiver.batch` OTs each way are one round.
+cost the latency of one. What is keys is what two single directions send; `Receiver.batch` OTs each way are one round.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ class Transfers:
     def random(self, choice: Choices) -> tuple[Blocks, Blocks]:
         """Random 1-out-of-2 OTs both ways: all own keys uint64[2, n, 2], and the keys of `choice` uint64[n, 2]."""
         count = len(choice)
-        own = np.empty((2, count, 2), dtype=np.uint64)
+        keys = np.empty((2, count, 2), dtype=np.uint64)
         chosen = np.empty((count, 2), dtype=np.uint64)
         for part in self._batches(count):
             chosen[part] = self.receiver.random(choice[part])
-            own[:, part] = self.sender.random(part.stop - part.start)
-        return own, chosen
+            keys[:, part] = self.sender.random(part.stop - part.start)
+        return keys, chosen
 
     def random_bits(self, words: int) -> tuple[Packed, Packed, Packed, Packed]:
-        """Random OTs of bits both ways, with random choices: (zero, one, choice, chosen), packed uint64[words] each.
+        """Random OTs of bits both ways, with random choices: (keys0, keys1, choice, chosen), packed uint64[words] each.
 
-        `zero` and `one` are this party's two keys as sender, `choice` and `chosen` its bits as receiver; bit j of
+        `keys0` and `keys1` are this party's two keys as sender, `choice` and `chosen` its bits as receiver; bit j of
         word i is OT 64 i + j.
         """
-        zero, one, choice, chosen = np.empty((4, words), dtype=np.uint64)
+        keys0, keys1, choice, chosen = np.empty((4, words), dtype=np.uint64)
         for part in self._batches(words, 64):
             choice[part], chosen[part] = self.receiver.random_bits(part.stop - part.start)
-            zero[part], one[part] = self.sender.random_bits(part.stop - part.start)
-        return zero, one, choice, chosen
+            keys0[part], keys1[part] = self.sender.random_bits(part.stop - part.start)
+        return keys0, keys1, choice, chosen
 
     def _batches(self, count: int, unit: int = 1) -> list[slice]:
         """Parts of `count` units of OTs, ready to be made; both parties may send for one part before either reads."""
@@ -70,8 +70,8 @@ class Transfers:
         count = len(values)
         if count == 0:
             return np.zeros(0, dtype=np.uint64)
-        own, chosen = self.random(choice)
-        self.session.send("additive", additive_correction(own, values))
+        keys, chosen = self.random(choice)
+        self.session.send("additive", additive_correction(keys, values))
         correction = self.session.receive("additive", np.uint64, (count,))
-        share: Packed = chosen[:, 0] + (correction & masks(choice)) - own[0, :, 0]
+        share: Packed = chosen[:, 0] + (correction & masks(choice)) - keys[0, :, 0]
         return share
