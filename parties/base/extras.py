@@ -39,10 +39,10 @@ def install_line(extra: str) -> str:
 
 def _pip() -> str:
     """Return what to type for pip: its path, if the name alone is that of another environment or of none."""
-    own, named = Path(sys.prefix, "bin", "pip"), shutil.which("pip")
-    if not own.exists() or (named is not None and own.samefile(named)):
+    pip, named = Path(sys.prefix, "bin", "pip"), shutil.which("pip")
+    if not pip.exists() or (named is not None and pip.samefile(named)):
         return "pip"
-    return shlex.quote(str(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own))
+    return shlex.quote(str(pip.relative_to(Path.cwd()) if pip.is_relative_to(Path.cwd()) else pip))
 
 
 def installed(*modules: str) -> bool:

@@ -136,10 +136,10 @@ def _whole(digits: str) -> int:
 
 
 def _real(digits: str) -> float:
-    found = float(digits)
-    if math.isinf(found):
+    number = float(digits)
+    if math.isinf(number):
         raise ValueError(f"not valid JSON: the number {digits[:20]} is too large")
-    return found
+    return number
 
 
 def write_text(path: Path, text: str, private: bool = False) -> None:

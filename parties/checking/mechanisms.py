@@ -103,9 +103,9 @@ def response(promise: Promise) -> Mechanism:
     law = offset_law(promise.epsilon, ANSWERS)
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
-        own = np.full((2, copies), 0, dtype=np.uint8)
-        own[0] = table if engine.party else 0
-        left, right = engine.both(own)
+        bits = np.full((2, copies), 0, dtype=np.uint8)
+        bits[0] = table if engine.party else 0
+        left, right = engine.both(bits)
         return respond(engine, left ^ right, ANSWERS, law)
 
     return _pure("response", f"the first of {ANSWERS} answers, or the second", promise, draw)
@@ -233,8 +233,8 @@ def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Callable[[Eng
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = np.array([first, second][table], dtype=np.int64)
-        own = whole // 2 if engine.party else whole - whole // 2
-        return noisy_sums(engine, np.tile(own, copies), WIDTH, law).reshape(copies, len(whole))
+        numbers = whole // 2 if engine.party else whole - whole // 2
+        return noisy_sums(engine, np.tile(numbers, copies), WIDTH, law).reshape(copies, len(whole))
 
     return draw
 
@@ -244,7 +244,7 @@ def choose(tables: Sequence[Sequence[int]], law: Law) -> Callable[[Engine, int, 
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = np.array(tables[table], dtype=np.int64)
-        own = whole // 2 if engine.party else whole - whole // 2
-        return noisy_choice(engine, np.repeat(own[:, None], copies, axis=1), WIDTH, law)
+        numbers = whole // 2 if engine.party else whole - whole // 2
+        return noisy_choice(engine, np.repeat(numbers[:, None], copies, axis=1), WIDTH, law)
 
     return draw

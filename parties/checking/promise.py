@@ -58,10 +58,14 @@ def concentrated(
     tables: str,
     promise: Promise,
     draw: Callable[[Engine, int, int], Outcomes],
-    told: Sequence[Spending] | None = None,
+    spendings: Sequence[Spending] | None = None,
 ) -> Mechanism:
     """Return a mechanism whose promise is a rho: what epsilon allows at its delta, and no more than it has told the
     budget."""
-    rho = promise.rho if told is None else min(promise.rho, sum(one.rho * one.times for one in told))
+    rho = (
+        promise.rho
+        if spendings is None
+        else min(promise.rho, sum(spending.rho * spending.times for spending in spendings))
+    )
     delta = promise.delta
     return Mechanism(name, tables, epsilon_at(exact(rho), exact(delta)), delta, draw, rho=rho)

@@ -55,8 +55,8 @@ def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
         noise = partial(_sampled, rng)
         bounds, answers = ways.bounded(value, local, 1, VERTICES - 2, epsilon, delta, noise, copies)
         of_values, of_locals = (
-            abs(told - first) - abs(told - second)
-            for told, (first, second) in zip((answers, bounds - shift), zip(*TRIANGLES, strict=True), strict=True)
+            abs(opened - first) - abs(opened - second)
+            for opened, (first, second) in zip((answers, bounds - shift), zip(*TRIANGLES, strict=True), strict=True)
         )
         return np.rint((of_values / bounds + of_locals) * evidence.ONE).astype(np.int64)
 

@@ -39,8 +39,8 @@ def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, 
     def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = tables[table]
         forest = replace(problem, trees=copies, max_rows=copies * int(whole.sum()))
-        own = whole // 2 if engine.party else whole - whole // 2
-        return np.array([_number(one) for one in private_tree(engine, forest, _Copies(own))], dtype=np.int64)
+        counts = whole // 2 if engine.party else whole - whole // 2
+        return np.array([_number(grown) for grown in private_tree(engine, forest, _Copies(counts))], dtype=np.int64)
 
     return outcomes
 
@@ -48,12 +48,12 @@ def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, 
 class _Copies:
     """The same rows in every tree."""
 
-    def __init__(self, own: Indices) -> None:
-        self._own = own
+    def __init__(self, counts: Indices) -> None:
+        self._own = counts
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
         """See `protocols.release.tree.ForestCounts`: the roots, or the children of those that are split."""
-        classes = [lines for one in forest if not isinstance(one, Leaf) for lines in self._lines(one)]
+        classes = [lines for tree in forest if not isinstance(tree, Leaf) for lines in self._lines(tree)]
         values = (np.array([self._own] * len(classes)),) if attributes else ()
         return LevelCounts(np.array(classes).reshape(-1, CLASSES), values)
 

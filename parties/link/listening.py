@@ -62,8 +62,8 @@ class Port:
         self._server = grpc.server(
             self._threads, options=[*options(keepalive, window), *bounded], maximum_concurrent_rpcs=calls
         )
-        own = grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler})
-        self._server.add_generic_rpc_handlers((own,))
+        service = grpc.method_handlers_generic_handler(SERVICE, {"Exchange": handler})
+        self._server.add_generic_rpc_handlers((service,))
         credentials = grpc.ssl_server_credentials(
             [(identity.key_pem, identity.certificate.public_bytes(Encoding.PEM))],
             root_certificates=b"".join(peer.public_bytes(Encoding.PEM) for peer in peers),
@@ -184,10 +184,10 @@ def _host(peer: str) -> str | None:
 def _numeric(address: Address) -> Address:
     """Return the IP address to listen on: gRPC would be content with any one of those that a name stands for."""
     try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise InputError(f"cannot listen on {address}: {error.strerror or 'unknown host'}") from None
-    return Address(str(found[0][4][0]), address.port)
+    return Address(str(addresses[0][4][0]), address.port)
 
 
 def _why_not(address: Address) -> str:

@@ -65,7 +65,7 @@ def _burst(channel: Channel, party: int, size: int) -> int:
     return max(_both(channel, taken))
 
 
-def _both(channel: Channel, own: int) -> tuple[int, int]:
+def _both(channel: Channel, nanoseconds: int) -> tuple[int, int]:
     """Return what either party has timed, in nanoseconds, at least 1."""
-    channel.send("measure time", own.to_bytes(8, "little"))
-    return max(own, 1), max(int.from_bytes(channel.receive("measure time", 8), "little"), 1)
+    channel.send("measure time", nanoseconds.to_bytes(8, "little"))
+    return max(nanoseconds, 1), max(int.from_bytes(channel.receive("measure time", 8), "little"), 1)

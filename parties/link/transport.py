@@ -70,12 +70,12 @@ class Stream:
         timer.start()
         try:
             # The listening end sends it at once, and it comes too if the call has failed.
-            told = dict(call.initial_metadata() or ())
-            if GROUP not in told and not call.is_active():
-                told |= dict(call.trailing_metadata() or ())
+            metadata = dict(call.initial_metadata() or ())
+            if GROUP not in metadata and not call.is_active():
+                metadata |= dict(call.trailing_metadata() or ())
         finally:
             timer.cancel()
-        self.group = one_line(str(told.get(GROUP, "")), limit=40)
+        self.group = one_line(str(metadata.get(GROUP, "")), limit=40)
         return call.is_active() or call.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
     def end(self) -> None:

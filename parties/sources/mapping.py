@@ -50,11 +50,11 @@ def rules(columns: Mapping[str, ColumnSettings], schema: Schema, names: Sequence
         if name not in schema.attributes:
             there = instead(name, schema.attributes)
             raise InputError(f"columns: {quoted(name)} is not an attribute of the schema{there}")
-    found = {
+    by_name = {
         name: _rule(name, categories, columns.get(name, ColumnSettings()))
         for name, categories in schema.attributes.items()
     }
-    return [found[name] for name in names]
+    return [by_name[name] for name in names]
 
 
 def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings) -> ColumnRule:

@@ -80,7 +80,7 @@ class PlainSource(Source):
     def _read(self) -> int:
         """Read the file; the number of its rows. Distinct rows are kept while all of them are fit."""
         places = [self._names.index(rule.column) for rule in self._rules]
-        found = _Distinct(len(places))
+        distinct = _Distinct(len(places))
         total, fit = 0, True
         for block in self._blocks():
             total += len(block)
@@ -90,9 +90,9 @@ class PlainSource(Source):
                 indices[:, i] = np.fromiter(map(codes.__getitem__, columns[place]), np.int32, len(block))
             fit = fit and total <= self._max_rows and not any(codes.unknown for codes in self._codes)
             if fit:
-                found.add(indices)
+                distinct.add(indices)
         if fit:
-            lines = found.merged()
+            lines = distinct.merged()
             self._rows = RowCounts(self._domains, self._classes, lines[:, :-2], lines[:, -2], lines[:, -1])
         return total
 
@@ -140,8 +140,8 @@ class _Codes(dict[str, int]):
         text = raw.strip()
         code = self._code(text)
         if code is None:
-            found = {*self.unknown, text if raw else None}
-            self.unknown = {min((known for known in found if known is not None), default=None)}
+            unknown = {*self.unknown, text if raw else None}
+            self.unknown = {min((known for known in unknown if known is not None), default=None)}
         if len(self) >= SPELLINGS:
             self.clear()
         self[raw] = code = -1 if code is None else code

@@ -89,9 +89,9 @@ def _increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _fingerprint(value: str) -> str:
-    if (found := canonical_fingerprint(value)) is None:
+    if (fingerprint := canonical_fingerprint(value)) is None:
         raise ValueError(f"{quoted(value)} is no whole fingerprint: smc identity show writes it")
-    return found
+    return fingerprint
 
 
 Name: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
@@ -190,8 +190,8 @@ class TableSettings(PlaceSettings):
     def _delta_is_small(self) -> TableSettings:
         """To publish one row in n, chosen at random, keeps (0, 1/n): a delta of that size promises nothing."""
         if self.budget is not None and self.budget.delta * self.max_rows >= 1:
-            bound, given = f"1/max_rows = {1 / self.max_rows:.3g}", f"{self.budget.delta:.3g}"
-            raise ValueError(f"budget.delta: must be below {bound}, not {given}: it would allow to publish whole rows")
+            bound, delta = f"1/max_rows = {1 / self.max_rows:.3g}", f"{self.budget.delta:.3g}"
+            raise ValueError(f"budget.delta: must be below {bound}, not {delta}: it would allow to publish whole rows")
         return self
 
 

@@ -76,16 +76,16 @@ class Source(ABC):
     def _check_rows(self, total: int) -> None:
         if total > self._max_rows:
             more = f"more than {self._max_rows}, the agreed bound (max_rows)"
-            raise UnfitError(f"{self._place}: {total} rows, {more}", kept=f"{self._place}: the rows are {more}")
+            raise UnfitError(f"{self._place}: {total} rows, {more}", loggable=f"{self._place}: the rows are {more}")
         if total < self._least_rows:
             fewer = f"fewer than {self._least_rows}, the public bound (least_rows)"
-            raise UnfitError(f"{self._place}: {total} rows, {fewer}", kept=f"{self._place}: the rows are {fewer}")
+            raise UnfitError(f"{self._place}: {total} rows, {fewer}", loggable=f"{self._place}: the rows are {fewer}")
 
     def _unfit(self, rule: ColumnRule, text: str | None, complaint: str) -> UnfitError:
         """That a text of the rule's column, None for no value, is not in the schema."""
         where = self._where(rule)
         kind = "no value, and the schema has no category for that" if text is None else "a value not in the schema"
-        return UnfitError(f"{where}: {complaint}", kept=f"{where}: {kind}")
+        return UnfitError(f"{where}: {complaint}", loggable=f"{where}: {kind}")
 
     def _require(self, rule: ColumnRule, names: Iterable[str]) -> None:
         """`InputError` unless the rule's column is one of these."""

@@ -95,10 +95,10 @@ def column(name: str, cells: Sequence[Any]) -> Column:
 def frame(table: Any) -> Frame | None:
     """Return the table if it is a data frame of any kind, None otherwise. `InputError` for one that is not in
     memory."""
-    found = nw.from_native(table, pass_through=True)
-    if isinstance(found, nw.LazyFrame):
+    native = nw.from_native(table, pass_through=True)
+    if isinstance(native, nw.LazyFrame):
         raise InputError("the table is a query that has not been run: collect it first, with its classes inside")
-    return found if isinstance(found, nw.DataFrame) else None
+    return native if isinstance(native, nw.DataFrame) else None
 
 
 def select(table: Frame, names: Sequence[str]) -> Frame:
@@ -131,10 +131,10 @@ def typed(values: Sequence[str], like: NDArray[Any]) -> NDArray[Any]:
     if not len(like) or kind.kind not in "biuf":
         return text
     try:
-        found = text == "True" if kind.kind == "b" else text.astype(kind)
+        classes = text == "True" if kind.kind == "b" else text.astype(kind)
     except (ValueError, OverflowError):
         return text
-    return found if list(map(spell, found.tolist())) == list(values) else text
+    return classes if list(map(spell, classes.tolist())) == list(values) else text
 
 
 def _cells(series: Any) -> list[Any]:

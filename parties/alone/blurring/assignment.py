@@ -13,7 +13,7 @@ def assign(published: Floats, probabilities: Floats) -> NDArray[np.int32]:
     theirs."""
     ends = np.rint(np.cumsum(probabilities) * len(published)).astype(np.int64)
     ends[-1] = len(published)
-    found = np.empty(len(published), dtype=np.int32)
+    intervals = np.empty(len(published), dtype=np.int32)
     places = np.searchsorted(ends, np.arange(len(published)), side="right")
-    found[np.argsort(published, kind="stable")] = places
-    return found
+    intervals[np.argsort(published, kind="stable")] = places
+    return intervals

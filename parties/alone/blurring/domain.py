@@ -31,19 +31,19 @@ class Domain:
     @classmethod
     def points(cls, values: Sequence[float] | Floats) -> Domain:
         """Single values. `InputError` if there is none."""
-        found = np.unique(np.asarray(values, dtype=np.float64))
-        if not len(found):
+        distinct = np.unique(np.asarray(values, dtype=np.float64))
+        if not len(distinct):
             raise InputError("a column needs at least one value")
-        return cls(found, found)
+        return cls(distinct, distinct)
 
     @classmethod
     def of_values(cls, values: Floats, rows: int) -> Domain:
         """Of a column that is not blurred: its values, or intervals with as many rows each if it has many values."""
-        found = np.unique(values)
+        distinct = np.unique(values)
         most = int(np.clip(rows // ROWS_EACH, FEWEST, MOST))
-        if len(found) <= MOST:
-            return cls.points(found)
-        edges = np.unique(np.quantile(found, np.linspace(0, 1, most + 1)))
+        if len(distinct) <= MOST:
+            return cls.points(distinct)
+        edges = np.unique(np.quantile(distinct, np.linspace(0, 1, most + 1)))
         return cls(edges[:-1], edges[1:])
 
     @property

@@ -193,5 +193,5 @@ def _averaged(law: _Function, integral: _Function, bounds: Floats, lower: Floats
     points = lower == upper
     width = np.where(points, 1.0, upper - lower)
     b = np.clip(bounds, lower.min() - 1e18, upper.max() + 1e18)[:, None]
-    found = (integral(b - lower) - integral(b - upper)) / width
-    return np.clip(np.where(points, law(b - lower), found), 0, 1)
+    means = (integral(b - lower) - integral(b - upper)) / width
+    return np.clip(np.where(points, law(b - lower), means), 0, 1)

@@ -87,16 +87,16 @@ def grow(view: View, classes: Places, number: int, axes: Sequence[Axis], how: Gr
 
 def predict(node: Node, codes: IntervalCodes) -> Places:
     """Rows by class of each row's leaf, int64[rows, classes], for intervals int32[columns, rows]."""
-    found = np.empty((codes.shape[1], len(node.counts)), dtype=np.int64)
+    counts = np.empty((codes.shape[1], len(node.counts)), dtype=np.int64)
     waiting: list[tuple[Node, Places]] = [(node, np.arange(codes.shape[1]))]
     while waiting:
-        one, rows = waiting.pop()
-        if isinstance(one, Leaf):
-            found[rows] = one.counts
+        branch, rows = waiting.pop()
+        if isinstance(branch, Leaf):
+            counts[rows] = branch.counts
             continue
-        low = one.below[codes[one.column, rows]]
-        waiting += [(one.low, rows[low]), (one.high, rows[~low])]
-    return found
+        low = branch.below[codes[branch.column, rows]]
+        waiting += [(branch.low, rows[low]), (branch.high, rows[~low])]
+    return counts
 
 
 def leaves(node: Node) -> int:

@@ -40,14 +40,14 @@ def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Pr
     nobody = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
 
     def program(session: Session) -> Tree:
-        own = ((rows, labels), nobody)[session.party]
-        return id3(engine_of(session, Profile("clear")), problem, RowCounts(problem.domains, classes, *own))
+        party_rows = ((rows, labels), nobody)[session.party]
+        return id3(engine_of(session, Profile("clear")), problem, RowCounts(problem.domains, classes, *party_rows))
 
-    found = run_local(program, _LONG)[0]
+    grown = run_local(program, _LONG)[0]
 
     def predict(others: Codes) -> Codes:
         labels = np.zeros(len(others), dtype=np.int64)
-        waiting: list[tuple[Tree, Codes]] = [(found, np.arange(len(others)))]
+        waiting: list[tuple[Tree, Codes]] = [(grown, np.arange(len(others)))]
         while waiting:
             node, places = waiting.pop()
             if isinstance(node, Split):

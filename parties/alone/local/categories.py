@@ -28,12 +28,12 @@ class DirectResponse(Mechanism):
     """Randomised response over the categories `names`, two or more."""
 
     names: tuple[str, ...]
-    asked: float  # epsilon; the threshold of the coin is rounded towards privacy
+    requested_epsilon: float  # epsilon; the threshold of the coin is rounded towards privacy
     about: ClassVar[Literal["categories"]] = "categories"
 
     @cached_property
     def _truth(self) -> int:
-        exact = math.exp(self.asked) / (math.exp(self.asked) + len(self.names) - 1)
+        exact = math.exp(self.requested_epsilon) / (math.exp(self.requested_epsilon) + len(self.names) - 1)
         return math.floor(exact * ONE)
 
     @property

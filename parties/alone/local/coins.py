@@ -72,11 +72,11 @@ class Coins:
         rows = len(self.people)
         return self.stream.bytes(4 * rows * width).view(np.uint32).reshape(rows, width)
 
-    def lasting(self, label: str, told: Digests | None, width: int) -> Words:
+    def lasting(self, label: str, digests: Digests | None, width: int) -> Words:
         """Return the same coins whenever a person tosses them for the same purpose, uint32[rows, width].
 
-        `told`: a digest of what is told, uint64[rows], None if the coins go with the person alone. Without a key they
-        are fresh.
+        `digests`: one of what is told, uint64[rows], None if the coins go with the person alone. Without a key they are
+        fresh.
         """
         if self.key is None:
             return self.fresh(width)
@@ -84,8 +84,8 @@ class Coins:
         material = HKDF(SHA256(), 2 * KEY_BYTES, salt=None, info=info).derive(self.key)
         seeds = np.zeros((len(self.people), 2), dtype=np.uint64)
         seeds[:, 0] = self.people
-        if told is not None:
-            seeds[:, 1] = told
+        if digests is not None:
+            seeds[:, 1] = digests
         seeds = encrypted(material[:KEY_BYTES], seeds)
         blocks = -(-width // 4)
         inputs = np.repeat(seeds, blocks, axis=0)

@@ -77,8 +77,8 @@ class Features:
 
     def vector(self, codes: Sequence[int]) -> Integers:
         """Return a row, int64[number], from the indices of its values."""
-        found = np.zeros(self.number, dtype=np.int64)
+        vector = np.zeros(self.number, dtype=np.int64)
         for column, amounts, start, code in zip(self.columns, self.amounts, self.starts, codes, strict=True):
-            found[start + (code if column.numbers is None else 0)] = amounts[code]
-        found[-1] = self.unit
-        return found
+            vector[start + (code if column.numbers is None else 0)] = amounts[code]
+        vector[-1] = self.unit
+        return vector

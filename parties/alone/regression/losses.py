@@ -106,5 +106,5 @@ def radius(of: Loss, regularisation: float) -> float:
 def _sigmoid(z: Floats) -> Floats:
     """1 / (1 + e^-z), without overflow."""
     small = np.exp(-np.abs(z))
-    found: Floats = np.where(z >= 0, 1, small) / (1 + small)
-    return found
+    values: Floats = np.where(z >= 0, 1, small) / (1 + small)
+    return values

@@ -35,13 +35,13 @@ def block_table(numbers: NDArray[np.int64], function: Function, blocks: int, low
             f"blocks: {blocks:,} blocks of {len(numbers):,} rows: there must be from 1 block to as many as rows"
         )
     order = np.argsort(np.frombuffer(os.urandom(8 * len(numbers)), dtype=np.uint64), kind="stable")
-    found = [_number(function, numbers[part], low, high) for part in np.array_split(order, blocks)]
-    return Table(found, low, high)
+    block_numbers = [_number(function, numbers[part], low, high) for part in np.array_split(order, blocks)]
+    return Table(block_numbers, low, high)
 
 
 def _number(function: Function, rows: NDArray[np.int64], low: int, high: int) -> int:
     try:
-        found = float(function(rows))
+        result = float(function(rows))
     except Exception:  # whatever it is, it must not be seen
         return low
-    return round(min(max(found, low), high)) if math.isfinite(found) else low
+    return round(min(max(result, low), high)) if math.isfinite(result) else low

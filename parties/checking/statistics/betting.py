@@ -37,7 +37,7 @@ def log_mean(logarithms: list[float]) -> float:
     most = max(logarithms)
     if most == -math.inf:
         return most
-    return most + math.log(sum(math.exp(one - most) for one in logarithms) / len(logarithms))
+    return most + math.log(sum(math.exp(logarithm - most) for logarithm in logarithms) / len(logarithms))
 
 
 def last_refuted(logarithm: Callable[[float], float], error: float, most: float) -> float:

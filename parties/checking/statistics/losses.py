@@ -84,15 +84,17 @@ def examine(first: Outcomes, second: Outcomes, epsilon: float, delta: float = 0.
         (_counted(both[0][part], len(values)), _counted(both[1][part], len(values)))
         for part in (slice(0, None, 8), slice(4, None, 8))
     )
-    testing = [one[np.arange(len(one)) % 4 != 0] for one in both]
+    testing = [outcomes[np.arange(len(outcomes)) % 4 != 0] for outcomes in both]
     orders = _orders(*ordering, values)
     squared = SPREAD**2 - math.log(error) * len(first) / 8 / len(testing[0])
     cells = np.zeros(len(values), dtype=np.int64)
-    for one, two, side, towards in (
+    for table, neighbour, side, towards in (
         (0, 1, events.FOR_FIRST, orders),
         (1, 0, events.FOR_SECOND, [order[::-1] for order in orders]),
     ):
-        cells[_best_prefix(towards, choosing[one], choosing[two], lambda p, q: _shown(p, q, delta, squared))] |= side
+        cells[
+            _best_prefix(towards, choosing[table], choosing[neighbour], lambda p, q: _shown(p, q, delta, squared))
+        ] |= side
     chosen = [np.bincount(cells, counts, events.CELLS) for counts in choosing]
     says_first = np.zeros(len(values), dtype=np.bool_)
     says_first[_best_prefix(orders, choosing[0], choosing[1], lambda p, q: p / p[-1] - q / q[-1])] = True
@@ -101,7 +103,7 @@ def examine(first: Outcomes, second: Outcomes, epsilon: float, delta: float = 0.
         delta,
         samples=len(first),
         error=error,
-        loss=events.loss_shown(chosen, [cells[one] for one in testing], delta, error / 2),
+        loss=events.loss_shown(chosen, [cells[part] for part in testing], delta, error / 2),
         guess=guess(says_first[testing[0]], says_first[testing[1]], guessing_limit(epsilon, delta), error / 2),
     )
 
@@ -124,8 +126,8 @@ def _labelled(outcomes: Outcomes) -> tuple[NDArray[np.int64], NDArray[np.float64
     rows = outcomes.reshape(len(outcomes), -1)
     labels = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
-        values, found = np.unique(column, return_inverse=True)
-        labels = np.unique(labels * len(values) + found, return_inverse=True)[1]
+        values, places = np.unique(column, return_inverse=True)
+        labels = np.unique(labels * len(values) + places, return_inverse=True)[1]
     return labels, rows[np.unique(labels, return_index=True)[1]].astype(np.float64)
 
 
@@ -153,8 +155,8 @@ def _best_prefix(
 ) -> NDArray[np.int64]:
     """As many outcomes of an order as have the greatest merit, by how often they occur under both."""
     merits = [merit(np.cumsum(first[order]), np.cumsum(second[order])) for order in orders]
-    order, found = max(zip(orders, merits, strict=True), key=lambda pair: float(pair[1].max()))
-    return order[: int(np.argmax(found)) + 1]
+    order, gains = max(zip(orders, merits, strict=True), key=lambda pair: float(pair[1].max()))
+    return order[: int(np.argmax(gains)) + 1]
 
 
 def _shown(often: Counts, seldom: Counts, delta: float, squared: float) -> NDArray[np.float64]:

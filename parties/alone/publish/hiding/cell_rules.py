@@ -48,12 +48,12 @@ class CellRules:
     @property
     def words(self) -> str:
         """For a record."""
-        given = [] if self.threshold is None else [f"cells of fewer than {self.threshold} rows"]
+        rules = [] if self.threshold is None else [f"cells of fewer than {self.threshold} rows"]
         if self.dominance is not None:
-            given.append(f"sums of which the {self.dominance[0]} largest are over {self.dominance[1]:g}%")
+            rules.append(f"sums of which the {self.dominance[0]} largest are over {self.dominance[1]:g}%")
         if self.p_percent is not None:
-            given.append(f"sums whose largest could be estimated to within {self.p_percent:g}%")
-        return "hidden: " + ", ".join(given)
+            rules.append(f"sums whose largest could be estimated to within {self.p_percent:g}%")
+        return "hidden: " + ", ".join(rules)
 
     def check(self, sums: bool) -> None:
         """`InputError` if there is no rule, a number is out of range, or a rule about sums is used on counts."""

@@ -122,7 +122,7 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], secon
     )
     upwards = sparse.hstack([-repeated, every])
     downwards = sparse.hstack([-sparse.diags_array(rooms) @ repeated, -every])
-    found = scipy.optimize.milp(
+    solution = scipy.optimize.milp(
         np.concatenate([cost, np.zeros(size * number)]),
         integrality=np.concatenate([np.ones(size), np.zeros(size * number)]),
         bounds=scipy.optimize.Bounds(np.concatenate([hidden, low]), np.concatenate([np.ones(size), high])),
@@ -133,9 +133,9 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], secon
         ],
         options={"time_limit": seconds},
     )
-    if found.x is None:
+    if solution.x is None:
         return hidden
-    changes = np.abs(found.x[size:].reshape(number, size)) > NEGLIGIBLE
+    changes = np.abs(solution.x[size:].reshape(number, size)) > NEGLIGIBLE
     return hidden | changes.any(axis=0)
 
 
@@ -151,14 +151,14 @@ def _safe(balance: Any, cost: Floats, hidden: Mask, move: Move) -> Mask:
         up, down = cell, len(cost) + cell
         low[up] = high[up] = float(move.direction > 0)
         low[down] = high[down] = float(move.direction < 0)
-    found = scipy.optimize.linprog(
+    solution = scipy.optimize.linprog(
         np.concatenate([price, price]),
         A_eq=sparse.hstack([balance, -balance], format="csr"),
         b_eq=np.zeros(balance.shape[0]),
         bounds=np.stack([low, high], axis=1),
         method="highs",
     )
-    if found.x is None:  # to hide everything is always a solution
-        raise RuntimeError(f"the linear programme was not solved: {found.message}")
-    change = found.x[: len(cost)] - found.x[len(cost) :]
+    if solution.x is None:  # to hide everything is always a solution
+        raise RuntimeError(f"the linear programme was not solved: {solution.message}")
+    change = solution.x[: len(cost)] - solution.x[len(cost) :]
     return hidden | (np.abs(change) > NEGLIGIBLE)

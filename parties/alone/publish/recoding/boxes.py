@@ -52,10 +52,12 @@ class Boxes:
 
 def joined(boxes: Sequence[Boxes]) -> Boxes:
     """Return the boxes of all, one after the other."""
-    before = np.cumsum([0, *(len(one.members) for one in boxes)])
+    before = np.cumsum([0, *(len(part.members) for part in boxes)])
     return Boxes(
-        np.concatenate([one.members for one in boxes]),
-        np.concatenate([one.counts for one in boxes]),
-        np.concatenate([one.starts + start for one, start in zip(boxes, before, strict=False)]),
-        None if any(one.numbers is None for one in boxes) else np.concatenate([one.numbers for one in boxes], axis=1),
+        np.concatenate([part.members for part in boxes]),
+        np.concatenate([part.counts for part in boxes]),
+        np.concatenate([part.starts + start for part, start in zip(boxes, before, strict=False)]),
+        None
+        if any(part.numbers is None for part in boxes)
+        else np.concatenate([part.numbers for part in boxes], axis=1),
     )

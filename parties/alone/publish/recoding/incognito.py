@@ -33,12 +33,12 @@ def _bottom_up(
     lattice: Lattice, part: Lattice, subset: tuple[int, ...], candidates: Solutions, passes: Test
 ) -> Solutions:
     """Return which candidates pass; what lies above one that does is not tried."""
-    found = np.zeros(part.shape, dtype=bool)
+    passing = np.zeros(part.shape, dtype=bool)
     for nodes in part.by_height():
         for node in nodes:
-            if candidates[node] and not found[node] and passes(_whole(lattice, subset, node)):
-                found[above(node)] = True
-    return found
+            if candidates[node] and not passing[node] and passes(_whole(lattice, subset, node)):
+                passing[above(node)] = True
+    return passing
 
 
 def _whole(lattice: Lattice, subset: tuple[int, ...], node: Node) -> Node:

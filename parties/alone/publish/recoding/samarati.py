@@ -31,8 +31,8 @@ def samarati(lattice: Lattice, passes: Test, holds: Test) -> list[Node]:
         else:
             low = middle + 1
     for nodes in heights[low:]:
-        if found := [node for node in nodes if passes(node) and holds(node)]:
-            return found
+        if solutions := [node for node in nodes if passes(node) and holds(node)]:
+            return solutions
     return []
 
 

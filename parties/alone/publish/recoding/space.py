@@ -30,9 +30,9 @@ class Space:
             quasi = np.concatenate([quasi, public[0]], axis=1)
             sensitive = np.concatenate([sensitive, np.zeros((len(places), others), dtype=sensitive.dtype)], axis=1)
             counts = np.concatenate([counts, np.zeros(others, dtype=np.int64)])
-        kept = tuple(cells.sensitive_hierarchies[i] for i in places)
-        self.layout: Layout = layout_of(Cells(cells.hierarchies, kept, quasi, sensitive, counts, public))
-        self.cells = Cells(cells.hierarchies, kept, quasi, sensitive, counts)
+        hierarchies = tuple(cells.sensitive_hierarchies[i] for i in places)
+        self.layout: Layout = layout_of(Cells(cells.hierarchies, hierarchies, quasi, sensitive, counts, public))
+        self.cells = Cells(cells.hierarchies, hierarchies, quasi, sensitive, counts)
         self.public = np.zeros(len(counts) if public is not None else 0, dtype=np.int64)
         if public is not None:
             self.public[self.own :] = public[1]
@@ -53,10 +53,10 @@ class Space:
             self.cells.sensitive[:, members],
             counts,
         )
-        found = counted(cells, self.layout, groups, number)
+        classes = counted(cells, self.layout, groups, number)
         if self.layout.public:
-            found.counts[:, -1] = np.bincount(groups, weights=self.public[members], minlength=number)
-        return found
+            classes.counts[:, -1] = np.bincount(groups, weights=self.public[members], minlength=number)
+        return classes
 
     def of_parts(self, parts: Sequence[Part]) -> Classes:
         """Parts as classes."""
@@ -73,9 +73,9 @@ class Space:
         if self.layout.public:
             weights = self.public[members]
             public = np.bincount(classes, weights=weights, minlength=len(boxes)).astype(np.int64)
-        kept = np.flatnonzero((members < self.own) & (counts > 0))
-        kept = kept[np.argsort(members[kept], kind="stable")]
-        return Partition(members[kept].astype(np.int64), classes[kept], counts[kept], boxes, public)
+        published = np.flatnonzero((members < self.own) & (counts > 0))
+        published = published[np.argsort(members[published], kind="stable")]
+        return Partition(members[published].astype(np.int64), classes[published], counts[published], boxes, public)
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Counts, Counts, Counts]:

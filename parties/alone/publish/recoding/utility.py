@@ -136,15 +136,17 @@ class Entropy(_ByCell):
         """Return the entropy of the values in each group."""
         rows = np.bincount(codes, weights=cells.counts, minlength=len(hierarchy.values))
         bits = np.where(rows > 0, rows * np.log2(np.where(rows > 0, rows, 1)), 0.0)
-        found = []
+        prices = []
         for group in hierarchy.groups:
             total = np.bincount(group, weights=rows)
             inside = np.bincount(group, weights=bits)
-            found.append(np.where(total > 0, np.log2(np.maximum(total, 1)) - inside / np.maximum(total, 1), 0.0))
-        return found
+            prices.append(np.where(total > 0, np.log2(np.maximum(total, 1)) - inside / np.maximum(total, 1), 0.0))
+        return prices
 
 
-UTILITIES: dict[str, type[Utility]] = {one.name: one for one in (Discernibility, Certainty, AverageClass, Entropy)}
+UTILITIES: dict[str, type[Utility]] = {
+    utility.name: utility for utility in (Discernibility, Certainty, AverageClass, Entropy)
+}
 
 
 def utility_of(name: str, cells: Cells, most: int) -> Utility:
