@@ -31,7 +31,7 @@ class LevelCounts:
     values: tuple[Indices, ...]
 
     def check(self, nodes: int, classes: int, max_rows: int) -> None:
-        """`InputError` for another shape, or for more rows than were agreed on."""
+        """Raise `InputError` for another shape, or for more rows than were agreed on."""
         rows = int(self.classes.sum())
         if rows > max_rows:
             raise InputError(f"{rows} rows are more than the agreed maximum of {max_rows}")
@@ -43,7 +43,7 @@ class Counts(Protocol):
     """A source of counts. It may be asked again for a tree that it has answered before."""
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Own counts in the open nodes of `tree`; with `attributes`, also by each attribute's values."""
+        """Count own rows in the open nodes of `tree`; with `attributes`, also by each attribute's values."""
 
 
 class Rows(Counts, Protocol):
@@ -122,7 +122,7 @@ class RowCounts:
 
 
 def _count(shape: tuple[int, ...], numbers: Indices | None, *columns: Indices) -> Indices:
-    """Return how often each combination of indices occurs, int64[shape]; `numbers` says how often each line does."""
+    """Count how often each combination of indices occurs, int64[shape]; `numbers` says how often each line does."""
     cell: Indices = np.zeros(len(columns[0]), dtype=np.int64)
     for indices, size in zip(columns, shape, strict=True):
         cell = cell * size + indices

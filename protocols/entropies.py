@@ -33,7 +33,7 @@ def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool
 
 
 def conditional_entropies(engine: Engine, problem: Problem, candidates: Indices, tables: Sequence[Indices]) -> Word:
-    """|T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
+    """Return |T| H(class | attribute) of each candidate, secret, in the order node by node, attribute by attribute.
 
     = sum_v n(v) ln n(v) - sum_v sum_c n(v, c) ln n(v, c), from this party's n(v, c), int64[nodes, values, classes] for
     each attribute.
@@ -70,7 +70,7 @@ def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: 
 
 
 def group_entropies(engine: Engine, problem: Problem, classes: Indices) -> Word:
-    """n H(class) of each group of rows, secret, from this party's counts int64[groups, classes]."""
+    """Return n H(class) of each group of rows, secret, from this party's counts int64[groups, classes]."""
     words = engine.words
     precision = problem.precision(words.prices)
     counts = np.concatenate([classes.sum(axis=1, keepdims=True), classes], axis=1)
@@ -82,6 +82,6 @@ def group_entropies(engine: Engine, problem: Problem, classes: Indices) -> Word:
 
 
 def groups(starts: Indices, lengths: Indices) -> Indices:
-    """Rows start, start + 1, ... of the given lengths, filled up with -1."""
+    """Return rows start, start + 1, ... of the given lengths, filled up with -1."""
     offsets = np.arange(lengths.max())
     return np.where(offsets < lengths[:, None], starts[:, None] + offsets, -1)

@@ -46,7 +46,7 @@ from smc.primitives.bits import BitMatrix
 
 @dataclass(frozen=True)
 class Ruling:
-    """What the rules say of the nodes of a level: secret bits [1, nodes]."""
+    """The verdict of the rules on the nodes of a level: secret bits [1, nodes]."""
 
     feasible: tuple[Bits, ...]  # for each attribute left: whether a split by it keeps them; none on the last level
     root_feasible: Bits | None  # whether the root keeps them itself; None below the root
@@ -148,8 +148,8 @@ def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whol
 
 @lru_cache(maxsize=32)
 def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = "size") -> Netlist:
-    """Inputs: class counts of party 0, of party 1. Outputs: whether there is no row, or there are at least `k` rows and
-    at least `diversity` classes; the number of rows; those of each class but the last.
+    """Build the circuit. Inputs: class counts of party 0, of party 1. Outputs: whether there is no row, or there are
+    at least `k` rows and at least `diversity` classes; the number of rows; those of each class but the last.
     """
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
@@ -214,7 +214,7 @@ def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], wh
     products = words.multiply(factors, 0, words.total(everyone, scales, everyone.width), wide)
 
     def sums(word: Word, blocks: Sequence[Sequence[int]], width: int) -> Word:
-        """For each list of blocks their sum, group by group."""
+        """Sum each list of blocks, group by group."""
         longest = max(len(line) for line in blocks)
         index = np.array([[*line, *[-1] * (longest - len(line))] for line in blocks])[:, None]
         members = np.where(index < 0, -1, index * batch + np.arange(batch)[:, None])
@@ -233,7 +233,7 @@ def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], wh
 
 
 def _all_rows(engine: Engine, problem: Problem, whole: Indices, b: int, factor: int) -> Word:
-    """For the rows in all, N: b N(c) for each class but the last, b N, factor N."""
+    """Return, for the rows in all, N: b N(c) for each class but the last, b N, factor N."""
     words = engine.words
     _, rows, classes = _sums(engine, problem, whole[None])
     onehot: BitMatrix = np.zeros((2, len(classes) + 2), dtype=np.uint8)
@@ -248,7 +248,7 @@ def _all_rows(engine: Engine, problem: Problem, whole: Indices, b: int, factor: 
 
 
 def least_entropy(problem: Problem, precision: Precision) -> int:
-    """ln l + 2 e in units of the logarithm's last bit, rounded up."""
+    """Return ln l + 2 e in units of the logarithm's last bit, rounded up."""
     with gmpy2.context(precision=128):
         logarithm = gmpy2.log(gmpy2.mpfr(str(problem.rules.l))) + gmpy2.mpfr(2 * precision.error) + gmpy2.exp2(-100)
         return int(gmpy2.ceil(logarithm * gmpy2.exp2(precision.fraction)))

@@ -51,7 +51,7 @@ __all__ = ["Leaf", "Level", "Open", "Problem", "Split", "Tree", "id3"]
 
 @dataclass(frozen=True)
 class Level:
-    """Where a run is: about to decide the open nodes of `tree`, which lie at `depth`."""
+    """A step of a run: about to decide the open nodes of `tree`, which lie at `depth`."""
 
     depth: int
     nodes: int

@@ -31,12 +31,12 @@ def checked(values: Integers, width: int, what: str) -> NDArray[np.uint64]:
 
 
 def both_inputs(engine: Engine, values: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:
-    """Return each party's private integers uint64[batch]; returns party 0's and party 1's, [width, batch]."""
+    """Enter each party's private integers uint64[batch]; return party 0's and party 1's, [width, batch]."""
     return engine.both(bitpack.from_integers(values, width))
 
 
 def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64]) -> BitMatrix:
-    """Return the only output, opened, of a netlist on a number of either party, uint8[width, batch].
+    """Run a netlist and open its only output, on a number of either party, uint8[width, batch].
 
     Large batches are run in parts, so that memory does not grow with them; all is opened at once.
     """

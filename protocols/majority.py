@@ -47,7 +47,7 @@ def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
 
 
 def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]:
-    """Party 0's, then party 1's counts, class by class: 2 x classes inputs [width, batch] from int[classes, batch]."""
+    """Enter party 0's, then party 1's counts, by class: 2 x classes inputs [width, batch] from int[classes, batch]."""
     classes, batch = counts.shape
     flat = checked(counts.reshape(-1), width, "the count")
     return [

@@ -25,7 +25,7 @@ NAMES = ("equal", "party0", "party1")
 
 @lru_cache(maxsize=128)
 def comparison(width: int, three_way: bool, form: Form = "size") -> Netlist:
-    """x > y and, if asked for, y > x; two inputs of `width` bits."""
+    """Build x > y and, if asked for, y > x; two inputs of `width` bits."""
     builder = Builder(form)
     x, y = builder.input(width), builder.input(width)
     builder.output([x > y, y > x] if three_way else [x > y])
@@ -39,7 +39,7 @@ def strict(engine: Engine, values: Integers, width: int = 32) -> NDArray[np.bool
 
 
 def three_way(engine: Engine, values: Integers, width: int = 32) -> list[str]:
-    """For each pair "party0" or "party1", who has more, or "equal"; each party passes its own values."""
+    """Return for each pair "party0" or "party1", who has more, or "equal"; each party passes its own values."""
     inputs = checked(values, width, "the value")
     greater_less = run_on_both(engine, comparison(width, True, engine.form), inputs)
     return [NAMES[place] for place in index_below(greater_less, len(NAMES), "who has more").tolist()]

@@ -91,7 +91,7 @@ class Precision:
         return math.ceil(self.bound * top * (1 << self.fraction)).bit_length() + 1
 
     def cost(self, prices: Prices) -> float:
-        """Bytes one x ln x needs, roughly: only for choosing between parameters that are all precise enough."""
+        """Return bytes one x ln x needs, roughly: only for choosing between parameters that are all precise enough."""
         selected = min(1 << self.cells, sum(scale + 2 for scale in self.scales))
         table = (1 << self.cells) * prices.and_gate + selected * prices.selected_bit
         digits = sum(q - self.cells for q in self.digits)
@@ -100,7 +100,7 @@ class Precision:
 
 
 def count_width(bound: int) -> int:
-    """N for a bound."""
+    """Return N for a bound."""
     return max(2, bound.bit_length())
 
 

@@ -94,7 +94,7 @@ class Parameters:
         return bound + _truncation(self.cells, len(self.digits)) + Fraction(1, 1 << self.fraction_bits)
 
     def cost(self, prices: Prices) -> float:
-        """Bytes one series needs, roughly: only for choosing between parameters that are all precise enough."""
+        """Return bytes one series needs, roughly: only for choosing between parameters that are all precise enough."""
         table = (1 << self.cells) * prices.and_gate + min(1 << self.cells, sum(self.scales)) * prices.selected_bit
         digits = sum(q - self.cells for q in self.digits)
         return table + digits * (prices.factor_bit or 2 * self.series_width * prices.and_gate)
@@ -155,7 +155,7 @@ def coefficients(parameters: Parameters) -> list[list[int]]:
 
 @lru_cache(maxsize=64)
 def shifted_netlist(parameters: Parameters, classes: int, form: Form = "size") -> Netlist:
-    """Class counts of party 0, of party 1 in; all x_c, all m_c, the one-hot cell and D_1 .. D_k out."""
+    """Build a circuit: class counts of party 0, of party 1 in; all x_c, all m_c, the one-hot cell, D_1 .. D_k out."""
     width, cells = parameters.count_width, parameters.cells
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
@@ -173,7 +173,7 @@ def shifted_netlist(parameters: Parameters, classes: int, form: Form = "size") -
 
 
 def squares(engine: Engine, parameters: Parameters, counts_by_class: Indices) -> Word:
-    """x_c^2 / n of each table and class, class by class, from this party's int64[tables, classes]; secret."""
+    """Return x_c^2 / n of each table and class, class by class, from this party's int64[tables, classes]; secret."""
     words, session, classes = engine.words, engine.session, counts_by_class.shape[1]
     with session.phase("normalise"):
         inputs = count_inputs(engine, counts_by_class.T, parameters.count_width)

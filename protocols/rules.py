@@ -47,7 +47,7 @@ ENTROPY_ERROR = 1e-9  # of ln l and of an entropy: far above what double precisi
 
 @dataclass(frozen=True)
 class Rules:
-    """What the group of every leaf must keep; see the module's first lines. `InputError` for what can be no rule."""
+    """The rules for the group of every leaf; see the module's first lines. `InputError` for what can be no rule."""
 
     k: int = 1
     l: float = 1  # noqa: E741 (its name everywhere)
@@ -88,7 +88,7 @@ class Rules:
         return self.t < 1
 
     def check(self, classes: int, max_rows: int) -> None:
-        """`InputError` if no leaf keeps them, with so many classes and rows a party at most, or no word holds them."""
+        """Raise `InputError` if no leaf of so many classes and rows a party keeps them, or no word holds them."""
         rows = max_rows if self.against == "peer" else 2 * max_rows
         if self.k > rows:
             whose = "of a party" if self.against == "peer" else "in all"
@@ -129,7 +129,7 @@ class Rules:
         return fit | (rows == 0)
 
     def _is_close(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Distance D <= t = a / b, as b D n N <= a n N in integers, N = all rows."""
+        """Return whether distance D <= t = a / b, as b D n N <= a n N in integers, N = all rows."""
         numerator, denominator = self.fraction
         classes, rows, everything = len(whole), counts.sum(axis=-1), int(whole.sum())
         fits = self.largest(classes, everything).bit_length() < MAX_WIDTH
@@ -163,5 +163,5 @@ def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int) -> int:
 
 
 def x_log_x(counts: Indices) -> NDArray[np.float64]:
-    """x ln x of counts, in double precision; 0 ln 0 = 0."""
+    """Return x ln x of counts, in double precision; 0 ln 0 = 0."""
     return np.asarray(counts * np.log(np.maximum(counts, 1)), dtype=np.float64)

@@ -22,7 +22,7 @@ from smc.primitives.prg import Prg
 
 
 class Openings:
-    """How a secret is opened: each party sends its share to the other."""
+    """The opening of secrets: each party sends its share to the other."""
 
     def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the opened bits, packed uint8[bytes], from this party's share of them, of the same shape."""
@@ -128,7 +128,7 @@ class Session:
 
 
 def derive(secret: bytes, *context: str | int | bytes, size: int = 16) -> bytes:
-    """SHA-256(secret, context...) cut to `size` <= 32 bytes; every part is prefixed by its type and length."""
+    """Return SHA-256(secret, context...) cut to `size` <= 32 bytes; every part is prefixed by its type and length."""
     state = hashlib.sha256()
     for part in (secret, *context):
         data = part if isinstance(part, bytes) else str(part).encode()

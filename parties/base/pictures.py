@@ -41,7 +41,7 @@ Measure = Callable[[str, float], float]  # text and size in points to width in i
 
 @contextmanager
 def style(settings: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
-    """Matplotlib's own defaults, whatever the user's matplotlibrc says; text stays text in an SVG.
+    """Set matplotlib's own defaults, whatever the user's matplotlibrc says; text stays text in an SVG.
 
     `settings` go before them: matplotlib's parameters, as in {"font.size": 10}.
     """

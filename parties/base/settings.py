@@ -71,7 +71,7 @@ def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
 
 
 def validated(model: type[AnyModel], fields: Mapping[str, Any]) -> AnyModel:
-    """Fields as this model. `InputError` names the key that is wrong."""
+    """Validate fields as this model. `InputError` names the key that is wrong."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:

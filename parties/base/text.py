@@ -30,7 +30,7 @@ def listed(values: Iterable[str], limit: int = 8) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """` (did you mean 'x'?)` for the nearest known word, or nothing if none is near."""
+    """Return ` (did you mean 'x'?)` for the nearest known word, or nothing if none is near."""
     folded = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), folded, n=1)
     return f" (did you mean {quoted(folded[near[0]])}?)" if near else ""
@@ -58,7 +58,7 @@ def printable(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """`printable`, with marks that are not seen as escapes too, but for those that are part of how scripts are written.
+    """Do as `printable`, and escape marks that are not seen, but for those that are part of how scripts are written.
 
     Such marks turn the direction of the text around them and make a line read as another one (Boucher and Anderson,
     "Trojan Source", 2021). For text that others wrote.

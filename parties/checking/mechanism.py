@@ -55,7 +55,7 @@ def check(
 
 
 def judge(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float = ERROR) -> Finding:
-    """Return what outcomes of either table show of what the mechanism promises."""
+    """Judge by the outcomes of either table what the mechanism promises."""
     if mechanism.rho:
         return _concentrated(mechanism, first, second, error)
     return examine(first, second, mechanism.epsilon, mechanism.delta, error)
@@ -68,7 +68,7 @@ def sample(
     seed: bytes | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Outcomes:
-    """So many independent outcomes on table 0 or 1."""
+    """Draw so many independent outcomes on table 0 or 1."""
     parts: list[Outcomes] = []
     for start in range(0, samples, PART):
         copies = min(PART, samples - start)

@@ -53,7 +53,7 @@ def total(promise: Promise) -> Mechanism:
 
 
 def histogram(promise: Promise) -> Mechanism:
-    """Noisy counts of disjoint cells: a row is in one, and a replacement changes two."""
+    """Return the mechanism of noisy counts of disjoint cells: a row is in one, and a replacement changes two."""
     moved = promise.rows - 1
     tables = f"cells of 20 and 30 rows, or of 21 and {30 - moved}"
     return _pure("histogram", tables, promise, sums([20, 30], [21, 30 - moved], _laplace(promise.rows, promise)))
@@ -99,7 +99,7 @@ def top_any(promise: Promise) -> Mechanism:
 
 
 def response(promise: Promise) -> Mechanism:
-    """Randomized response: one of three answers."""
+    """Return the mechanism of randomised response: one of three answers."""
     law = offset_law(promise.epsilon, ANSWERS)
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -132,7 +132,7 @@ def propose(promise: Promise) -> Mechanism:
 
 
 def bound(promise: Promise) -> Mechanism:
-    """Triangles by a private bound of the local sensitivity."""
+    """Return the mechanism of triangles by a private bound of the local sensitivity."""
     return sensitivity.bound(promise.epsilon, exact(SEEN))
 
 

@@ -23,7 +23,7 @@ _DECIMAL = re.compile(r"[0-9]{0,9}\.?[0-9]{1,30}(e-?[0-9]{1,2})?")
 
 @dataclass(frozen=True)
 class Promise:
-    """What a mechanism is asked to keep."""
+    """The promise that a mechanism is asked to keep."""
 
     epsilon: Fraction
     delta: float = 1e-5  # for those that need one
@@ -31,7 +31,7 @@ class Promise:
 
     @classmethod
     def read(cls, epsilon: str, delta: str, adjacency: Adjacency) -> Promise:
-        """From decimal numbers as they are written. `InputError` for numbers that are no promise."""
+        """Read decimal numbers as they are written. `InputError` for numbers that are no promise."""
         numbers = {"epsilon": epsilon, "delta": delta}
         for name, text in numbers.items():
             if not _DECIMAL.fullmatch(text):
@@ -49,7 +49,7 @@ class Promise:
 
     @property
     def rho(self) -> float:
-        """What a budget takes for epsilon at this delta."""
+        """The rho that a budget takes for epsilon at this delta."""
         return rho_within(float(self.epsilon), exact(self.delta))
 
 

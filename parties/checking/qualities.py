@@ -46,6 +46,6 @@ def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mecha
 
 
 def problem_of(quality: Measure, epsilon: Fraction, replaced: bool) -> Problem:
-    """Of a tree with one level, which has `epsilon` alone."""
+    """Return the problem of a tree with one level, which has `epsilon` alone."""
     rows = (ROWS + 2) // 2
     return Problem((2, 2), 2, rows, 1, 2 * epsilon, epsilon, replace=replaced, quality=quality, stop=False)

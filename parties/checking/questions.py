@@ -76,7 +76,7 @@ def naive_bayes(promise: Promise) -> Mechanism:
 
 
 def mean(promise: Promise) -> Mechanism:
-    """Means of two groups of numbers from 0 to 2, from sums and numbers of rows that share epsilon."""
+    """Release means of two groups of numbers from 0 to 2, from sums and numbers of rows that share epsilon."""
     task = _task(Mean, promise, _schema(g=2, x=3), of="x", by=("g",))
     tables = _neighbours((0, 2), (1, 2), promise)
     return _mechanism("mean", tables, promise, sums(task.parts, wholes(task, tables), weighted(task.parts)))
@@ -174,7 +174,7 @@ def sums(parts: Sequence[Part], whole: Sequence[Numbers], judged: Judged) -> Cal
 
 
 def weighted(parts: Sequence[Part]) -> Judged:
-    """Evidence of Laplace noise of several scales: each number in multiples of a 2^20th of its own."""
+    """Return evidence of Laplace noise of several scales: each number in multiples of a 2^20th of its own."""
     scales = np.concatenate([np.full(part.numbers, float(part.noise.scale)) for part in parts if part.noise])
 
     def judged(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
@@ -185,7 +185,7 @@ def weighted(parts: Sequence[Part]) -> Judged:
 
 
 def own_numbers(task: Release, lines: Lines) -> Numbers:
-    """Return what a party with these rows brings to a job."""
+    """Compute what a party with these rows brings to a job."""
     schema, target = task.schema, task.target
     columns = list(schema.attributes)
     order = [columns.index(name) for name in (*schema.features(target), target)]
@@ -205,7 +205,7 @@ def _task(kind: Any, promise: Promise, schema: Schema, **settings: object) -> An
 
 
 def _schema(**sizes: int) -> Schema:
-    """Columns with the values 0, 1, ..."""
+    """Return a schema of columns with the values 0, 1, ..."""
     return Schema({name: tuple(map(str, range(size))) for name, size in sizes.items()})
 
 

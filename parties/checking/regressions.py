@@ -63,7 +63,7 @@ def objective(promise: Promise) -> Mechanism:
 
 
 def minimisers(loss: Huber, regularisation: float, left: float) -> Simulated:
-    """Between which t the minimiser lies, with noise of this epsilon."""
+    """Return between which t the minimiser lies, with noise of this epsilon."""
     places = np.linspace(-1 - loss.h, 1 + loss.h, POINTS)
     slopes = [[float(rows.gradient(loss, regularisation, np.array([t]))[0]) for t in places] for rows in ALONE]
 
@@ -93,7 +93,7 @@ def noisy_minimisers(epsilon: float, regularisation: float, share: float = 1.0) 
 
 
 def gradient(promise: Promise) -> Mechanism:
-    """Noisy gradient descent of two parties: a row that is as wrong as it may be in every step.
+    """Run noisy gradient descent of two parties: a row that is as wrong as it may be in every step.
 
     What noise must hide does not depend on the weights, so they are 0 throughout.
     """

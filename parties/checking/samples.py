@@ -23,7 +23,7 @@ Simulated = Callable[[np.random.Generator, int, int], Outcomes]  # with randomne
 
 
 def samples(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Numbers:
-    """Independent samples, int64[shape]."""
+    """Draw independent samples, int64[shape]."""
     if isinstance(law, ScaledSum):
         return samples(law.fine, shape, rng) + (samples(law.coarse, shape, rng) << law.shift)
     if isinstance(law, DigitLaw):
@@ -39,7 +39,7 @@ def samples(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Numbe
 
 
 def simulated(draw: Simulated) -> Callable[[Engine, int, int], Outcomes]:
-    """Outcomes of a mechanism that runs in one place: party 0's are taken."""
+    """Simulate a mechanism that runs in one place: party 0's are taken."""
 
     def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
         if engine.party:

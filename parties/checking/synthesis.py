@@ -86,7 +86,7 @@ def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[li
 
 
 def _estimates(task: Synthesise, first: Numbers, second: Numbers) -> Numbers:
-    """Of all marginals: as near as can be, but those of the two pairs far off, on the side that the row makes them.
+    """Estimate all marginals: as near as can be, but the two pairs' far off, on the side that the row makes them.
 
     The scores of the two are equal on the second table.
     """

@@ -26,7 +26,7 @@ VALUES, CLASSES = 3, 2
 
 
 def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
-    """ID3 with the quality `max`, `stop` and one level."""
+    """Return the mechanism of ID3 with the quality `max`, `stop` and one level."""
     problem = problem_of(epsilon, replaced)
     tables = tables_of(problem.bonus, replaced)
     what = f"rows by value and class {tables[0].tolist()}, or {EVEN} and {tables[1][1, 1]} of the second value"
@@ -34,7 +34,7 @@ def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
 
 
 def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, int], Outcomes]:
-    """Trees of tables int64[values, classes]: a forest, every tree of which has the whole table."""
+    """Draw trees of tables int64[values, classes]: a forest, every tree of which has the whole table."""
 
     def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
         whole = tables[table]
@@ -62,12 +62,12 @@ class _Copies:
 
 
 def problem_of(epsilon: Fraction, replaced: bool) -> Problem:
-    """Of one tree; the bound on rows is that of all copies."""
+    """Return the problem of one tree; the bound on rows is that of all copies."""
     return Problem((VALUES,), CLASSES, 1, max_depth=1, epsilon=epsilon, leaf_epsilon=epsilon / 2, replace=replaced)
 
 
 def tables_of(bonus: int, replaced: bool) -> tuple[Indices, Indices]:
-    """Rows by value and class. "stop" has the rows of class 0, those of the first two values, and the bonus."""
+    """Return rows by value and class. "stop" has the rows of class 0, those of the first two values, and the bonus."""
     below = 1 + replaced  # what the attribute's score lies below that of "stop"
     third = max(bonus - below, 0)
     first = np.array([[third + 3, 0], [EVEN, EVEN], [0, third]])

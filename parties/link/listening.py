@@ -29,7 +29,7 @@ Admit = Callable[[str], tuple[Outbox, Take]]  # a stream's label to what will be
 
 
 class RefusedError(Exception):
-    """Why a stream is not wanted now: the dialling end is told."""
+    """A refusal of a stream, with the reason that the dialling end is told."""
 
 
 class Port:
@@ -83,7 +83,7 @@ class Port:
         self._threads.shutdown(wait=False)
 
     def _exchange(self, incoming: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
-        """gRPC's handler, in a thread of its own, which then iterates over the outbox that it is given."""
+        """Handle a call of gRPC's, in a thread of its own, which then iterates over the outbox that it is given."""
         facts = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
         presented = x509.load_pem_x509_certificate(facts["x509_pem_cert"][0])
         admit = self._peers.get(presented)

@@ -37,7 +37,7 @@ def measure(channel: Channel, party: int) -> LinkShape:
 
 
 def _round_trip(channel: Channel, party: int) -> int:
-    """Nanoseconds there and back. The parties take turns, so both time as many trips."""
+    """Time the way there and back, in nanoseconds. The parties take turns, so both time as many trips."""
     sent, shortest = 0, 2**63
     for turn in range(2 * ROUND_TRIPS + 1):
         if turn % 2 == party:
@@ -51,7 +51,7 @@ def _round_trip(channel: Channel, party: int) -> int:
 
 
 def _burst(channel: Channel, party: int, size: int) -> int:
-    """Nanoseconds that `size` bytes take in the slower direction: first party 0 sends, then party 1."""
+    """Time `size` bytes, in nanoseconds, as they take in the slower direction: first party 0 sends, then party 1."""
     taken = 0
     for sender in (0, 1):
         if sender == party:

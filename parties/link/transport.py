@@ -85,12 +85,12 @@ class Stream:
 
 
 def one_line(text: str | None, limit: int = 300) -> str:
-    """Text from outside, fit for an error message."""
+    """Return text from outside, fit for an error message."""
     return "".join(c if c.isprintable() else " " for c in (text or "")[:limit])
 
 
 def options(keepalive: float, window: int) -> list[tuple[str, Any]]:
-    """Channel options of both ends: a peer that is gone is found within 2 `keepalive` seconds.
+    """Return channel options of both ends: a peer that is gone is found within 2 `keepalive` seconds.
 
     gRPC arms its keepalive timeout in vain (as of 1.85): what counts is the ping timeout, a minute unless given.
     The answer waits behind the data under way, which must not be more than the link carries in that time: hence a fixed

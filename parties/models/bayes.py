@@ -62,7 +62,7 @@ class NaiveBayesModel:
         return predicted
 
     def _logarithms(self, column: str) -> dict[str, list[float]]:
-        """ln P(value | class) for every value, by class."""
+        """Return ln P(value | class) for every value, by class."""
         values = self.columns[column]
         totals = [sum(counts) + len(values) for counts in zip(*values.values(), strict=True)]
         return {

@@ -18,7 +18,7 @@ from smc.errors import InputError
 
 @dataclass(frozen=True)
 class Slope:
-    """What a column of numbers adds: weight (x - middle), for x within the bounds."""
+    """A column of numbers in the sum: weight (x - middle), for x within the bounds."""
 
     weight: float
     middle: float

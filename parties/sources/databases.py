@@ -98,7 +98,7 @@ class Database(ABC):
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Whatever an engine complains of becomes an `InputError` of one line."""
+        """Turn whatever an engine complains of into an `InputError` of one line."""
         try:
             yield
         except InputError:

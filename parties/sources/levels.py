@@ -57,7 +57,7 @@ class GrowingTree:
         return [a for a in range(attributes) if any(a not in values for values in self.path_values)]
 
     def query(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Query:
-        """Rows by (place, attribute, value, class) for each of the attributes; without any, by place and class.
+        """Count rows by (place, attribute, value, class) for each of the attributes; without any, by place and class.
 
         -1 stands for a value that is not in the schema.
         """

@@ -16,7 +16,7 @@ NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2}
 
 @dataclass(frozen=True)
 class ColumnRule:
-    """How the cells of one column become category indices of an attribute.
+    """The rule by which the cells of one column become category indices of an attribute.
 
     First `texts`: a cell's text, without space around it, to its index. Then, if there are `edges`, the number x of the
     cell: index `ranges[i]` if edges[i-1] <= x < edges[i]. `missing` is the index of no value, None if the schema has no

@@ -37,7 +37,7 @@ class PlainSource(Source):
     """The rows of a CSV file. See `opening.open_table`."""
 
     def __init__(self, settings: PlaceSettings, rules: Sequence[ColumnRule], max_rows: int, least_rows: int) -> None:
-        """`InputError` if the header is no good, or lacks a column."""
+        """Raise `InputError` if the header is no good, or lacks a column."""
         super().__init__(settings.label, rules, max_rows, least_rows)
         self._path = Path(settings.source)
         self._names, self._header = read_header(self._path)
@@ -122,7 +122,7 @@ class PlainSource(Source):
             raise InputError(f"cannot read {self._path}: {error.strerror or error}") from None
 
     def _complain_of_bytes(self) -> NoReturn:
-        """`InputError` with the first line that is not UTF-8."""
+        """Raise `InputError` with the first line that is not UTF-8."""
         with self._path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 files.decode(self._path, line, number)
@@ -167,7 +167,7 @@ class _Distinct:
         self._pending = 0
 
     def add(self, rows: NDArray[np.int32]) -> None:
-        """Rows more, int32[rows, width]."""
+        """Add rows, int32[rows, width]."""
         distinct, numbers = np.unique(rows, axis=0, return_counts=True)
         self._parts.append(np.column_stack([distinct, numbers]))
         self._pending += len(distinct)

@@ -35,7 +35,7 @@ class QueriedSource(Source):
         max_rows: int,
         least_rows: int = 0,
     ) -> None:
-        """`table` has columns of the given types; the last of the rules is the target's.
+        """Take a `table` with columns of the given types; the last of the rules is the target's.
 
         `InputError` if a column is not there, or of a type that holds no categories.
         """

@@ -102,7 +102,7 @@ def frame(table: Any) -> Frame | None:
 
 
 def select(table: Frame, names: Sequence[str]) -> Frame:
-    """Some of a frame's columns. `InputError` names the first that is not there."""
+    """Select some of a frame's columns. `InputError` names the first that is not there."""
     absent = [name for name in names if name not in table.columns]
     if absent:
         hint = instead(absent[0], map(str, table.columns))
@@ -125,7 +125,7 @@ def array_columns(table: NDArray[Any], names: Sequence[str], wanted: Container[s
 
 
 def typed(values: Sequence[str], like: NDArray[Any]) -> NDArray[Any]:
-    """Class names in the type of an array of classes, if all of them are spelled from it, else as text (objects)."""
+    """Return class names in the type of an array of classes if all are spelled from it, else as text (objects)."""
     kind = like.dtype if like.dtype != object else np.array(like.tolist()).dtype
     text = np.array(values, dtype=object)
     if not len(like) or kind.kind not in "biuf":

@@ -101,7 +101,7 @@ class Schema:
         return None
 
     def digest(self) -> str:
-        """SHA-256 over the canonical JSON of `public()`, in hexadecimal."""
+        """Return SHA-256 over the canonical JSON of `public()`, in hexadecimal."""
         canonical = json.dumps(self.public(), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -203,7 +203,7 @@ def propose(
 
 
 def _numbers(where: str, among: range, distinct: Sequence[str]) -> tuple[str, ...]:
-    """Public numbers as the values of a column that has these ones."""
+    """Return public numbers as the values of a column that has these ones."""
     known = dict.fromkeys(map(str, among))
     for value in distinct:
         if value not in known and value != MISSING:
@@ -225,7 +225,7 @@ def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
 
 
 def value_order(value: str) -> tuple[bool, float, str]:
-    """Sort key: numbers by size, then words, then the mark for a missing value."""
+    """Return a sort key: numbers by size, then words, then the mark for a missing value."""
     number = re.fullmatch(r"[+-]?[0-9]+(\.[0-9]+)?", value)
     return value == MISSING, float(value) if number else float("inf"), value
 

@@ -29,7 +29,7 @@ def with_classes(engine: CountingEngine, problem: Problem, classes: int) -> None
 
 
 def halving(domains: tuple[int, ...], classes: int) -> Cuts:
-    """Cuts in the middle of the widest attribute until there are so many classes, or nothing is left to cut."""
+    """Cut in the middle of the widest attribute until there are so many classes, or nothing is left to cut."""
     cuts: Cuts = ()
     left = classes - 1
     while boxes := open_boxes(domains, cuts):

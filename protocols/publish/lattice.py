@@ -51,7 +51,7 @@ MOST_POSSIBLE = 1 << 25  # possible classes of all nodes of a height: half a gig
 
 @dataclass(frozen=True)
 class FullDomain:
-    """What both parties agree on: `problem`, whose domains are those of the hierarchies, and MaxSup.
+    """The public parameters: `problem`, whose domains are those of the hierarchies, and MaxSup.
 
     `InputError` for what cannot be searched by heights: rules that a class which keeps them may lose by growing.
     """
@@ -91,7 +91,7 @@ class FullDomain:
 
 @dataclass(frozen=True)
 class Asking:
-    """Where a run is: about to ask so many nodes, after what was found."""
+    """A step of a run: about to ask so many nodes, after this search."""
 
     nodes: int
     search: Found
@@ -105,7 +105,7 @@ def levels(
     start: Found = NOTHING,
     names: Sequence[str] = (),
 ) -> Found:
-    """Return the search to its end; both parties pass the same `start`, where a run that was cut short is gone on with.
+    """Run the search to its end; both parties pass the same `start`, where a run that was cut short is gone on with.
 
     `rows` is int64[lines, columns + 1]: values of the attributes, then of the other columns, and how many rows are so.
     `progress` is told of every step before it begins. `names` are those of the columns, for messages. `InputError` if
@@ -166,7 +166,7 @@ def _first(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int) -
 
 
 def _published(engine: Engine, task: FullDomain, party_rows: OwnRows, node: Node) -> tuple[bool, ...]:
-    """Of each class that is possible at a node, whether both have k rows in it together."""
+    """Open for each class that is possible at a node whether both have k rows in it together."""
     k = task.problem.k
     counts = np.minimum(_by_class(task, party_rows, node), k).astype(np.uint64)
     sides = both_inputs(engine, counts, k.bit_length())
@@ -183,7 +183,7 @@ def _by_class(task: FullDomain, party_rows: OwnRows, node: Node) -> Indices:
 
 
 def _own_suppressed(task: FullDomain, party_rows: OwnRows, node: Node) -> int:
-    """Return how many of this party's rows are in classes where its own rows do not keep the rules."""
+    """Count this party's rows in classes where its own rows do not keep the rules."""
     place: Indices = np.zeros(len(party_rows.numbers), dtype=np.int64)
     number = 1
     for codes, sizes, level in zip(task.lattice.codes(node, party_rows.values), task.lattice.sizes, node, strict=True):

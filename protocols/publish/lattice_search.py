@@ -55,7 +55,7 @@ class Lattice:
 
     @cached_property
     def sizes(self) -> tuple[tuple[int, ...], ...]:
-        """How many groups each attribute has, level by level."""
+        """The number of groups of each attribute, level by level."""
         return tuple(tuple(1 + max(groups) for groups in levels) for levels in self.hierarchies)
 
     @cached_property
@@ -86,7 +86,7 @@ class Lattice:
         return tuple(tuple(sorted(nodes, key=lambda node: (self.loss(node), node))) for nodes in by_height)
 
     def codes(self, node: Node, values: Indices) -> list[Indices]:
-        """Of each attribute, the groups of these values, int64[lines, attributes]."""
+        """Return for each attribute the groups of these values, int64[lines, attributes]."""
         return [
             np.array(levels[level], dtype=np.int64)[column]
             for levels, level, column in zip(self.hierarchies, node, values.T, strict=False)
@@ -95,7 +95,7 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Found:
-    """How far a search is: whether each height that was asked will do; the node; of each possible class there whether
+    """The state of a search: whether each height that was asked will do; the node; of each possible class there whether
     it is published, where that is asked at all.
     """
 
@@ -105,7 +105,7 @@ class Found:
 
     @property
     def steps(self) -> int:
-        """How many decisions have been opened."""
+        """The number of decisions that have been opened."""
         return len(self.answers) + (self.node is not None) + (self.published is not None)
 
     def first(self, steps: int) -> Found:
@@ -121,7 +121,7 @@ NOTHING = Found()
 
 
 def bounds(lattice: Lattice, search: Found) -> tuple[int, int]:
-    """Return the least height lies between these, by the answers so far. The top will always do."""
+    """Bound the least height by the answers so far. The top will always do."""
     low = next(height for height, nodes in enumerate(lattice.heights) if nodes)
     high = len(lattice.heights) - 1
     for answer in search.answers:
@@ -155,7 +155,7 @@ def read(lattice: Lattice, height: int, place: BitMatrix) -> Node:
 
 
 def digits(lattice: Lattice, height: int) -> int:
-    """Bits of a place among the nodes of a height."""
+    """Return bits of a place among the nodes of a height."""
     return (len(lattice.heights[height]) - 1).bit_length()
 
 
@@ -173,7 +173,7 @@ def answers(lattice: Lattice, columns: int, search: Found) -> Iterator[list[BitM
 
 
 def opened(columns: int, search: Found, step: int | None = None) -> dict[str, int]:
-    """Return how many values of each kind a run opens that ends with this, or one step of it."""
+    """Count the values of each kind that a run opens that ends with this, or one step of it."""
     numbers = [(1 + columns) * (search.steps > 0), len(search.answers), int(search.node is not None)]
     numbers.append(len(search.published or ()))
     if step is not None:

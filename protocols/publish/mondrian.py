@@ -52,7 +52,7 @@ Columns = Sequence[str]
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is: about to decide so many boxes, after these cuts."""
+    """A step of a run: about to decide so many boxes, after these cuts."""
 
     boxes: int
     cuts: Cuts
@@ -183,7 +183,7 @@ def _most_even(
     lengths: Indices,
     digits: int,
 ) -> tuple[Bits, Bits]:
-    """Of each group of edges whether one may be chosen, and the one that divides its rows most evenly."""
+    """Return for each group of edges whether one may be chosen, and the one that divides its rows most evenly."""
     width = problem.count_width + 1
     with engine.session.phase("sums"):
         differences = (rows[0] - rows[1]) & ((1 << width) - 1)

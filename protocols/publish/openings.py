@@ -40,7 +40,7 @@ class Asked:
         return np.array([box[a][1] - box[a][0] - 1 for box, order in pairs for a in order], dtype=np.int64)
 
     def bits(self, level: Sequence[Cut | None]) -> BitMatrix:
-        """As opened: found or not, the attribute's place, the edge's; 0 where nothing is found."""
+        """Return them as opened: found or not, the attribute's place, the edge's; 0 where nothing is found."""
         ranks, edges = self.widths
         rank = [0 if cut is None else order.index(cut.attribute) for cut, order in zip(level, self.orders, strict=True)]
         edge = [
@@ -67,7 +67,7 @@ class Asked:
 def first_question(
     domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None] = ()
 ) -> tuple[Asked, list[int]]:
-    """That about the widest attributes, and which boxes it is about: those that can be cut at all."""
+    """Ask about the widest attributes, and return which boxes it is about: those that can be cut at all."""
     del cuts
     orders = [widest_first(domains, box) for box in boxes]
     uncut = [i for i, order in enumerate(orders) if order]
@@ -77,7 +77,7 @@ def first_question(
 def second_question(
     domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None]
 ) -> tuple[Asked, list[int]]:
-    """That about all other attributes, and which boxes it is about: those that are not cut yet."""
+    """Ask about all other attributes; return the question and which boxes it is about: those that are not cut yet."""
     orders = [widest_first(domains, box)[1:] for box in boxes]
     uncut = [i for i, (order, cut) in enumerate(zip(orders, cuts, strict=True)) if order and cut is None]
     return _asked(domains, boxes, {i: orders[i] for i in uncut}), uncut
@@ -107,7 +107,7 @@ def answers(domains: Sequence[int], columns: int, cuts: Cuts) -> Iterator[list[B
 
 
 def opened(columns: int, cuts: Cuts, step: int | None = None) -> dict[str, int]:
-    """Return how many values of each kind are opened for these cuts, or for one level of them."""
+    """Count the values of each kind that are opened for these cuts, or for one level of them."""
     chosen = cuts if step is None else cuts[step : step + 1]
     number = sum(cut is not None for level in chosen for cut in level)
     begun = bool(cuts) and step in (None, 0)

@@ -52,14 +52,14 @@ class OwnRows:
         return np.concatenate(occurs).astype(np.uint8)[:, None]
 
     def tally(self, places: Indices, size: int, lines: slice | Indices = slice(None)) -> Indices:
-        """Return how many rows of these lines are at each place: int64[size]; exact below 2^53."""
+        """Count the rows of these lines at each place: int64[size]; exact below 2^53."""
         return np.bincount(places, weights=self.numbers[lines], minlength=size).astype(np.int64)
 
 
 @lru_cache(maxsize=32)
 def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = "size") -> Netlist:
-    """Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; the values at each, column by column.
-    Outputs: whether there are k rows and they keep the rules; of each column whether its values are apart.
+    """Build a circuit. Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; each one's values by
+    column. Outputs: whether there are k rows and they keep the rules; of each column whether its values are apart.
     """
     builder = Builder(form)
     left, right = builder.input(width), builder.input(width)
@@ -77,7 +77,7 @@ def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = 
 
 
 def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Sequence[str] = ()) -> None:
-    """`JointRefusalError` that says why, if the rows of both may not be published. `names` are those of the columns."""
+    """Raise a `JointRefusalError` if the rows of both may not be published. `names` are those of the columns."""
     width = problem.count_width
     with engine.session.phase("admission"):
         if problem.against == "public" and problem.models.any:

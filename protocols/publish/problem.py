@@ -67,7 +67,7 @@ class Problem:
 
     @cached_property
     def groups(self) -> of_groups.Problem:
-        """What circuits that decide l and t of groups of rows must know."""
+        """The parameters of circuits that decide l and t of groups of rows."""
         return of_groups.Problem((), self.classes, self.max_rows, rules=self.models)
 
     @property

@@ -54,7 +54,7 @@ States: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CellProblem:
-    """What both must agree on: `cells` of a table, totals among them, and when one may be published."""
+    """The public parameters: `cells` of a table, totals among them, and when one may be published."""
 
     cells: int
     max_rows: int  # no party has more rows than this
@@ -87,7 +87,7 @@ class CellProblem:
 
 @lru_cache(maxsize=32)
 def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size") -> Netlist:
-    """Inputs: rows of party 0, of party 1. Outputs: whether there are few; with zeros shown whether there are none."""
+    """Build a circuit: rows of party 0, of party 1 in; whether they are few; with zeros shown, whether none are."""
     builder = Builder(form)
     rows = builder.input(width).wide_add(builder.input(width))
     few = ~(rows >= threshold)
@@ -156,7 +156,7 @@ def chosen(engine: Engine, states: States, hidden: NDArray[np.bool_] | None) -> 
 
 
 def masked_sums(engine: Engine, numbers: NDArray[Any], width: int) -> tuple[BitMatrix, BitMatrix]:
-    """Masked sums and this party's own part of the mask, uint8[width + 1, batch] each; own integers int[batch].
+    """Return masked sums and this party's own part of the mask, uint8[width + 1, batch] each; own integers int[batch].
 
     `InputError` if one is not from 0 to 2^width - 1, width at most 62.
     """
@@ -173,8 +173,8 @@ def masked_sums(engine: Engine, numbers: NDArray[Any], width: int) -> tuple[BitM
 def noisy_cell_netlist(
     width: int, law: Law, threshold: int, rows: tuple[int, Law] | None, form: Form = "size"
 ) -> Netlist:
-    """Return both parties' numbers of `width` bits and the law's uniform bits in; with `rows`, the same of the rows
-    behind. Outputs: whether there are too few rows; the noisy sum, as `noisy_sum_netlist` has it, or zeros.
+    """Build a circuit: both parties' numbers of `width` bits and the law's uniform bits in; with `rows`, the same of
+    the rows behind. Outputs: whether there are too few rows; the noisy sum, as `noisy_sum_netlist` has it, or zeros.
     """
     builder = Builder(form)
     number = noisy_sum(builder, width, law)

@@ -25,8 +25,8 @@ SPAN = 32  # numbers that one instance sums
 
 @lru_cache(maxsize=32)
 def small_netlist(k: int, form: Form = "size") -> Netlist:
-    """Inputs: of SPAN classes the rows of party 0, then those of party 1, each at most k. Output: the rows in classes
-    with fewer than k.
+    """Build a circuit: of SPAN classes the rows of party 0, then those of party 1, each at most k, in; the rows in
+    classes with fewer than k out.
     """
     builder = Builder(form)
     width = k.bit_length()

@@ -20,7 +20,7 @@ Shares = NDArray[np.uint64]
 
 
 def bits_to_shares(transfers: Transfers, bits: BitMatrix) -> Shares:
-    """Additive shares uint64[width, batch] of each bit, from its XOR shares uint8[width, batch].
+    """Convert to additive shares uint64[width, batch] of each bit, from its XOR shares uint8[width, batch].
 
     b = b0 + b1 - 2 b0 b1; party 0 sends the OT with value -2 b0, party 1 chooses with b1.
     """
@@ -34,7 +34,7 @@ def bits_to_shares(transfers: Transfers, bits: BitMatrix) -> Shares:
 
 
 def product(transfers: Transfers, factor: BitMatrix, word: Shares) -> Shares:
-    """Additive shares uint64[batch] of factor * word modulo 2^64.
+    """Return additive shares uint64[batch] of factor * word modulo 2^64.
 
     `factor` holds XOR shares uint8[width, batch] of an unsigned integer, `word` additive shares uint64[batch]. For each
     bit b and own share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT a direction.

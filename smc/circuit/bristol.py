@@ -85,7 +85,7 @@ class _Reader:
         return self.builder.build()
 
     def header(self) -> tuple[int, list[int], list[int], list[tuple[int, list[str]]]]:
-        """Gate count, input widths, output widths, and the lines of the gates; sets `wires`."""
+        """Read gate count, input widths, output widths, and the lines of the gates; sets `wires`."""
         if len(self.lines) < 2:
             raise self.error(self.last_line, "this is no Bristol circuit: the header is incomplete")
         (line, counts), (second, widths), *rest = self.lines
@@ -150,14 +150,14 @@ class _Reader:
         self.nodes[wire] = node
 
     def numbers(self, line: int, tokens: list[str]) -> list[int]:
-        """Tokens that have to be numbers from 0 up."""
+        """Read tokens that have to be numbers from 0 up."""
         for token in tokens:
             if not token.isdecimal() or len(token) > 18:
                 raise self.error(line, f"expected a number, found {token[:40]!r}")
         return [int(token) for token in tokens]
 
     def counted(self, line: int, numbers: list[int]) -> list[int]:
-        """Widths that follow their own number."""
+        """Read widths that follow their own number."""
         count, *widths = numbers
         if count != len(widths):
             raise self.error(line, f"{count} widths announced, {len(widths)} found")

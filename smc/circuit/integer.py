@@ -105,12 +105,12 @@ class Integer:
         return 0 - self
 
     def wide_add(self, other: Integer | int) -> Integer:
-        """a + b exactly: one bit wider than the wider operand (two bits for a signed and an unsigned one)."""
+        """Return a + b exactly: one bit wider than the wider operand (two bits for a signed and an unsigned one)."""
         a, b = self.aligned(other)
         return a.extend(len(a) + 1) + b.extend(len(a) + 1)
 
     def wide_subtract(self, other: Integer | int) -> Integer:
-        """a - b exactly: signed, as wide as `wide_add`."""
+        """Return a - b exactly: signed, as wide as `wide_add`."""
         a, b = self.aligned(other)
         return (a.extend(len(a) + 1) - b.extend(len(a) + 1)).as_signed()
 
@@ -246,7 +246,7 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
 
 
 def select(condition: Wire, if_true: Integer | int, if_false: Integer | int) -> Integer:
-    """`if_true` where the condition is 1, else `if_false`; as wide as needed to hold both, one AND a bit."""
+    """Return `if_true` where the condition is 1, else `if_false`; as wide as needed to hold both, one AND a bit."""
     first = if_true if isinstance(if_true, Integer) else Integer.constant(condition.graph, if_true)
     a, b = first.aligned(if_false)
     return Integer(a.graph, [mux(condition, x, y) for x, y in zip(a, b, strict=True)], a.signed)

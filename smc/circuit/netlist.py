@@ -79,7 +79,7 @@ class Netlist:
         return np.concatenate([[0], np.cumsum(self.program[:, 0], dtype=np.int64)])
 
     def digest(self) -> str:
-        """SHA-256 of the whole structure in hexadecimal: equal for equal netlists, on any machine."""
+        """Return SHA-256 of the whole structure in hexadecimal: equal for equal netlists, on any machine."""
         layout = [self.slots, len(self.layers), len(self.input_widths), *self.input_widths]
         layout += [len(self.output_widths), *self.output_widths]
         layout += [len(rows) for layer in self.layers for rows in (layer.xors, layer.ands)]

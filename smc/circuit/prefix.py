@@ -35,7 +35,7 @@ class _Group:
 
 
 def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
-    """a + b + carry modulo 2^n for n wires each; depth ceil(log2 n) with a constant carry in.
+    """Return a + b + carry modulo 2^n for n wires each; depth ceil(log2 n) with a constant carry in.
 
     For n >= 2 that takes 2S - n + floor(n/2) ANDs, S being the number of ones in the binary digits of 1 .. n - 1:
     n log2 n - n/2 for powers of two.
@@ -46,7 +46,7 @@ def add(a: Sequence[Wire], b: Sequence[Wire], carry: Wire) -> list[Wire]:
 
 
 def subtract(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> list[Wire]:
-    """a - b modulo 2^n for n wires each, at the cost of `add`. `zero` is the constant 0."""
+    """Return a - b modulo 2^n for n wires each, at the cost of `add`. `zero` is the constant 0."""
     # Both are right, and cost the same unless an operand is constant: then the one that adds to its zeros is cheaper.
     if all(x.is_constant for x in a):
         return add(a, _inverted(b), ~zero)
@@ -64,7 +64,7 @@ def less(a: Sequence[Wire], b: Sequence[Wire], zero: Wire) -> Wire:
 
 
 def clear_above(wires: Sequence[Wire], true: Wire) -> list[Wire]:
-    """For n wires n + 1: whether the top 0, 1, ..., n of them are all 0; depth ceil(log2 n). `true` is the constant 1.
+    """Return n + 1 bits for n wires: are the top 0, 1, ..., n all 0; depth ceil(log2 n). `true` is the constant 1.
 
     That takes as many ANDs as there are ones in the binary digits of 1 .. n - 1: n/2 log2 n for powers of two.
     """

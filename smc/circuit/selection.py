@@ -47,7 +47,7 @@ def _products(low: Sequence[Wire], high: Sequence[Wire]) -> list[Wire]:
 
 
 def leading_one(x: Integer) -> Integer:
-    """As wide as x, with only the most significant set bit of x left; 0 for 0.
+    """Return, as wide as x, only the most significant set bit of x; 0 for 0.
 
     Size: n - 1 ANDs, depth n - 1. Depth: n/2 log2 n ANDs or less, depth ceil(log2 n), see `prefix.clear_above`.
     """
@@ -62,7 +62,7 @@ def leading_one(x: Integer) -> Integer:
 
 
 def normalise(x: Integer) -> tuple[Integer, Integer]:
-    """x << s with the smallest s that sets the top bit, and s in ceil(log2 n) bits, for n bits of x.
+    """Return x << s with the smallest s that sets the top bit, and s in ceil(log2 n) bits, for n bits of x.
 
     For x = 0 the shifted value is 0 and every bit of s is 1. Size: each step asks whether the top 2^i bits are all
     zero and if so shifts by 2^i: n + 2^i - 1 ANDs, i + 1 levels for i = k - 1, ..., 0, where k = ceil(log2 n). Depth:
@@ -112,7 +112,7 @@ def argmin(values: Sequence[Integer]) -> Integer:
 
 
 def unbeaten(count: int, loses: Callable[[int, int], Wire]) -> list[Wire]:
-    """One-hot: the first best of count >= 2, where loses(i, j), asked for i < j, says that j is better than i.
+    """Choose, one-hot, the first best of count >= 2, where loses(i, j), asked for i < j, says that j is better than i.
 
     All count(count - 1)/2 comparisons at once, then (count - 1)(count - 2) ANDs, ceil(log2(count - 1)) deep.
     """

@@ -17,7 +17,7 @@ Program = Callable[[CountingEngine], object]
 
 @dataclass(frozen=True)
 class Forecast:
-    """What both parties' meters will say, and what it takes to predict the time on a link."""
+    """The figures of both parties' meters, foretold, and what it takes to predict the time on a link."""
 
     profile: Profile
     meters: tuple[Meter, Meter] = field(repr=False)
@@ -34,7 +34,7 @@ class Forecast:
         return self.costs[0].bytes_sent + self.costs[1].bytes_sent
 
     def seconds(self, shape: LinkShape) -> float:
-        """Predicted seconds from the first message to the result, on such a link."""
+        """Predict seconds from the first message to the result, on such a link."""
         return predicted_seconds(self.traces, shape)
 
 

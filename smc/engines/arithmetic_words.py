@@ -104,5 +104,5 @@ def _selection(tables: Sequence[Sequence[int]], onehot: BitMatrix) -> tuple[BitM
 
 
 def _width(value: int) -> int:
-    """Bits of a number in two's complement, 0 for 0."""
+    """Return bits of a number in two's complement, 0 for 0."""
     return (value if value >= 0 else ~value).bit_length() + 1 if value else 0

@@ -35,7 +35,7 @@ def make_engine(
 
 
 def engine_of(session: Session, profile: Profile) -> Engine:
-    """`make_engine` for a profile."""
+    """Make the engine of a profile."""
     session.take("engine")
     if profile.recipe.circuits == "clear":
         clear = ClearEngine(session)

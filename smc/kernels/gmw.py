@@ -30,7 +30,7 @@ def _xor(state, gates):  # type: ignore[no-untyped-def]
 
 
 def xor_rows(state, gates):  # type: ignore[no-untyped-def]
-    """state[out] = state[left] ^ state[right], gate after gate."""
+    """Set state[out] = state[left] ^ state[right], gate after gate."""
     _xor(state, gates)
 
 
@@ -102,7 +102,7 @@ def _close_bits(state, gates, batch, triples, first, opening, peer, both):  # ty
 
 
 def step(state, closing, xors, opening, width, packed, triples, first, message, peer, party):  # type: ignore[no-untyped-def]
-    """Return what lies between two messages, at one call: the AND gates `closing`, the XOR gates, and `opening` begun.
+    """Do what lies between two messages, at one call: the AND gates `closing`, the XOR gates, and `opening` begun.
 
     Closing: d and e are `message`, which this party sent, ^ `peer`, and state[out] = c ^ d b ^ e a, and ^ d e at party
     0; the triples are those from byte `first` on. Opening: the next `message`, with the triples that follow.

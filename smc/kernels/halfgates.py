@@ -65,7 +65,7 @@ _garble_walk = walk_by(_garble_run)
 
 
 def garble(state, program, start, stop, keys, delta, tweak, stride, tables):  # type: ignore[no-untyped-def]
-    """Gates start .. stop - 1 of the program; table rows go to `tables`, u64[4 * ANDs * instances] or more."""
+    """Garble gates start .. stop - 1 of the program; table rows go to `tables`, u64[4 * ANDs * instances] or more."""
     _garble_walk(state, program, start, stop, keys, tweak, stride, (delta, tables))
 
 
@@ -92,5 +92,5 @@ _evaluate_walk = walk_by(_evaluate_run)
 
 
 def evaluate(state, program, start, stop, keys, tweak, stride, tables):  # type: ignore[no-untyped-def]
-    """Return the same gates for the evaluator, whose state holds active labels."""
+    """Evaluate the same gates, for the evaluator, whose state holds active labels."""
     _evaluate_walk(state, program, start, stop, keys, tweak, stride, tables)

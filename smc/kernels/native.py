@@ -226,7 +226,7 @@ def _cache_directories() -> Iterator[Path]:
 
 
 def _compile(module: str) -> bytes:
-    """Object code of all kernels of a module. The only place that needs numba."""
+    """Compile all kernels of a module to object code. The only place that needs numba."""
     functions = import_module(f"{PACKAGE}.{module}")
     linked = llvm.parse_assembly("")
     for kernel in Kernel.registry[module]:

@@ -20,7 +20,7 @@ ZERO, ONE, FOUR = np.uint64(0), np.uint64(1), np.uint64(4)
 
 
 def double(parents, children, salts, schedule):  # type: ignore[no-untyped-def]
-    """Return a level of GGM trees, u64[trees, nodes, 2]: children b of a node are AES of salt ^ b under the node's key.
+    """Grow a level of GGM trees, u64[trees, nodes, 2]: children b of a node are AES of salt ^ b under the node's key.
 
     `salts` u64[trees, 2] has one block a tree for this level; `schedule` u64[22] is scratch.
     """
@@ -46,7 +46,7 @@ def expand_all(keys, schedules):  # type: ignore[no-untyped-def]
 
 @njit
 def _small_field(leaves, first, counter, salt, depth, tile, row):  # type: ignore[no-untyped-def]
-    """tile[row + j] = xor of the streams whose leaf value has bit j; returns the xor of all streams.
+    """Set tile[row + j] = xor of the streams whose leaf value has bit j; returns the xor of all streams.
 
     `leaves` u64[2^depth, 22] holds round keys in the order of the Gray code; those before `first` count as zero. The
     prefix sums of the streams give every row, since bit j of neighbouring values differs in some places only: row j is
@@ -78,7 +78,7 @@ def _small_field(leaves, first, counter, salt, depth, tile, row):  # type: ignor
 
 
 def extend_receiver(schedules, salts, counter, choices, tile, corrections, out):  # type: ignore[no-untyped-def]
-    """Return the receiver's part for choices u64[words], 32 words a tile: its message and its blocks u64[64 words, 2].
+    """Write the receiver's part for choices u64[words], 32 words a tile: its message and its blocks u64[64 words, 2].
 
     `schedules` u64[blocks, 2^k, 22] holds all leaves, `salts` u64[blocks, 2] those of the streams; corrections
     u64[blocks, words] = u xor choices. The streams are read from block `counter` on, 16 blocks a tile.
@@ -99,7 +99,7 @@ def extend_receiver(schedules, salts, counter, choices, tile, corrections, out):
 
 
 def extend_sender(schedules, salts, counter, delta, corrections, tile, out):  # type: ignore[no-untyped-def]
-    """Return the sender's part: its zero messages u64[64 words, 2], from the receiver's message.
+    """Write the sender's part: its zero messages u64[64 words, 2], from the receiver's message.
 
     Leaf 0 of each tree is the one it lacks: values are relative to delta, u64[128], all ones where its bit is 1.
     """
@@ -129,7 +129,7 @@ def _exchange(upper, lower, distance, mask):  # type: ignore[no-untyped-def]
 
 @njit
 def _exchange8(tile, at, step, distance, masks):  # type: ignore[no-untyped-def]
-    """Three levels of the transposition of 64 x 64 bits, on eight rows `step` apart and eight words of each."""
+    """Do three levels of the transposition of 64 x 64 bits, on eight rows `step` apart and eight words of each."""
     mask4, mask2, mask1 = masks
     step = step * WORDS
     r0, r1, r2, r3 = load4(tile, at), load4(tile, at + step), load4(tile, at + 2 * step), load4(tile, at + 3 * step)
@@ -159,7 +159,7 @@ def _exchange8(tile, at, step, distance, masks):  # type: ignore[no-untyped-def]
 
 @njit
 def _transpose_tile(tile, out, first):  # type: ignore[no-untyped-def]
-    """out[first + j] = column j of the tile. Spoils the tile.
+    """Set out[first + j] = column j of the tile. Spoils the tile.
 
     The two 64 x 64 bit matrices of a word column are transposed in place, by exchanging ever smaller groups (Warren,
     Hacker's Delight, 7-3); row i and row 64 + i then hold the halves of block i of each column.
@@ -186,7 +186,7 @@ def _transpose_tile(tile, out, first):  # type: ignore[no-untyped-def]
 
 
 def transpose(rows, tile, out):  # type: ignore[no-untyped-def]
-    """Bit-matrix transpose: rows u64[128, words] to blocks u64[64 words, 2], words a multiple of 32."""
+    """Transpose a bit matrix: rows u64[128, words] to blocks u64[64 words, 2], words a multiple of 32."""
     words = rows.shape[1]
     for start in range(0, words, WORDS):
         for row in range(ROWS):
@@ -200,7 +200,7 @@ def transpose(rows, tile, out):  # type: ignore[no-untyped-def]
 
 @njit
 def _hash_four(keys, delta, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
-    """H of x, x ^ delta, y, y ^ delta."""
+    """Hash x, x ^ delta, y, y ^ delta."""
     a, b, c, d = encrypt(keys, (x, x ^ delta, y, y ^ delta))
     e, f, g, h = encrypt(keys, (a ^ tweak, b ^ tweak, c ^ tweak2, d ^ tweak2))
     return a ^ e, b ^ f, c ^ g, d ^ h
@@ -239,7 +239,7 @@ def hash_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-unty
 
 @njit
 def _bits_of_both(keys, first, delta4, source, start):  # type: ignore[no-untyped-def]
-    """Eight OTs: eight bits each."""
+    """Hash for eight OTs: eight bits each."""
     tweak, tweak2 = counters4(first + np.uint64(start)), counters4(first + np.uint64(start + 4))
     x, y = load4(source, 2 * start), load4(source, 2 * start + 8)
     h0, h1, g0, g1 = _hash_four(keys, delta4, x, y, tweak, tweak2)
@@ -247,7 +247,7 @@ def _bits_of_both(keys, first, delta4, source, start):  # type: ignore[no-untype
 
 
 def bits_of_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-untyped-def]
-    """Return the lowest bits of the same hashes, packed: keys0, keys1 u64[n / 64] of source u64[n, 2]."""
+    """Write the lowest bits of the same hashes, packed: keys0, keys1 u64[n / 64] of source u64[n, 2]."""
     delta4 = make4(delta[0], delta[1])
     group = NO_KEYS
     for word in range(keys0.shape[0]):
@@ -270,7 +270,7 @@ def _bits_of_one(keys, first, source, start):  # type: ignore[no-untyped-def]
 
 
 def bits_of_one(keys, first, source, bits):  # type: ignore[no-untyped-def]
-    """Return the lowest bits of H(source[i], first + i), packed: u64[n / 64] of source u64[n, 2]."""
+    """Write the lowest bits of H(source[i], first + i), packed: u64[n / 64] of source u64[n, 2]."""
     group = NO_KEYS
     for word in range(bits.shape[0]):
         packed = ZERO

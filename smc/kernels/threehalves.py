@@ -53,7 +53,7 @@ ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @njit
 def _control(r1, r2, i, j, a, b, low_mask, ones):  # type: ignore[no-untyped-def]
-    """(r_1 S_1 + r_2 S_2 + S_ij)(A, B); r and colours are masks."""
+    """Compute (r_1 S_1 + r_2 S_2 + S_ij)(A, B); r and colours are masks."""
     high_mask = low_mask ^ ones
     s1 = low_twice(a) ^ b ^ (swap(a) & low_mask)
     s2 = a ^ high_twice(b) ^ (swap(b) & high_mask)
@@ -62,13 +62,13 @@ def _control(r1, r2, i, j, a, b, low_mask, ones):  # type: ignore[no-untyped-def
 
 @njit
 def _pair(ha, hb, hab):  # type: ignore[no-untyped-def]
-    """(H(A) + H(A + B), H(B) + H(A + B)), H being the low word."""
+    """Compute (H(A) + H(A + B), H(B) + H(A + B)), H being the low word."""
     return halves(ha, low_twice(hb)) ^ low_twice(hab)
 
 
 @njit
 def _bit(value):  # type: ignore[no-untyped-def]
-    """h of a hash as a mask: the lowest bit of the high word."""
+    """Return h of a hash as a mask: the lowest bit of the high word."""
     return spread(swap(value))
 
 
@@ -179,7 +179,7 @@ _garble_walk = walk_by(_garble_run)
 
 
 def garble(state, program, start, stop, keys, delta, tweak, stride, random, wide, narrow, control):  # type: ignore[no-untyped-def]
-    """Gates start .. stop - 1 of the program, n = ANDs * instances rows.
+    """Garble gates start .. stop - 1 of the program, n = ANDs * instances rows.
 
     `random` u8[n]: two fresh bits each. Out: `wide` u64[2 n], `narrow` u64[n], `control` u8[n].
     """
@@ -214,5 +214,5 @@ _evaluate_walk = walk_by(_evaluate_run)
 
 
 def evaluate(state, program, start, stop, keys, tweak, stride, wide, narrow, control):  # type: ignore[no-untyped-def]
-    """Return the same gates for the evaluator, whose state holds active labels."""
+    """Evaluate the same gates, for the evaluator, whose state holds active labels."""
     _evaluate_walk(state, program, start, stop, keys, tweak, stride, (wide, narrow, control))

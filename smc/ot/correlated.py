@@ -35,7 +35,7 @@ class _ManyHashes:
         self._hashes: dict[tuple[int, int, int], LabelHash] = {}
 
     def get(self, choices: int, value: int, level: int) -> LabelHash:
-        """H_{value, level} of 1-out-of-`choices` OT."""
+        """Return H_{value, level} of 1-out-of-`choices` OT."""
         key = (choices, value, level)
         if key not in self._hashes:
             self._hashes[key] = LabelHash(self._session, f"{self._name} 1-of-{choices} {value} {level}")
@@ -50,13 +50,13 @@ def _levels(choices: int) -> int:
 
 
 def _batches(count: int) -> Iterator[slice]:
-    """Parts whose blocks stay in the second-level cache from the OT to the hash."""
+    """Yield parts whose blocks stay in the second-level cache from the OT to the hash."""
     for start in range(0, count, BATCH):
         yield slice(start, min(start + BATCH, count))
 
 
 class _Hashing(Role):
-    """What both ends hash by: a key for every use."""
+    """The hash of both ends: a key for every use."""
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
@@ -83,7 +83,7 @@ class CorrelatedSender(_Hashing, Sender):
         return out
 
     def _hash(self, blocks: Blocks, out: Blocks) -> None:
-        """Both keys of each OT."""
+        """Hash both keys of each OT."""
         keys, first = self._keys.take(len(blocks))
         kernels.ot_hash_both(keys, first, self.delta, blocks, out[0], out[1])
 
@@ -129,7 +129,7 @@ class CorrelatedReceiver(_Hashing, Receiver):
         return out
 
     def _hash(self, blocks: Blocks, out: Blocks) -> None:
-        """The chosen key of each OT."""
+        """Hash the chosen key of each OT."""
         keys, first = self._keys.take(len(blocks))
         kernels.hash_blocks(keys, first, blocks, out)
 

@@ -56,7 +56,7 @@ def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
 
 
 class IterationSchedule:
-    """Which iterations are run when: that depends only on how many OTs were asked for."""
+    """The order of iterations, which depends only on how many OTs were asked for."""
 
     def __init__(self, sets: Sequence[Parameters] = SETS) -> None:
         self._sets = sets
@@ -73,7 +73,7 @@ class IterationSchedule:
             self._number += 1
 
     def take(self, count: int) -> None:
-        """So many OTs are made."""
+        """Note that so many OTs are made."""
         self._left -= count
 
 
@@ -136,7 +136,7 @@ class _Supply:
         self._running: list[_Iteration] = []
 
     def add(self, iteration: _Iteration) -> None:
-        """One more iteration, started from what the last one kept."""
+        """Add an iteration, started from what the last one kept."""
         self._running.append(iteration)
 
     def kept(self, count: int) -> Blocks:

@@ -37,7 +37,7 @@ class Trees(Protocol):
     """One party's trees."""
 
     def grow(self, first: int, target: Blocks) -> None:
-        """Leaves of whole trees from number `first` on, uint64[trees << depth, 2]."""
+        """Write the leaves of whole trees from number `first` on, uint64[trees << depth, 2]."""
 
 
 class _Scratch:

@@ -77,7 +77,7 @@ def _batches(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _offers_shape(k: int) -> tuple[int, ...]:
-    """Of the holder's one message for all trees; see `full_trees`."""
+    """Return the shape of the holder's one message for all trees; see `full_trees`."""
     return KAPPA // k, k - 1, 2, 2
 
 
@@ -120,7 +120,7 @@ class SoftSpokenSender(CorrelatedSender):
         return out[:count]
 
     def _extend(self, received: NDArray[np.uint8], out: Blocks) -> None:
-        """Whole tiles of OTs, the last of them perhaps beyond those asked for."""
+        """Extend whole tiles of OTs, the last of them perhaps beyond those asked for."""
         assert self._streams is not None
         streams, corrections = self._streams, received
         if 8 * received.shape[1] != len(out):
@@ -177,7 +177,7 @@ class SoftSpokenReceiver(CorrelatedReceiver):
         return out[:count]
 
     def _extend(self, choice: Choices, corrections: Blocks, out: Blocks) -> None:
-        """Whole tiles of OTs, with choice 0 beyond those asked for."""
+        """Extend whole tiles of OTs, with choice 0 beyond those asked for."""
         assert self._streams is not None
         streams = self._streams
         packed = np.zeros(len(out) // 8, dtype=np.uint8)

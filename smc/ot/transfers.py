@@ -32,7 +32,7 @@ class Transfers:
             self._ready = True
 
     def random(self, choice: Choices) -> tuple[Blocks, Blocks]:
-        """Random 1-out-of-2 OTs both ways: all own keys uint64[2, n, 2], and the keys of `choice` uint64[n, 2]."""
+        """Make random 1-out-of-2 OTs both ways: all own keys uint64[2, n, 2], and the keys of `choice` uint64[n, 2]."""
         count = len(choice)
         keys = np.empty((2, count, 2), dtype=np.uint64)
         chosen = np.empty((count, 2), dtype=np.uint64)
@@ -42,7 +42,7 @@ class Transfers:
         return keys, chosen
 
     def random_bits(self, words: int) -> tuple[Packed, Packed, Packed, Packed]:
-        """Random OTs of bits both ways, with random choices: (keys0, keys1, choice, chosen), packed uint64[words] each.
+        """Make random OTs of bits both ways, random choices: (keys0, keys1, choice, chosen), packed uint64[words] each.
 
         `keys0` and `keys1` are this party's two keys as sender, `choice` and `chosen` its bits as receiver; bit j of
         word i is OT 64 i + j.
@@ -54,7 +54,7 @@ class Transfers:
         return keys0, keys1, choice, chosen
 
     def _batches(self, count: int, unit: int = 1) -> list[slice]:
-        """Parts of `count` units of OTs, ready to be made; both parties may send for one part before either reads."""
+        """Yield parts of `count` units of OTs, ready to be made; both may send for one part before either reads."""
         self.setup()
         for direction in (0, 1):  # in turn: in some protocols the sender, in some the receiver begins
             role: Role = self.sender if direction == self.session.party else self.receiver
@@ -63,7 +63,7 @@ class Transfers:
         return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
     def additive(self, values: Packed, choice: Choices) -> Packed:
-        """Shares of choice * value both ways, summed: own values with the peer's choices and the reverse.
+        """Return shares of choice * value both ways, summed: own values with the peer's choices and the reverse.
 
         Gilboa, "Two Party RSA Key Generation" (CRYPTO 1999). uint64[n] each; both parties give the same n.
         """

@@ -58,7 +58,7 @@ def pieces(netlist: Netlist, instances: int) -> Iterator[Piece]:
 
 
 def chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
-    """Ranges of instances that are worked on together."""
+    """Yield ranges of instances that are worked on together."""
     size = max(1, min(batch, ROWS, LIVE_LABELS // netlist.slots))
     for start in range(0, batch, size):
         yield slice(start, min(start + size, batch))
@@ -74,7 +74,7 @@ def schedule(netlist: Netlist, batch: int) -> Iterator[tuple[slice, Iterator[Pie
 def walk(
     netlist: Netlist, inputs: Sequence[Blocks], batch: int, true_label: Blocks, run: Callable[[Blocks, Piece], None]
 ) -> Blocks:
-    """Labels uint64[width, batch, 2] of each input in, labels uint64[outputs, batch, 2] out.
+    """Walk the gates: labels uint64[width, batch, 2] of each input in, labels uint64[outputs, batch, 2] out.
 
     `true_label` is the label of the constant 1, uint64[2]; that of 0 is 0. `run(state, piece)` does the gates of a
     piece on state, uint64[slots, 2 instances].

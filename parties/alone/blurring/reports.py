@@ -41,7 +41,7 @@ def distributions(rows: RowQuery, plan: BlurPlan, by: str | None) -> list[dict[s
 
 
 def distributions_text(reports: list[dict[str, Any]]) -> str:
-    """Lines of text, a bar each; many intervals are taken together."""
+    """Write lines of text, a bar each; many intervals are taken together."""
     lines = []
     for report in reports:
         group = "" if report["group"] is None else f", {printable(report['group'])}"
@@ -64,7 +64,7 @@ def distributions_text(reports: list[dict[str, Any]]) -> str:
 
 
 def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, Any]:
-    """Errors by column before and after filtering, in units of the column; entropy-based privacy beside the interval's.
+    """Report errors by column before and after filtering, in its units; entropy-based privacy beside the interval's.
 
     `InputError` if the plan has no column with such noise, or the true rows are not as many.
     """
@@ -100,7 +100,7 @@ def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, 
 
 
 def attack_text(report: dict[str, Any]) -> str:
-    """Lines of text."""
+    """Write lines of text."""
     lines = [
         f"{report['rows']:,} rows; {report['strong']} of {report['directions']} directions are stronger than noise "
         "alone"

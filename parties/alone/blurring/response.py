@@ -48,7 +48,7 @@ class Response:
         return np.where(rng.random(len(codes)) < self.keep, codes, answers)
 
     def inverse(self, counts: Floats) -> Floats:
-        """Probabilities by the inverse matrix, unbiased; what comes out negative is 0, and the rest adds up to 1.
+        """Return unbiased probabilities by the inverse matrix; what comes out negative is 0, and the rest adds up to 1.
 
         `InputError` if nobody tells the truth: answers then say nothing.
         """
@@ -59,12 +59,12 @@ class Response:
         return np.asarray(probabilities / probabilities.sum())
 
     def estimate(self, counts: Floats) -> Estimate:
-        """Probabilities of greatest likelihood, by the same iteration as numbers; never negative."""
+        """Return probabilities of greatest likelihood, by the same iteration as numbers; never negative."""
         return reconstruct(counts, self.chances)
 
 
 def reassign(answers: NDArray[np.int32], probabilities: Floats, rng: np.random.Generator) -> NDArray[np.int32]:
-    """True categories of rows, int32[rows], as often as the probabilities say, float64[k].
+    """Reassign categories to rows, int32[rows], as often as the probabilities say, float64[k].
 
     Categories have no order that rows could be sorted in: each row keeps what it said unless too many said that. Of
     those, chosen at random, the surplus goes to the categories that too few said.
@@ -80,6 +80,6 @@ def reassign(answers: NDArray[np.int32], probabilities: Floats, rng: np.random.G
 
 
 def codes_of(values: Sequence[str], categories: Sequence[str]) -> NDArray[np.int32]:
-    """Places of values among the categories, int32[rows]; -1 for what is none of them."""
+    """Return places of values among the categories, int32[rows]; -1 for what is none of them."""
     index = {category: i for i, category in enumerate(categories)}
     return np.array([index.get(value, -1) for value in values], dtype=np.int32)

@@ -37,7 +37,7 @@ class Column(Protocol):
         """True if anything is to be reconstructed."""
 
     def plain(self, values: Floats) -> IntervalCodes:
-        """Intervals or categories of values taken as they are, int32[rows]."""
+        """Return intervals or categories of values taken as they are, int32[rows]."""
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
         """Return those reconstructed from rows taken together, int32[rows]."""
@@ -72,7 +72,7 @@ class Number:
         return reconstruct(counts, chances, self.observed.settled, smooth=smooth)
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """By sorted assignment."""
+        """Return codes by sorted assignment."""
         if self.observed is None:
             return self.domain.codes(published)
         return assign(published, self.distribution(published).probabilities)
@@ -100,7 +100,7 @@ class Category:
         return values.astype(np.int32)
 
     def codes(self, published: Floats, rng: np.random.Generator) -> IntervalCodes:
-        """By Bayes' rule; as many rows as need be change what they said."""
+        """Return codes by Bayes' rule; as many rows as need be change what they said."""
         answers = published.astype(np.int32)
         if self.response is None:
             return answers
@@ -157,7 +157,7 @@ class _Local:
 
 
 def _by_group(column: Column, published: Floats, groups: Places, rng: np.random.Generator) -> IntervalCodes:
-    """Intervals or categories, reconstructed among the rows of each group."""
+    """Return intervals or categories, reconstructed among the rows of each group."""
     codes = np.empty(len(groups), dtype=np.int32)
     for group in np.unique(groups).tolist():
         rows = groups == group

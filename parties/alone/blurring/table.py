@@ -41,7 +41,7 @@ def blur(rows: RowQuery, path: Path, plan: BlurPlan, rng: np.random.Generator, t
 
 
 def read(rows: RowQuery, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]:
-    """Columns as they stand: numbers float64[rows], categories int32[rows], others text of each row.
+    """Read columns as they stand: numbers float64[rows], categories int32[rows], others text of each row.
 
     `InputError` for more than `MOST_ROWS` rows: all are in memory at once.
     """

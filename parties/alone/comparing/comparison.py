@@ -67,7 +67,7 @@ def _marginals(domain: Mapping[str, int], original: CodedRows, synthetic: CodedR
 
 
 def _halves(domain: Mapping[str, int], original: CodedRows, rng: np.random.Generator) -> float:
-    """Return what two halves of the own rows differ by: nothing that is learnt from one of them can be nearer to the
+    """Measure how two halves of the own rows differ: nothing that is learnt from one of them can be nearer to the
     other."""
     count = len(next(iter(original.values())))
     half = rng.permutation(np.arange(count) % 2 == 0)
@@ -83,7 +83,7 @@ def _models(
     fold: Codes,
     on_progress: OnProgress,
 ) -> dict[str, Any]:
-    """Shares of own rows whose class is found by models of either table."""
+    """Return shares of own rows whose class is found by models of either table."""
     features = [name for name in domain if name != target]
     domains, classes = [domain[name] for name in features], domain[target]
     mine, theirs = ((_matrix(features, rows), rows[target]) for rows in (original, synthetic))
@@ -104,7 +104,7 @@ def _models(
 
 
 def _distances(original: Codes, synthetic: Codes, folds: Mapping[str, Codes]) -> dict[str, Any]:
-    """In how many columns the nearest own row of the other four fifths differs, for synthetic rows and for own ones."""
+    """Count columns in which the nearest own row of the other four fifths differs, for synthetic rows and own ones."""
     report: dict[str, Any] = {}
     for name, rows in (("synthetic", synthetic), ("own", original)):
         parts = [nearest(rows[folds[name] == part], original[folds["own"] != part]) for part in range(FOLDS)]

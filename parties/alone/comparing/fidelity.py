@@ -40,7 +40,7 @@ def marginal_errors(
 
 
 def nearest(rows: Codes, others: Codes) -> NDArray[np.int64]:
-    """For each of `rows` in how many columns the nearest of `others` differs, int64[rows].
+    """Count for each of `rows` the columns in which the nearest of `others` differs, int64[rows].
 
     Both are int[rows, columns]. ValueError if there are no others.
     """

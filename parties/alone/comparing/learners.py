@@ -76,7 +76,7 @@ class NaiveBayes:
 
 
 def naive_bayes(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Naive Bayes with every count raised by 1, as `smc release naive-bayes` makes it."""
+    """Learn naive Bayes with every count raised by 1, as `smc release naive-bayes` makes it."""
     each = np.bincount(labels, minlength=classes) + 1
     tables = []
     for values, size in zip(rows.T, domains, strict=True):
@@ -86,7 +86,7 @@ def naive_bayes(domains: Sequence[int], classes: int, rows: Codes, labels: Codes
 
 
 def logistic_regression(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
-    """Logistic regression on one indicator for each value."""
+    """Learn logistic regression on one indicator for each value."""
     return logistic.fit(domains, classes, rows, labels).predict
 
 

@@ -46,7 +46,7 @@ def falls(words: Words, thresholds: int | NDArray[np.uint64]) -> NDArray[np.bool
 
 
 def below(words: Words, second: Words, bound: int) -> NDArray[np.int64]:
-    """Whole numbers below `bound` from 64 bits each; no number is likelier than another by more than bound / 2^64."""
+    """Draw numbers below `bound` from 64 bits each; no number is likelier than another by more than bound / 2^64."""
     high, low = words.astype(np.uint64), second.astype(np.uint64)
     # The upper half of the 96-bit product (high 2^32 + low) bound, without leaving 64 bits.
     product = high * np.uint64(bound) + ((low * np.uint64(bound)) >> np.uint64(WORD_BITS))
@@ -68,7 +68,7 @@ class Coins:
     stream: Prg = field(default_factory=Prg.from_system)
 
     def fresh(self, width: int) -> Words:
-        """New coins, uint32[rows, width]."""
+        """Draw new coins, uint32[rows, width]."""
         rows = len(self.people)
         return self.stream.bytes(4 * rows * width).view(np.uint32).reshape(rows, width)
 

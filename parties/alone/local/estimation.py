@@ -18,7 +18,7 @@ def binomial(
     other: float,
     scale: float = 1.0,
 ) -> Estimates:
-    """Shares when something is said with probability `truth` if it holds, and with `other` if not.
+    """Return shares when something is said with probability `truth` if it holds, and with `other` if not.
 
     `successes` of the `trials` reports said it, int64[names]. The share (successes / trials - other) / (truth - other)
     is unbiased, and its variance is that of a binomial share divided by (truth - other)^2. No trials: NaN.

@@ -51,7 +51,7 @@ class HadamardResponse(Mechanism):
         return -(-self.order.bit_length() // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of categories, int64[rows]."""
+        """Report categories, int64[rows]."""
         words = coins.lasting("hadamard", values.astype(np.uint64), 3)
         answers, row = below(words[:, 1], words[:, 2], self.order), values + 1
         minus = np.bitwise_count(answers & row) & 1 == 1
@@ -59,11 +59,11 @@ class HadamardResponse(Mechanism):
         return to_bytes(np.where(wrong, answers ^ (row & -row), answers), self.width)  # that bit turns the row's sign
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Return how often each number was said, int64[K]."""
+        """Count how often each number was said, int64[K]."""
         return np.bincount(known(from_bytes(reports), self.order), minlength=self.order).astype(np.int64)
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally.sum())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:

@@ -58,7 +58,7 @@ class OneBitMean(Mechanism):
         return math.log((ONE - self._least) / self._least)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of numbers, float64[rows]: one byte, 0 or 1."""
+        """Report numbers, float64[rows]: one byte, 0 or 1."""
         share = np.clip((values - self.low) / (self.high - self.low), 0, 1)
         if self.memoised:
             point = coins.lasting("point", None, 1)[:, 0]
@@ -69,12 +69,12 @@ class OneBitMean(Mechanism):
         return falls(words, thresholds).astype(np.uint8)[:, None]
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Ones and reports, int64[2]."""
+        """Count ones and reports, int64[2]."""
         known(reports, 2)
         return np.array([reports.sum(dtype=np.int64), len(reports)])
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally[1])
 
     @override
@@ -125,7 +125,7 @@ class BitHistogram(Mechanism):
         return np.clip(np.floor(share * self.buckets), 0, self.buckets - 1).astype(np.int64)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of numbers, float64[rows]."""
+        """Report numbers, float64[rows]."""
         buckets = self.buckets_of(values)
         order = coins.lasting("buckets", None, self.buckets)
         chosen = np.argsort(order, axis=1, kind="stable")[:, : self.per_report]
@@ -135,7 +135,7 @@ class BitHistogram(Mechanism):
         return np.concatenate([places, pack(bits)], axis=1)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Of each bucket the ones and how many spoke of it, int64[2 buckets]."""
+        """Count for each bucket the ones and the reports that spoke of it, int64[2 buckets]."""
         split = INDEX_BYTES * self.per_report
         chosen = from_bytes(np.ascontiguousarray(reports[:, :split]).reshape(-1, INDEX_BYTES))
         bits = unpack(reports[:, split:], self.per_report).reshape(-1)
@@ -144,7 +144,7 @@ class BitHistogram(Mechanism):
         return np.concatenate([np.bincount(chosen[bits == 1], minlength=size), np.bincount(chosen, minlength=size)])
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally[self.buckets :].sum() // self.per_report)
 
     @override

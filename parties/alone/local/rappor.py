@@ -51,7 +51,7 @@ class Rappor(Mechanism):
 
     @property
     def _sent(self) -> tuple[float, float]:
-        """How likely a bit that is 0, and one that is 1, is sent as 1."""
+        """The probabilities that a bit that is 0, and one that is 1, is sent as 1."""
         half, p, q = (value / ONE for value in self._thresholds)
         return half * (p + q) + (1 - 2 * half) * p, half * (p + q) + (1 - 2 * half) * q
 
@@ -74,7 +74,7 @@ class Rappor(Mechanism):
         return COHORT_BYTES - (-self.bits // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of texts, one a row."""
+        """Report texts, one a row."""
         digests = digests_of(values)
         drawn = coins.lasting("cohort", None, 2)
         cohort = below(drawn[:, 0], drawn[:, 1], self.cohorts)
@@ -90,7 +90,7 @@ class Rappor(Mechanism):
         )
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Of each cohort the ones of each bit and how many reports, int64[cohorts (bits + 1)]."""
+        """Count for each cohort the ones of each bit and the reports, int64[cohorts (bits + 1)]."""
         cohort = known(from_bytes(reports[:, :COHORT_BYTES]), self.cohorts)
         table = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)
         for number in range(self.cohorts):
@@ -109,7 +109,7 @@ class Rappor(Mechanism):
             )
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally.reshape(self.cohorts, -1)[:, -1].sum())
 
     @override

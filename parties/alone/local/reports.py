@@ -37,7 +37,7 @@ def header(plan: LocalPlan) -> bytes:
 
 
 def lines(reports: Reports) -> bytes:
-    """Reports, uint8[rows, width], as lines."""
+    """Encode reports, uint8[rows, width], as lines."""
     digits = 2 * reports.shape[1]
     text = np.frombuffer(reports.tobytes().hex().encode(), dtype=np.uint8).reshape(len(reports), digits)
     return np.column_stack([text, np.full(len(reports), ord("\n"), dtype=np.uint8)]).tobytes()
@@ -90,7 +90,7 @@ def tally_document(plan: LocalPlan, tally: NDArray[np.int64]) -> str:
 
 
 def candidates(path: Path) -> tuple[str, ...]:
-    """Texts to look for, one a line; empty lines and repetitions do not count."""
+    """Read texts to look for, one a line; empty lines and repetitions do not count."""
     texts = tuple(dict.fromkeys(line.strip() for line in files.read_text(path).splitlines() if line.strip()))
     if not texts:
         raise InputError(f"{path}: there is no candidate, one a line")

@@ -55,7 +55,7 @@ class CountMeanSketch(Mechanism):
         return ROW_BYTES - (-self.bits // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of texts, one a row."""
+        """Report texts, one a row."""
         digests = digests_of(values)
         drawn = coins.lasting("row", None, 2)
         row = below(drawn[:, 0], drawn[:, 1], self.rows)
@@ -64,7 +64,7 @@ class CountMeanSketch(Mechanism):
         return np.concatenate([to_bytes(row, ROW_BYTES), pack(bits)], axis=1)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Of each row the ones of each bit and how many reports, int64[rows (bits + 1)]."""
+        """Count for each row the ones of each bit and the reports, int64[rows (bits + 1)]."""
         row = known(from_bytes(reports[:, :ROW_BYTES]), self.rows)
         table = np.zeros((self.rows, self.bits + 1), dtype=np.int64)
         order = np.argsort(row, kind="stable")
@@ -76,7 +76,7 @@ class CountMeanSketch(Mechanism):
         return table.reshape(-1)
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally.reshape(self.rows, -1)[:, -1].sum())
 
     @override

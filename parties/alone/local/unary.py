@@ -53,7 +53,7 @@ class UnaryEncoding(Mechanism):
         return -(-len(self.names) // 8)
 
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Reports of categories, int64[rows]."""
+        """Report categories, int64[rows]."""
         words = coins.lasting("unary", values.astype(np.uint64), len(self.names))
         if_set, if_unset = self._thresholds
         bits = falls(words, if_unset)
@@ -62,11 +62,11 @@ class UnaryEncoding(Mechanism):
         return pack(bits)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Return how often each bit was 1, and of how many reports, int64[k + 1]."""
+        """Count how often each bit was 1, and of how many reports, int64[k + 1]."""
         return np.append(unpack(reports, len(self.names)).sum(axis=0, dtype=np.int64), len(reports))
 
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
+        """Count the reports of a tally."""
         return int(tally[-1])
 
     @override

@@ -61,7 +61,7 @@ class Hierarchy:
         return tuple(penalties)
 
     def parents(self, lower: int, upper: int) -> ValueCodes:
-        """Of each group at the lower level, its group at the upper one: int32[groups]."""
+        """Return for each group at the lower level its group at the upper one: int32[groups]."""
         parents: ValueCodes = np.zeros(len(self.labels[lower]), dtype=np.int32)
         parents[self.groups[lower]] = self.groups[upper]
         return parents

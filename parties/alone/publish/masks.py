@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {"default": set(), "email": set(), "custom": {"fi
 
 
 class MaskPlan(Settings):
-    """How a column is masked."""
+    """The mask of a column."""
 
     kind: Literal["default", "email", "random", "custom"]
     first: Count | None = None

@@ -75,7 +75,7 @@ def propose(rows: RowQuery, source: str, table: str | None) -> Proposal:
 
 
 def _total() -> exp.Expression:
-    """Return how many rows the distinct ones stand for; 0 without any."""
+    """Count the rows that the distinct ones stand for; 0 without any."""
     return exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.Literal.number(0)])
 
 
@@ -84,7 +84,7 @@ def _number() -> exp.Expr:
 
 
 def _values(rows: RowQuery, table_rows: exp.Select, i: int) -> list[str]:
-    """Some of a column's values."""
+    """Read some of a column's values."""
     query = exp.Select().select(exp.column(f"c{i}")).distinct().from_(table_rows.subquery("t")).limit(LOOKED_AT)
     texts = [value for batch in rows.engine.batches(query) for value in batch.column(0).to_pylist()]
     return [value for value in in_order(texts) if value != MISSING]

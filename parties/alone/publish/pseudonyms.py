@@ -139,7 +139,7 @@ def few(name: str, distinct: int, total: int, most: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Written:
-    """How many rows were written; of restored rows, how many cells were of forgotten subjects, and are empty."""
+    """The number of rows written; of restored rows, that of cells of forgotten subjects, which are empty."""
 
     rows: int
     forgotten: int = 0

@@ -113,7 +113,7 @@ def text_of(rows: RowQuery, name: str) -> exp.Expr:
 
 
 def require(rows: RowQuery, names: Sequence[str]) -> None:
-    """`InputError` if one of the columns is not there."""
+    """Raise `InputError` if one of the columns is not there."""
     for name in names:
         if name not in rows.types:
             there = instead(name, rows.types)
@@ -126,7 +126,7 @@ def hierarchies(names: Sequence[str], rules: Mapping[str, Rule], columns: Sequen
 
 
 def in_order(values: Sequence[str]) -> list[str]:
-    """Distinct values: numbers by size, then text by its letters, a missing value last."""
+    """Return distinct values: numbers by size, then text by its letters, a missing value last."""
 
     def key(value: str) -> tuple[bool, bool, float, str]:
         x = number(value)

@@ -61,7 +61,7 @@ Length = Annotated[int, Field(strict=True, ge=1, le=1 << 16)]
 
 
 class Rule(Settings):
-    """How the values of a column are generalised: one of these, or none."""
+    """A rule of generalisation of a column's values: one of these, or none."""
 
     tree: LocalPath | None = None
     ranges: Annotated[tuple[Width, ...], Field(min_length=1), AfterValidator(_dividing)] | None = None

@@ -85,7 +85,7 @@ MODELS: dict[str, type[Any]] = {
 
 
 class ColumnPlan(Rule):
-    """What a column is, and how it is generalised."""
+    """The role of a column, and how it is generalised."""
 
     role: Role
     numeric: bool = False

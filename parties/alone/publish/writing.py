@@ -109,7 +109,7 @@ class _Assigned:
         return assigned
 
     def finish(self, place: str) -> None:
-        """`InputError` unless all rows have come."""
+        """Raise `InputError` unless all rows have come."""
         if (self._seen != self._counts).any():
             raise changed(place)
 
@@ -146,12 +146,12 @@ class _Finder:
 
 
 def changed(place: str) -> InputError:
-    """That a source's rows are not those that were counted."""
+    """Return the error that a source's rows are not those that were counted."""
     return InputError(f"{place}: the rows changed while they were published; nothing was written")
 
 
 def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text that a spreadsheet would take for a formula, with an apostrophe before it; other cells as they are."""
+    """Put an apostrophe before text that a spreadsheet would take for a formula; leave other cells as they are."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):

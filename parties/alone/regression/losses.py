@@ -34,15 +34,15 @@ class Loss(ABC):
 
     @abstractmethod
     def value(self, z: Floats) -> Floats:
-        """L(z)."""
+        """Return the loss L(z)."""
 
     @abstractmethod
     def slope(self, z: Floats) -> Floats:
-        """L'(z), from -1 to 0."""
+        """Return L'(z), from -1 to 0."""
 
     @abstractmethod
     def curvature(self, z: Floats) -> Floats:
-        """L''(z), where it is one; Huber's has two corners of the slope."""
+        """Return L''(z), where it is one; Huber's has two corners of the slope."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def radius(of: Loss, regularisation: float) -> float:
 
 
 def _sigmoid(z: Floats) -> Floats:
-    """1 / (1 + e^-z), without overflow."""
+    """Return 1 / (1 + e^-z), without overflow."""
     small = np.exp(-np.abs(z))
     values: Floats = np.where(z >= 0, 1, small) / (1 + small)
     return values

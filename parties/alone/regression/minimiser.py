@@ -65,6 +65,6 @@ def minimise(rows: TrainingRows, loss: Loss, regularisation: float, tilt: Floats
 
 
 def check_features(number: int) -> None:
-    """`InputError` if there are too many to be fitted."""
+    """Raise `InputError` if there are too many to be fitted."""
     if number > MOST_FEATURES:
         raise InputError(f"{number} features, at most {MOST_FEATURES} are fitted exactly: name fewer columns")

@@ -55,12 +55,12 @@ class Perturbed:
 
 
 def least_lambda(epsilon: float, loss: Loss, rows: int) -> float:
-    """Above which the noise of objective perturbation is left any of epsilon."""
+    """Return the lambda above which the noise of objective perturbation is left any of epsilon."""
     return loss.smoothness / (rows * math.expm1(epsilon / 2))
 
 
 def left_epsilon(epsilon: float, loss: Loss, rows: int, regularisation: float) -> float:
-    """epsilon'. `InputError` says the least lambda if none is left."""
+    """Return epsilon'. `InputError` says the least lambda if none is left."""
     left = epsilon - 2 * math.log1p(loss.smoothness / (rows * regularisation))
     if left <= 0:
         least = least_lambda(epsilon, loss, rows)
@@ -75,7 +75,7 @@ def left_epsilon(epsilon: float, loss: Loss, rows: int, regularisation: float) -
 def perturbed(
     rows: TrainingRows, loss: Loss, regularisation: float, epsilon: float, way: Way, rng: np.random.Generator
 ) -> Perturbed:
-    """Private weights of one's own rows. `InputError` without rows, or if lambda is too small."""
+    """Learn private weights of one's own rows. `InputError` without rows, or if lambda is too small."""
     total, number = rows.total, rows.features.number
     if not total:
         raise InputError("there are no rows to learn from")
@@ -97,7 +97,7 @@ def sensitivity(rows: int, regularisation: float) -> float:
 
 
 def noises(copies: int, number: int, scale: float, rng: np.random.Generator) -> Floats:
-    """Independent vectors of density proportional to e^(-|b| / scale), float64[copies, number].
+    """Draw independent vectors of density proportional to e^(-|b| / scale), float64[copies, number].
 
     Each number of them has variance (number + 1) scale^2.
     """

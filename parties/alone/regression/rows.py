@@ -36,7 +36,7 @@ class TrainingRows:
         return int(self.counts.sum())
 
     def margins(self, weights: Floats) -> Floats:
-        """c w.d of every line."""
+        """Return c w.d of every line."""
         margins = np.full(len(self.codes), weights[-1] * (self.features.unit / ONE))
         for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
             column_weights = weights[start : start + column.size]
@@ -68,7 +68,7 @@ class TrainingRows:
         return slopes
 
     def objective(self, loss: Loss, regularisation: float, weights: Floats) -> float:
-        """J."""
+        """Return the objective J."""
         losses = float(self.counts @ loss.value(self.margins(weights))) / max(1, self.total)
         return regularisation / 2 * float(weights @ weights) + losses
 
@@ -92,7 +92,7 @@ class TrainingRows:
         return hessian / max(1, self.total) + regularisation * np.eye(number)
 
     def _places(self) -> tuple[list[Integers], list[Floats]]:
-        """For each column and the intercept: in which feature each line has its number, and the number."""
+        """Return for each column and the intercept in which feature each line has its number, and the number."""
         places, amounts = [], []
         for place, (column, start) in enumerate(zip(self.features.columns, self.features.starts, strict=True)):
             codes = self.codes[:, place]

@@ -33,7 +33,7 @@ PATIENCE = 5
 
 @dataclass(frozen=True)
 class Target:
-    """What is known of a marginal: counts, and the sum of 1 / sigma^2 of its measurements."""
+    """A measured marginal: counts, and the sum of 1 / sigma^2 of its measurements."""
 
     columns: Set
     counts: Table
@@ -75,7 +75,7 @@ class MarkovRandomField:
         return self.total * _sum_to(table, axes, columns)
 
     def rows(self, many: int, seed: int) -> NDArray[np.int64]:
-        """Rows of category codes, int64[many, columns]."""
+        """Draw rows of category codes, int64[many, columns]."""
         random = np.random.Generator(np.random.PCG64(seed))
         rows = np.zeros((many, len(self.domains)), dtype=np.int64)
         for place, (clique, separator) in enumerate(zip(self.tree.cliques, self.tree.separators, strict=True)):
@@ -179,7 +179,7 @@ def targets_of(columns: Sequence[str], measurements: Sequence[Measurement]) -> t
 
 
 def start_of(targets: Sequence[Target]) -> dict[Set, Table]:
-    """Potentials to begin with: those of single columns by their counts, as if all were independent."""
+    """Return potentials to begin with: those of single columns by their counts, as if all were independent."""
     return {
         t.columns: np.log(np.maximum(t.counts, 0.5) / np.maximum(t.counts, 0.5).sum())
         for t in targets
@@ -240,7 +240,7 @@ def _spread(table: Table, axes: Set, wider: Set) -> Table:
 
 
 def _sum_to(table: Table, axes: Set, remaining: Set) -> Table:
-    """Summed over the other columns."""
+    """Sum over the other columns."""
     return table.sum(axis=tuple(place for place, column in enumerate(axes) if column not in remaining))
 
 

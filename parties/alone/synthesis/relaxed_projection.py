@@ -67,7 +67,7 @@ class RelaxedProjection:
 
 @dataclass(frozen=True)
 class Goal:
-    """What a marginal of the relaxed table shall be: shares of all rows, and how much an error in them weighs."""
+    """A marginal as the relaxed table shall have it: shares of all rows, and how much an error in them weighs."""
 
     columns: tuple[str, ...]
     shares: Floats
@@ -113,7 +113,7 @@ def loss(free: Mapping[str, Floats], goals: Sequence[Goal]) -> tuple[float, dict
 
 
 def _products(columns: Sequence[Floats], rows: int) -> list[Floats]:
-    """Of the first 0, 1, ... columns, in each row the products of their probabilities, float64[rows, combinations]."""
+    """Multiply the probabilities of the first 0, 1, ... columns in each row, float64[rows, combinations]."""
     products = [np.ones((rows, 1))]
     for column in columns:
         products.append((products[-1][:, :, None] * column[:, None, :]).reshape(rows, -1))
@@ -129,7 +129,7 @@ def _descend(slope: Floats, columns: Sequence[Floats], products: Sequence[Floats
 
 
 def softmax(numbers: Floats) -> Floats:
-    """Probabilities in each row."""
+    """Compute probabilities in each row."""
     powers = np.exp(numbers - numbers.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
 
@@ -149,7 +149,7 @@ def _begun(domain: Mapping[str, int], goals: Sequence[Goal], size: int, rng: np.
 
 
 def draw(table: Mapping[str, Floats], rows: int, rng: np.random.Generator) -> dict[str, Codes]:
-    """Rows out of a relaxed table: as many of each relaxed row, give or take one, in random order.
+    """Draw rows out of a relaxed table: as many of each relaxed row, give or take one, in random order.
 
     The categories of a column among the rows from one relaxed row are drawn systematically: as often as they are
     likely, rounded up or down, in an order independent of other columns'. Expectations are those of independent draws.

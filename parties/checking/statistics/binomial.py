@@ -36,7 +36,7 @@ def upper_limit(successes: int, trials: int, error: float) -> float:
 
 
 def log_tail(successes: int, trials: int, probability: float) -> float:
-    """ln P[X >= successes] for X binomial with 0 <= probability <= successes / trials, and at least one success."""
+    """Return ln P[X >= successes], X binomial, 0 <= probability <= successes / trials, and at least one success."""
     if probability <= 0.0:
         return -math.inf
     if probability >= 1.0:

@@ -39,7 +39,7 @@ class Bet:
     share: float = 0.0
 
     def gains(self, loss: float) -> Floats:
-        """X for each cell of x and each of y, float64[CELLS, CELLS], if what is to be refuted is this loss."""
+        """Return X for each cell of x and each of y, float64[CELLS, CELLS], if what is to be refuted is this loss."""
         cells = np.arange(CELLS) & self.sides
         speaks, against = (cells & FOR_FIRST > 0).astype(np.float64), (cells & FOR_SECOND > 0).astype(np.float64)
         factor = math.exp(loss)

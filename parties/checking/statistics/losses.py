@@ -35,7 +35,7 @@ SPREAD = 3.0  # standard deviations by which the samples that choose an event ma
 
 @dataclass(frozen=True)
 class Guess:
-    """How an attacker fares who knows two neighbouring tables, sees an outcome and says which one it is from."""
+    """The success of an attacker who knows two neighbouring tables, sees an outcome and says which one it is from."""
 
     recognised: float  # p, as measured: the attacker says x and it was x
     rejected: float  # q, as measured: it says x' and it was x'
@@ -45,7 +45,7 @@ class Guess:
 
 @dataclass(frozen=True)
 class Finding:
-    """What samples from two neighbours show, under a promise. Limits hold together, except with probability `error`."""
+    """Evidence of two neighbours' samples under a promise. Limits hold together, except with probability `error`."""
 
     epsilon: float
     delta: float
@@ -61,7 +61,7 @@ class Finding:
 
 
 def guess(says_first: Said, says_first_too: Said, allowed: float, error: float) -> Guess:
-    """From what the attacker says of outcomes of the first table, and of the second."""
+    """Judge what the attacker says of outcomes of the first table, and of the second."""
     right = int(says_first.sum()), len(says_first_too) - int(says_first_too.sum())
     trials = len(says_first)
     least = sum(lower_limit(count, trials, error / 2) for count in right)
@@ -136,7 +136,7 @@ def _counted(labels: NDArray[np.int64], size: int) -> Counts:
 
 
 def _orders(first: Counts, second: Counts, values: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Outcomes from those that speak for the first table to those that speak for the second, in two ways.
+    """Return outcomes from those that speak for the first table to those that speak for the second, in two ways.
 
     By how often each occurs under both, which needs no idea of what the numbers mean; and by how far they lie in the
     direction of the difference of the means, each number in units of its variance, which does where no outcome occurs
@@ -153,7 +153,7 @@ def _orders(first: Counts, second: Counts, values: NDArray[np.float64]) -> list[
 def _best_prefix(
     orders: Sequence[NDArray[np.int64]], first: Counts, second: Counts, merit: Callable[[Counts, Counts], Any]
 ) -> NDArray[np.int64]:
-    """As many outcomes of an order as have the greatest merit, by how often they occur under both."""
+    """Take as many outcomes of an order as have the greatest merit, by how often they occur under both."""
     merits = [merit(np.cumsum(first[order]), np.cumsum(second[order])) for order in orders]
     order, gains = max(zip(orders, merits, strict=True), key=lambda pair: float(pair[1].max()))
     return order[: int(np.argmax(gains)) + 1]
@@ -170,7 +170,7 @@ def _shown(often: Counts, seldom: Counts, delta: float, squared: float) -> NDArr
 
 
 def _wilson(successes: Counts, trials: int, squared: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """About what exact limits of a probability are, for many counts at once."""
+    """Return about what exact limits of a probability are, for many counts at once."""
     share = successes / trials
     middle = (share + squared / (2 * trials)) / (1 + squared / trials)
     half = np.sqrt(share * (1 - share) * squared / trials + (squared / (2 * trials)) ** 2) / (1 + squared / trials)

@@ -101,7 +101,7 @@ def _document(width: float, height: float, title: str, about: str) -> ET.Element
 def _draw_tree(
     root: ET.Element, nodes: Sequence[Place], picture: Picture, corner: tuple[float, float], classes: Sequence[Class]
 ) -> None:
-    """The branches, then the nodes over them."""
+    """Draw the branches, then the nodes over them."""
     left, top = corner
     colours = {entry.label: entry.colour for entry in classes}
     steps = ["M" + "L".join(f"{_units(left + x)} {_units(top + y)}" for x, y in line) for line in picture.lines if line]
@@ -125,7 +125,7 @@ def _draw_tree(
 
 
 def _ways(nodes: Sequence[Place]) -> list[str]:
-    """For every node the questions and answers that lead to it, and what it says itself, a line each."""
+    """Return for every node the questions and answers that lead to it, and what it says itself, a line each."""
     steps: list[tuple[str, ...]] = []
     texts = []
     for place in nodes:
@@ -174,7 +174,7 @@ def _write(
     weight: str = "",
     halo: bool = False,
 ) -> None:
-    """One line of text, vertically centred; `halo` keeps it clear of the line that it stands on."""
+    """Write one line of text, vertically centred; `halo` keeps it clear of the line that it stands on."""
     baseline = y + 0.36 * points / 72  # half the height of a capital letter
     place = {"class": role, "x": _units(x), "y": _units(baseline), "font-size": f"{points * POINT:.4g}", "fill": fill}
     look = {"text-anchor": anchor} | ({"font-weight": weight} if weight else {})

@@ -33,7 +33,7 @@ Line = list[Point]
 
 @dataclass(frozen=True)
 class Picture:
-    """Where everything of a tree goes: a box (left, top, width) a node, and a line and a value a branch."""
+    """The layout of a tree: a box (left, top, width) a node, and a line and a value a branch."""
 
     boxes: list[tuple[float, float, float]]
     lines: list[Line]
@@ -64,7 +64,7 @@ def listed(nodes: Sequence[Place]) -> list[float]:
 
 
 def tidy(nodes: Sequence[Place]) -> list[float]:
-    """Reingold and Tilford's layout (1981): how far to the right each node goes, the first at 0.
+    """Compute Reingold and Tilford's layout (1981): how far to the right each node goes, the first at 0.
 
     Neighbours of one level are at least one unit apart, parents are centred over their children, and equal subtrees
     are placed alike. A unit is then the room that one node needs.
@@ -156,7 +156,7 @@ def _bracket(stem: Point, bar: float, ends: list[Point]) -> list[Line]:
 
 
 def caption(node: Node) -> str:
-    """Return what stands in a node."""
+    """Return the text of a node."""
     return shown(node.label if isinstance(node, Leaf) else node.attribute)
 
 

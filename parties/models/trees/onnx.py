@@ -75,7 +75,7 @@ def to_onnx(
 
 
 def _category(i: int, values: Sequence[str]) -> NodeProto:
-    """From the text of column i to the number of its value."""
+    """Map the text of column i to the number of its value."""
     from onnx import helper
 
     return helper.make_node(
@@ -92,7 +92,7 @@ def _category(i: int, values: Sequence[str]) -> NodeProto:
 def _bin(
     i: int, edges: Sequence[float], labels: Sequence[str], values: Sequence[str]
 ) -> tuple[list[NodeProto], list[TensorProto]]:
-    """From the text of column i, which is a number, to the number of its bin among `values`; and their constants.
+    """Map the text of column i, which is a number, to the number of its bin among `values`; and their constants.
 
     The bin is how many edges are not above the number, in double precision. A missing one is read as 0 and then set
     right: no runtime can be asked to read it.

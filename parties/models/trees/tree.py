@@ -43,7 +43,7 @@ Node: TypeAlias = Leaf | Split
 
 @dataclass(frozen=True)
 class Size:
-    """How large a tree is. `depth` counts the splits on the longest path; `nodes` includes the leaves."""
+    """The size of a tree. `depth` counts the splits on the longest path; `nodes` includes the leaves."""
 
     nodes: int
     leaves: int
@@ -52,7 +52,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Noise:
-    """What a tree was made with: its differential privacy, for neighbours of that kind, and how attributes compared."""
+    """The privacy that a tree was made with: differential, for neighbours of that kind, and how attributes compared."""
 
     epsilon: float
     adjacency: str

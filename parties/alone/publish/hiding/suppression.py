@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """What must be possible: that these cells, by number, all change by 1 (or -1) while hidden cells keep the sums.
+    """A change that must be possible: these cells, by number, by 1 (or -1), while hidden cells keep the sums.
 
     `room` float[cells] is how much each cell can go down, at most 1. All is in units of the cells' change.
     """

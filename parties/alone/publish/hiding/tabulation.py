@@ -43,7 +43,7 @@ class Tabulated:
 
 
 def signs(shape: tuple[int, int]) -> NDArray[np.int64]:
-    """1, or -1 for the totals of a row or column, int64[shape]; the grand total of a table with both is 1 again."""
+    """Return 1, or -1 for totals of a row or column, int64[shape]; the grand total of a table with both is 1 again."""
     sign = np.ones(shape, dtype=np.int64)
     sign[-1] *= -1
     if shape[1] > 1:
@@ -107,7 +107,7 @@ def _summed(codes: list[Counts], amounts: Counts, shape: tuple[int, int]) -> Cou
 
 
 def _numbers(values: list[str], place: str) -> tuple[Counts, int]:
-    """Decimal numbers as int64 in units of 10^-digits, and how many digits that is."""
+    """Parse decimal numbers as int64 in units of 10^-digits, and how many digits that is."""
     parsed = []
     for text in values:
         try:

@@ -131,7 +131,7 @@ class Keyring:
         return Subject(handle, self._unwrap(rows[0][0])) if rows else None
 
     def forget(self, who: str) -> bool:
-        """Destroy a subject's key, and record that one was, not whose; whether there was one."""
+        """Destroy a subject's key, and record that one was, not whose; return whether there was one."""
         known = bool(self._file.run("DELETE FROM subjects WHERE tag = ?", [self._tag(who)]))
         if known:
             self.record("subject forgotten")
@@ -195,7 +195,7 @@ class Keyring:
 
 
 def refuse_existing(path: Path) -> None:
-    """`InputError` if there is a file of this name: it may be of keys that nothing can bring back."""
+    """Raise `InputError` if there is a file of this name: it may be of keys that nothing can bring back."""
     if os.path.lexists(path):
         raise InputError(f"{path} exists already; choose another name, or remove it first")
 

@@ -77,11 +77,11 @@ class KAnonymity(PrivacyModel):
             raise InputError(f"k-anonymity: k must be >= 1, not {self.k}")
 
     def measure(self, classes: Classes) -> Measure:
-        """Rows."""
+        """Count the rows."""
         return classes.sizes.astype(np.float64)
 
     def enough(self, measure: Measure) -> Fits:
-        """At least k."""
+        """Return whether it is at least k."""
         return measure >= self.k
 
     @property
@@ -118,5 +118,5 @@ def monotone(models: Sequence[PrivacyModel], most: int) -> list[PrivacyModel]:
 
 
 def shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Histograms int64[classes, values] as distributions."""
+    """Return histograms int64[classes, values] as distributions."""
     return counts / counts.sum(axis=1, keepdims=True)

@@ -30,7 +30,7 @@ from smc.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What is published: cells, partition, the levels of full-domain generalisation (None for boxes), the report."""
+    """A published table: cells, partition, the levels of full-domain generalisation (None for boxes), the report."""
 
     cells: Cells
     partition: Partition
@@ -131,7 +131,7 @@ def checked(classes: Classes, models: Sequence[PrivacyModel]) -> dict[str, Any]:
 
 
 def _by_size(sizes: Counts) -> list[dict[str, int]]:
-    """Return how many classes there are between one power of two and the next, the least and the most rows of these."""
+    """Count the classes between one power of two and the next, the least and the most rows of these."""
     groups = []
     bits = np.frexp(sizes)[1]
     for group in np.unique(bits):
@@ -168,7 +168,7 @@ def _kept(rows: RowQuery) -> RowQuery:
 
 
 def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> None:
-    """`InputError` if a column that is published as it is has another value in each row."""
+    """Raise `InputError` if a column that is published as it is has another value in each row."""
     if not others or number < 2:
         return
     distinct = [exp.Count(this=exp.Distinct(expressions=[text_of(rows, name)])) for name in others]

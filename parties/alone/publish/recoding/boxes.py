@@ -29,14 +29,14 @@ class Boxes:
         return np.diff(self.starts, append=len(self.members))
 
     def of(self, those: Counts) -> Boxes:
-        """Some of the boxes, in this order."""
+        """Take some of the boxes, in this order."""
         sizes = self.sizes[those]
         starts = np.cumsum(sizes) - sizes
         places = np.repeat(self.starts[those] - starts, sizes) + np.arange(int(sizes.sum()))
         return self.at(places, starts)
 
     def at(self, places: Counts, starts: Counts, counts: Counts | None = None) -> Boxes:
-        """Pieces from these places, in boxes that start here."""
+        """Take pieces from these places, in boxes that start here."""
         numbers = None if self.numbers is None else self.numbers[:, places]
         return Boxes(self.members[places], self.counts[places] if counts is None else counts, starts, numbers)
 

@@ -58,7 +58,7 @@ def counted_among(
     codes: ValueCodes,
     counts: Counts,
 ) -> Classes:
-    """Published classes with how many of the public rows each may stand for, and a class of those in none of them.
+    """Add to published classes how many of the public rows each may stand for, and a class of those in none of them.
 
     `said[i]` is what the classes say in a quasi-identifier, `made[i]` its hierarchy, which holds the public values.
     `InputError` if a label is nothing that the hierarchy knows and no range, or if classes overlap.

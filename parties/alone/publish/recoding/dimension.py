@@ -43,7 +43,7 @@ class Dimension:
         self._numbers = codes if same else numbers.astype(codes.dtype)[codes]
 
     def numbers(self, boxes: Boxes) -> ValueCodes:
-        """Of each piece, its cell's number."""
+        """Return the number of each piece's cell."""
         numbers: ValueCodes = self._numbers[boxes.members] if boxes.numbers is None else boxes.numbers[self._place]
         return numbers
 

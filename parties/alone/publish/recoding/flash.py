@@ -12,7 +12,7 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def flash(lattice: Lattice, passes: Test) -> Solutions:
-    """Return which nodes pass a monotone test."""
+    """Find the nodes that pass a monotone test."""
     known = np.zeros(lattice.shape, dtype=bool)
     solutions = np.zeros(lattice.shape, dtype=bool)
     for nodes in lattice.by_height():
@@ -23,7 +23,7 @@ def flash(lattice: Lattice, passes: Test) -> Solutions:
 
 
 def _path(lattice: Lattice, known: Solutions, node: Node) -> list[Node]:
-    """Nodes that are not known yet, each one step above the one before: what is least generalised goes up first."""
+    """Find nodes that are not known yet, each one step above the one before: the least generalised goes up first."""
     path = [node]
     while True:
         open_ = [upper for upper in lattice.successors(path[-1]) if not known[upper]]

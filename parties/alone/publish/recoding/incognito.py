@@ -14,7 +14,7 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def incognito(lattice: Lattice, passes: Test) -> Solutions:
-    """Return which nodes pass a monotone test. Quasi-identifiers outside a subset stand at their top, and say
+    """Find the nodes that pass a monotone test. Quasi-identifiers outside a subset stand at their top, and say
     nothing."""
     number = len(lattice.heights)
     passed: dict[tuple[int, ...], Solutions] = {}
@@ -32,7 +32,7 @@ def incognito(lattice: Lattice, passes: Test) -> Solutions:
 def _bottom_up(
     lattice: Lattice, part: Lattice, subset: tuple[int, ...], candidates: Solutions, passes: Test
 ) -> Solutions:
-    """Return which candidates pass; what lies above one that does is not tried."""
+    """Find the candidates that pass; what lies above one that does is not tried."""
     passing = np.zeros(part.shape, dtype=bool)
     for nodes in part.by_height():
         for node in nodes:

@@ -154,7 +154,7 @@ def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
 
 
 def _before(boxes: Boxes) -> tuple[Counts, Counts]:
-    """Of each piece the rows before it in its box, and of each box all rows."""
+    """Count for each piece the rows before it in its box, and for each box all rows."""
     before = np.cumsum(boxes.counts) - boxes.counts
     before -= np.repeat(before[boxes.starts], boxes.sizes)
     return before, np.add.reduceat(boxes.counts, boxes.starts)
@@ -183,7 +183,7 @@ def _begins(right: NDArray[np.bool_], box: ValueCodes) -> Counts:
 
 
 def _halved(boxes: Boxes, box: ValueCodes) -> tuple[Boxes, ValueCodes, Counts]:
-    """Boxes whose halves have equally many rows, up to one: a piece where they meet is two."""
+    """Return boxes whose halves have equally many rows, up to one: a piece where they meet is two."""
     before, rows = _before(boxes)
     left = np.clip(((rows + 1) // 2)[box] - before, 0, boxes.counts)
     divided = (left > 0) & (left < boxes.counts)

@@ -22,7 +22,7 @@ SUPPRESSED = -1
 
 @dataclass(frozen=True)
 class Span:
-    """What a class may say in a column: a group of a hierarchy, the numbers from `low` to `high`, a set of values."""
+    """A class in a column: a group of a hierarchy, the numbers from `low` to `high`, a set of values."""
 
     label: str
     level: int = 0
@@ -87,7 +87,7 @@ class Partition:
 
     @property
     def suppressed(self) -> int:
-        """How many rows are left out."""
+        """The number of rows left out."""
         return int(self.counts[self.classes == SUPPRESSED].sum())
 
 
@@ -148,7 +148,7 @@ def range_of(low: float, high: float) -> Span:
 
 
 def numbers_of(cells: Cells, wanted: Sequence[bool]) -> list[np.ndarray | None]:
-    """Of each column that is wanted as numbers what its values are, float64[values]; None if some are no numbers."""
+    """Parse the values of each column that is wanted as numbers, float64[values]; None if some are no numbers."""
     numbers: list[np.ndarray | None] = []
     for hierarchy, want in zip(cells.hierarchies, wanted, strict=True):
         values = [number(value) for value in hierarchy.values] if want else [None]

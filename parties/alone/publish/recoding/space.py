@@ -45,7 +45,7 @@ class Space:
         return np.arange(len(self.cells.counts)), self.cells.counts
 
     def classes(self, members: Counts | ValueCodes, counts: Counts, groups: Counts, number: int) -> Classes:
-        """Pieces of cells as classes: of cell `members[i]`, `counts[i]` rows in class `groups[i]` of `number`."""
+        """Count pieces of cells as classes: of cell `members[i]`, `counts[i]` rows in class `groups[i]` of `number`."""
         cells = Cells(
             self.cells.hierarchies,
             self.cells.sensitive_hierarchies,
@@ -59,16 +59,16 @@ class Space:
         return classes
 
     def of_parts(self, parts: Sequence[Part]) -> Classes:
-        """Parts as classes."""
+        """Count parts as classes."""
         return self.classes(*_joined(parts), len(parts))
 
     def around(self, parts: Sequence[Part]) -> Partition:
-        """Parts as the classes of a partition, each in the smallest box around it."""
+        """Return parts as the classes of a partition, each in the smallest box around it."""
         boxes = [around(self.cells, part[0], self.numbers) for part in parts]
         return self.partition(*_joined(parts), boxes)
 
     def partition(self, members: Counts | ValueCodes, counts: Counts, classes: Counts, boxes: list[Box]) -> Partition:
-        """Pieces of cells in their classes as a partition of the table's own rows."""
+        """Return pieces of cells in their classes as a partition of the table's own rows."""
         public = None
         if self.layout.public:
             weights = self.public[members]
