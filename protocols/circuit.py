@@ -17,6 +17,19 @@ def evaluate(engine: Engine, netlist: Netlist, bits: BitMatrix | None) -> list[B
     none.
 
     The batch size is that of the own input, or 1 for a party without input, which then allows only that size.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> from smc.primitives.bits import from_integers, to_integers
+        >>> builder = Builder()
+        >>> builder.output(builder.input(8) + builder.input(8))
+        >>> netlist, values = builder.build(), ([20], [22])
+        >>> def program(session):
+        ...     return evaluate(make_engine(session, "yao"), netlist, from_integers(values[session.party], 8))
+        >>> to_integers(run_local(program)[0][0])
+        [42]
     """
     if not 1 <= len(netlist.input_widths) <= 2:
         raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")

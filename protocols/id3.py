@@ -89,6 +89,20 @@ def id3(
     """Return the joint tree. Each party passes its own source of counts; both pass the same `start`.
 
     `progress` is told of every level before it begins. `InputError` if this party has more rows than agreed.
+
+    Example:
+        >>> from protocols.counts import RowCounts
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> problem = Problem(domains=(2,), classes=2, max_rows=4)
+        >>> rows = [[0], [1]], [[0], [1]]  # the only attribute's values: party 0's, party 1's
+        >>> classes = [0, 1], [0, 1]
+        >>> def program(session):
+        ...     party = session.party
+        ...     counts = RowCounts(problem.domains, problem.classes, np.array(rows[party]), np.array(classes[party]))
+        ...     return id3(make_engine(session, "yao"), problem, counts)
+        >>> run_local(program)[0]
+        Split(attribute=0, children=(Leaf(label=0), Leaf(label=1)))
     """
     root, level, parents = _thawed(problem, start)
     if problem.classes == 1:

@@ -95,6 +95,16 @@ def open_logarithm(
     """Open ln x, or x ln x with `times_x`, to both, float64[batch]; each party passes its own counts. ln 0 is -inf.
 
     Opening ln x opens x: this is a harness for tests and benchmarks, not a private protocol by itself.
+
+    Example:
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> counts = [2, 0], [1, 0]
+        >>> def program(session):
+        ...     own_counts = np.array(counts[session.party])
+        ...     return open_logarithm(make_engine(session, "yao"), own_counts, bound=8, delta=0.001)
+        >>> run_local(program)[0].round(2).tolist()  # ln 3, ln 0
+        [1.1, -inf]
     """
     precision = derive(delta, bound, prices=engine.words.prices)
     inputs = checked(counts, precision.count_width, "the count")

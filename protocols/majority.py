@@ -59,7 +59,15 @@ def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]
 
 def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int64]:
     """Return the winning class of each instance, int64[batch]; each party passes its own counts, int[classes,
-    batch]."""
+    batch].
+
+    Example:
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> counts = np.array([[3], [5]]), np.array([[4], [1]])  # two classes: 3 + 4 rows and 5 + 1
+        >>> run_local(lambda session: majority(make_engine(session, "yao"), counts[session.party], 8))[0].tolist()
+        [0]
+    """
     classes, batch = counts.shape
     if classes < 1:
         raise InputError("a majority needs at least one class")

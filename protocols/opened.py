@@ -17,6 +17,10 @@ def index_below(bits: BitMatrix, bound: Bounds, what: str) -> NDArray[np.int64]:
     wide.
 
     `ProtocolError` for a number out of range: no honest run of the circuit opens it.
+
+    Example:
+        >>> index_below(bitpack.from_integers([2, 0], 2), 3, "a class").tolist()
+        [2, 0]
     """
     numbers = bitpack.to_words(bits).astype(np.int64)
     bounds = np.broadcast_to(bound, numbers.shape)

@@ -121,6 +121,16 @@ def cell_states(engine: Engine, problem: CellProblem, counts: NDArray[Any]) -> S
     """Return the state of every cell, int64[cells]; each party passes its own rows in each, int[cells].
 
     `InputError` if this party has more rows than agreed, `ProtocolError` if what is opened is no state.
+
+    Example:
+        >>> from smc.engines import make_engine
+        >>> from smc.local import run_local
+        >>> problem = CellProblem(cells=2, max_rows=9, threshold=3)
+        >>> counts = np.array([5, 1]), np.array([4, 6])  # the second cell has fewer than 3 of party 0's rows
+        >>> def program(session):
+        ...     return cell_states(make_engine(session, "yao"), problem, counts[session.party])
+        >>> run_local(program)[0].tolist()
+        [0, 1]
     """
     if counts.shape != (problem.cells,):
         raise InputError(f"own counts have shape {counts.shape}, expected {problem.cells} cells")

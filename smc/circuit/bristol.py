@@ -48,6 +48,10 @@ def parse(text: str, name: str) -> Netlist:
     """Return the netlist of a circuit in either Bristol format; `name` is what errors call it.
 
     Raises `InputError`, one line with name and line number, for anything that is not a correct circuit.
+
+    Example:
+        >>> parse("1 3\\n2 1 1\\n1 1\\n\\n2 1 0 1 2 AND\\n", "and.txt").input_widths
+        (1, 1)
     """
     return _Reader(text, name).netlist()
 
@@ -179,6 +183,19 @@ def dump(netlist: Netlist) -> str:
     """Return the netlist in Bristol Fashion: a wire for every gate, inputs first, outputs last.
 
     Outputs that no gate of their own makes (inputs, constants, repetitions) are made by EQ and EQW gates.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> builder = Builder()
+        >>> x, y = builder.input(1), builder.input(1)
+        >>> builder.output(x[0] & y[0])
+        >>> print(dump(builder.build()))
+        1 3
+        2 1 1
+        1 1
+        <BLANKLINE>
+        2 1 0 1 2 AND
+        <BLANKLINE>
     """
     inputs = sum(netlist.input_widths)
     gates: list[tuple[str, list[int]]] = []  # gate i makes wire inputs + i

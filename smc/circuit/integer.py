@@ -206,6 +206,13 @@ def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) ->
     """Return the sum of `plus` (at least one) less that of `minus`, modulo 2^width; signed if one of them is.
 
     In the form "size" one after the other; in "depth" by a carry-save tree, then one adder.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> builder = Builder()
+        >>> builder.output(total([builder.input(4), builder.input(4)], 6, minus=[builder.input(4)]))
+        >>> builder.build().output_widths
+        (6,)
     """
     graph, signed = plus[0].graph, any(value.signed for value in (*plus, *minus))
     if graph.form == "depth":
@@ -224,6 +231,13 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
 
     For n x n bits 2n^2 - n ANDs give all 2n bits, n^2 - n + 1 the lower n. In the form "depth" the rows are summed as
     in `total`: the ANDs of about one adder of 2n (or n) bits more, depth about 2 log2 n + 2.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> builder = Builder()
+        >>> builder.output(multiply(builder.input(4), builder.input(4), 8))
+        >>> builder.build().and_count  # 2 n^2 - n
+        28
     """
     b = b if isinstance(b, Integer) else Integer.constant(a.graph, b)
     if a.graph.form == "depth":
@@ -246,7 +260,16 @@ def multiply(a: Integer, b: Integer | int, width: int) -> Integer:
 
 
 def select(condition: Wire, if_true: Integer | int, if_false: Integer | int) -> Integer:
-    """Return `if_true` where the condition is 1, else `if_false`; as wide as needed to hold both, one AND a bit."""
+    """Return `if_true` where the condition is 1, else `if_false`; as wide as needed to hold both, one AND a bit.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> builder = Builder()
+        >>> x, y = builder.input(8), builder.input(8)
+        >>> builder.output(select(x < y, y, x))  # the greater one
+        >>> builder.build().and_count
+        16
+    """
     first = if_true if isinstance(if_true, Integer) else Integer.constant(condition.graph, if_true)
     a, b = first.aligned(if_false)
     return Integer(a.graph, [mux(condition, x, y) for x, y in zip(a, b, strict=True)], a.signed)

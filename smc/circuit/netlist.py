@@ -96,6 +96,15 @@ def evaluate(netlist: Netlist, inputs: Sequence[BitMatrix]) -> list[BitMatrix]:
 
     `inputs` has a uint8[width, batch] of 0 and 1 for every input argument (the batch may have more dimensions, and is
     1 if there are no arguments); so has the result for every output argument. ValueError if a width is wrong.
+
+    Example:
+        >>> from smc.circuit import Builder
+        >>> from smc.primitives.bits import from_integers, to_integers
+        >>> builder = Builder()
+        >>> builder.output(builder.input(8) + builder.input(8))
+        >>> (sums,) = evaluate(builder.build(), [from_integers([3, 40], 8), from_integers([4, 2], 8)])
+        >>> to_integers(sums)
+        [7, 42]
     """
     widths = tuple(len(bits) for bits in inputs)
     if widths != netlist.input_widths:

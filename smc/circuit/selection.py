@@ -107,7 +107,16 @@ def argmax(values: Sequence[Integer]) -> Integer:
 
 
 def argmin(values: Sequence[Integer]) -> Integer:
-    """Return the index of the smallest of n >= 1 values, as `argmax`."""
+    """Return the index of the smallest of n >= 1 values, as `argmax`.
+
+    Example:
+        >>> from smc.circuit import Builder, evaluate
+        >>> from smc.primitives.bits import from_integers, to_integers
+        >>> builder = Builder()
+        >>> builder.output(argmin([builder.input(4) for _ in range(3)]))
+        >>> to_integers(evaluate(builder.build(), [from_integers([value], 4) for value in (9, 2, 5)])[0])
+        [1]
+    """
     return minimum(values)[1]
 
 

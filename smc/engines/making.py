@@ -30,6 +30,11 @@ def make_engine(
     the circuits which protocols build for this engine: unless given, "depth" on XOR shares, where a level of AND gates
     is a round, else "size". One engine a session: its keys are derived from the session's identifier (`Session.branch`
     makes another session).
+
+    Example:
+        >>> from smc.local import run_local
+        >>> run_local(lambda session: make_engine(session, "gmw").form)
+        ('depth', 'depth')
     """
     return engine_of(session, Profile(name, ot, garbling, form, table_gates))
 

@@ -25,8 +25,8 @@ def _garble(keys, delta, a, b, tweak, second):  # type: ignore[no-untyped-def]
     q0, q1, q2, q3 = encrypt(keys, (p0 ^ tweak, p1 ^ tweak, p2 ^ tweak2, p3 ^ tweak2))
     ha, hb = p0 ^ q0, p2 ^ q2
     pb = spread(b)
-    generator = ha ^ p1 ^ q1 ^ (pb & delta)
-    half = hb ^ p3 ^ q3
+    generator = ha ^ p1 ^ q1 ^ (pb & delta)  # Figure 2, GbAnd, first half gate: T_G
+    half = hb ^ p3 ^ q3  # second half gate: T_E xor W_a
     return ha ^ (spread(a) & generator) ^ hb ^ (pb & half), generator, half ^ a
 
 

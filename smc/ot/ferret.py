@@ -102,11 +102,11 @@ class _Iteration:
         for start in range(0, len(target), step):
             part = target[start : start + step]
             tree = first + start // leaves
-            self._trees.grow(tree, part)
-            self._code.add(tree * leaves, part)
+            self._trees.grow(tree, part)  # Figure 9, steps 3 and 4: multi-point COT
+            self._code.add(tree * leaves, part)  # steps 5 and 6
 
     def kept(self, count: int) -> Blocks:
-        """Return the first `count` outputs."""
+        """Return the first `count` outputs, the base of the next iteration."""
         whole = -(-count // self._here.leaves) * self._here.leaves
         out = np.empty((whole, 2), dtype=np.uint64)
         self._make(0, out)
