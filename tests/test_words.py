@@ -83,7 +83,7 @@ def is_property(node: ast.FunctionDef) -> bool:
 
 def is_command(node: ast.FunctionDef) -> bool:
     """Return whether a docstring is the help of a command, which says what one learns from it."""
-    return any(re.match(r"\w+\.group\b|[\w.]*command\b", ast.unparse(decorator)) for decorator in node.decorator_list)
+    return any(re.match(r"[\w.]*(group|command)\b", ast.unparse(decorator)) for decorator in node.decorator_list)
 
 
 def with_examples() -> list[str]:
