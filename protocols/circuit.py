@@ -13,8 +13,7 @@ from smc.primitives.bits import BitMatrix
 
 
 def evaluate(engine: Engine, netlist: Netlist, bits: BitMatrix | None) -> list[BitMatrix]:
-    """Return the outputs uint8[width, batch]; each party passes its own input uint8[width, batch], or None if it has
-    none.
+    """Return the outputs uint8[width, batch]; each party passes its input uint8[width, batch], or None.
 
     The batch size is that of the own input, or 1 for a party without input, which then allows only that size.
 

@@ -50,8 +50,7 @@ class Rows(Counts, Protocol):
     """A source of counts that can tell its rows."""
 
     def distinct(self) -> Indices:
-        """Return the distinct rows, int64[lines, attributes + 2]: the attributes' values, the class, how many there
-        are."""
+        """Return the distinct rows, int64[lines, attributes + 2]: the attributes' values, class, how many."""
 
 
 class RowCounts:

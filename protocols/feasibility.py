@@ -171,8 +171,7 @@ def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = 
 
 
 def _sums(engine: Engine, problem: Problem, counts: Indices) -> tuple[Bits, Bits, list[Bits]]:
-    """Return whether each group keeps k and distinct l; its number of rows; if t asks, those of each class but the
-    last."""
+    """Return whether each group keeps k and distinct l; its rows; if t asks, those of each class but the last."""
     rules, width = problem.rules, problem.count_width
     distinct = int(rules.l) if rules.diversity == "distinct" else 1
     if distinct == 1 and not rules.close:

@@ -58,8 +58,7 @@ def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]
 
 
 def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int64]:
-    """Return the winning class of each instance, int64[batch]; each party passes its own counts, int[classes,
-    batch].
+    """Return the winning class of each instance, int64[batch]; each party passes its counts, int[classes, batch].
 
     Example:
         >>> from smc.engines import make_engine

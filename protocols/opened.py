@@ -13,8 +13,7 @@ Bounds = int | NDArray[np.int64]
 
 
 def index_below(bits: BitMatrix, bound: Bounds, what: str) -> NDArray[np.int64]:
-    """Return the opened numbers, int64[batch], each below the bound, or below its own of int64[batch]; at most 63 bits
-    wide.
+    """Return the opened numbers, int64[batch], each below the bound, or its own of int64[batch]; at most 63 bits.
 
     `ProtocolError` for a number out of range: no honest run of the circuit opens it.
 

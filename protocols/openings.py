@@ -46,8 +46,7 @@ class Decisions:
 
 
 def choice_bits(choices: Sequence[int], left: int) -> BitMatrix:
-    """Return the second that a level opens: each split's place among the `left` attributes, uint8[index width,
-    splits]."""
+    """Return the second opening: each split's place among the `left` attributes, uint8[index width, splits]."""
     return bitpack.from_integers(choices, index_width(left))
 
 

@@ -127,8 +127,7 @@ def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
 
 
 def _precise(error: Fraction, bound: int, cells: int, terms: int) -> Iterator[Parameters]:
-    """Yield the fewest digits that leave half of the error to the scale, with the smallest scale, if that fits a
-    word."""
+    """Yield the fewest digits that leave half of the error to the scale, and the smallest scale, if it fits."""
     fraction_bits = math.ceil(-math.log2(error / 4))
     room, radius = error - _truncation(cells, terms) - Fraction(1, 1 << fraction_bits), Fraction(1, 2 << cells)
     if room <= 0:

@@ -146,8 +146,7 @@ USUAL = Rules(k=5)  # of trees whose rules nobody has chosen: every leaf speaks 
 
 
 def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int) -> int:
-    """Return the depth of a tree that nobody has bounded, 1 or more, by what is public: these rules, the bound, the
-    domains.
+    """Return the depth of a tree that nobody bounds, 1 or more, by what is public: rules, bound, domains.
 
     R rows that are split d times by attributes of v values (the geometric mean of the domains) leave R / v^d to a leaf.
     The depth is the greatest at which that is k or more, R being the most rows that k can count: a party's against the

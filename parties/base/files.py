@@ -74,8 +74,7 @@ def refuse_archive(path: Path, start: bytes) -> None:
 
 
 def decode(path: Path, data: bytes, first: int = 1) -> str:
-    """Return the UTF-8 text of `data`, without a byte order mark. `InputError` names the first bad line; `first` is
-    ours."""
+    """Return the UTF-8 text of `data`, without a byte order mark. `InputError` names the bad line; `first` is ours."""
     try:
         text = data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -278,8 +277,7 @@ def _create(path: Path) -> int:
 
 
 def _descriptor(path: Path) -> int | None:
-    """Return the open file that a name such as /dev/stdout stands for; replacing what it leads to would tear it
-    away."""
+    """Return the open file of a name such as /dev/stdout; replacing what it leads to would tear it away."""
     if match := re.fullmatch(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)", str(path)):
         return int(match[1] or match[2])
     return {"/dev/stdout": 1, "/dev/stderr": 2}.get(str(path))

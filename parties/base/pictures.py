@@ -56,8 +56,7 @@ def style(settings: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
 
 
 def svg(figure: Figure, **about: str | None) -> str:
-    """Return a figure made within `style` as an SVG document, the same for the same figure; `about`: Title,
-    Description."""
+    """Return a figure made within `style` as SVG, the same for the same figure; `about`: Title, Description."""
     output = io.StringIO()
     metadata: dict[str, Any] = {"Creator": "smc", "Date": None} | about
     figure.savefig(output, format="svg", metadata=metadata)

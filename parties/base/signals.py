@@ -70,8 +70,7 @@ def end() -> None:
 
 
 def raised() -> signal.Signals | None:
-    """Return the last signal that became an exception: whatever error comes after it may be what a library made of
-    it."""
+    """Return the last signal that became an exception: an error after it may be what a library made of it."""
     return _State.raised
 
 

@@ -12,8 +12,7 @@ _FINGERPRINT = re.compile(r"(?:[0-9A-F]{2}:?){31}[0-9A-F]{2}", re.IGNORECASE)
 
 
 def canonical_fingerprint(text: str) -> str | None:
-    """Return a whole fingerprint as `identity.fingerprint` writes it, however it is spelled; None if the text is
-    none."""
+    """Return a whole fingerprint, however spelled, as `identity.fingerprint` writes it; None if it is none."""
     return bytes.fromhex(text.replace(":", "")).hex(":").upper() if _FINGERPRINT.fullmatch(text) else None
 
 

@@ -60,8 +60,7 @@ def concentrated(
     draw: Callable[[Engine, int, int], Outcomes],
     spendings: Sequence[Spending] | None = None,
 ) -> Mechanism:
-    """Return a mechanism whose promise is a rho: what epsilon allows at its delta, and no more than it has told the
-    budget."""
+    """Return a mechanism that promises a rho: what epsilon allows at its delta, and no more than was budgeted."""
     rho = (
         promise.rho
         if spendings is None

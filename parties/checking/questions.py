@@ -56,8 +56,7 @@ def median(promise: Promise) -> Mechanism:
 
 
 def top(promise: Promise) -> Mechanism:
-    """Return the most frequent of three values and the next: the third gets a row, and the order of the first two is
-    kept."""
+    """Return the most frequent of three values and the next: the third gets a row, and the first two stay."""
     task = _task(Top, promise, _schema(x=3), of="x", first=FIRST)
     tables = (((0,), (1,), (2,)), ((0,), (1,), (2,), (2,)) if promise.adjacency == "add-remove" else ((1,), (2,), (2,)))
 
@@ -131,8 +130,7 @@ def joint_table(promise: Promise) -> Mechanism:
 
 
 def triangles(promise: Promise) -> Mechanism:
-    """Return a private bound of what an edge changes, and the triangles with noise of that, at a delta that samples
-    show."""
+    """Bound privately what an edge changes; count triangles with noise of that, at a delta that samples show."""
     ends = _schema(x=VERTICES, y=VERTICES)
     task = _task(Triangles, promise, ends, columns=("x", "y"), delta=SEEN)
     law, shift = bound_law(task.epsilon), bounded(0, VERTICES, task.epsilon, task.delta)

@@ -110,8 +110,7 @@ class Port:
         return outbox
 
     def _enter(self, peer: x509.Certificate, context: grpc.ServicerContext) -> bool:
-        """Return whether one more stream of this peer may be open, which counts until it is over: none takes others'
-        room."""
+        """Return whether this peer may open one more stream, which counts until over: none takes others' room."""
 
         def leave() -> None:
             with self._counting:

@@ -21,8 +21,7 @@ ROUND_TRIPS_OF_A_BURST = 3  # it may take so many where they are longer: TCP nee
 
 
 def measure(channel: Channel, party: int) -> LinkShape:
-    """Return the link's rate (that of the slower direction) and delay (half the shortest round trip); alike on both
-    sides.
+    """Measure rate (of the slower direction) and delay (half the shortest round trip); alike on both sides.
 
     Takes about eight round trips and, each way, up to 1.4 MB or some tenths of a second.
     """

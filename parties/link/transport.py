@@ -62,8 +62,7 @@ class Stream:
             return None
 
     def reached(self, wait: float) -> bool:
-        """Return whether the peer was found, for the dialling end. Blocks until that is known, `wait` seconds at
-        most."""
+        """Return whether the peer was found, for the dialling end. Blocks until then, `wait` seconds at most."""
         call = cast("grpc.Call", self.incoming)
         timer = threading.Timer(wait, self.cancel)
         timer.daemon = True

@@ -87,8 +87,7 @@ class Database(ABC):
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """Give a transaction that makes tables, with these at hand. `InputError` if the rows are in no such
-        database."""
+        """Give a transaction that makes tables, with these at hand. `InputError` if the rows' database makes none."""
         raise InputError(f"{self.place}: tables are made in DuckDB files and PostgreSQL only; write a file instead")
         yield
 

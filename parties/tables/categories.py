@@ -66,8 +66,7 @@ class Column:
         return np.fromiter(map(_Codes(values).__getitem__, self.cells), np.int32, len(self.cells))
 
     def schema_codes(self, values: Sequence[str]) -> NDArray[np.int32]:
-        """Return the index of every cell in the schema's values. `InputError` names the first cell that is none of
-        them."""
+        """Return the index of every cell in the schema's values. `InputError` names the first that is none."""
         codes = self.codes(values)
         outside = np.flatnonzero(codes < 0)
         if not outside.size:
@@ -93,8 +92,7 @@ def column(name: str, cells: Sequence[Any]) -> Column:
 
 
 def frame(table: Any) -> Frame | None:
-    """Return the table if it is a data frame of any kind, None otherwise. `InputError` for one that is not in
-    memory."""
+    """Return the table if it is a data frame of any kind, else None. `InputError` for one not in memory."""
     native = nw.from_native(table, pass_through=True)
     if isinstance(native, nw.LazyFrame):
         raise InputError("the table is a query that has not been run: collect it first, with its classes inside")
@@ -117,8 +115,7 @@ def frame_columns(table: Frame, names: Sequence[str], wanted: Container[str]) ->
 
 
 def array_columns(table: NDArray[Any], names: Sequence[str], wanted: Container[str]) -> list[Column]:
-    """Return the wanted columns of an array [rows, columns]. `InputError` for a type of array that holds no
-    categories."""
+    """Return the wanted columns of an array [rows, columns]. `InputError` for an array of no categories."""
     if table.dtype.kind not in ARRAY_KINDS:
         raise InputError(f"an array of {table.dtype} holds no categories: make it one of text, numbers or objects")
     return [column(name, cells.tolist()) for name, cells in zip(names, table.T, strict=True) if name in wanted]

@@ -65,8 +65,7 @@ class Schema:
 
     @classmethod
     def from_public(cls, value: object) -> Schema:
-        """Return the inverse of `public`, for a schema that comes from the peer. ValueError says what is wrong with
-        it."""
+        """Return the inverse of `public`, for a schema that comes from the peer. ValueError says what is wrong."""
         listed = value.get("attributes") if isinstance(value, dict) else None
         if not isinstance(listed, list) or not listed:
             raise ValueError("the schema lists no attributes")
@@ -91,8 +90,7 @@ class Schema:
         return Schema({name: values for name, values in self.attributes.items() if name in names}, self.target)
 
     def misfit(self, wanted: Schema) -> str | None:
-        """Return why a table of this schema cannot serve a job of another: an attribute that it lacks, or knows
-        otherwise."""
+        """Return why a table of this schema cannot serve another's job: an attribute lacking, or different."""
         for name, values in wanted.attributes.items():
             if name not in self.attributes:
                 return f"the table has no attribute '{name}'"

@@ -57,8 +57,7 @@ def with_node(engine: CountingEngine, task: FullDomain, node: Node) -> None:
 
 
 def costliest(lattice: Lattice) -> Node:
-    """Return a node that takes most to find: nodes that are compared, or their possible classes where these are
-    listed."""
+    """Return a node that takes most to find: nodes that are compared, or their classes where these are listed."""
 
     def work(height: int) -> int:
         search = lattice_search.towards(lattice, height)

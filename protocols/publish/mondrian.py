@@ -201,8 +201,7 @@ def _most_even(
 def _least_loss(
     engine: Engine, problem: Problem, rows: tuple[Indices, Indices], bits: list[Bits], lengths: Indices, digits: int
 ) -> tuple[Bits, Bits]:
-    """Return the same of the edge after which rows have the narrowest ranges: each party knows its part of what is
-    lost."""
+    """Return the same of the edge after which rows have the narrowest ranges: each party knows its part."""
     places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     loss = rows[0] * places + rows[1] * (np.repeat(lengths, lengths) - 1 - places)
     width = problem.count_width + max(problem.domains).bit_length()
@@ -219,8 +218,7 @@ def _least_loss(
 
 
 def _allowed(engine: Engine, problem: Problem, party_rows: _Own, lower: Indices, upper: Indices) -> list[Bits]:
-    """Return two bits for each edge: both are 1 if the rows on both sides of it keep the rules, but for k of the
-    union."""
+    """Return two bits an edge: both 1 if the rows on both sides of it keep the rules, but for k of the union."""
     if problem.against == "public" and problem.models.any:
         with engine.session.phase("models"):
             feasible, _ = kept_by_both(engine, problem.groups, list(np.stack([lower, upper], axis=1)), party_rows.whole)

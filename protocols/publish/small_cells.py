@@ -101,8 +101,7 @@ def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size"
 
 @lru_cache(maxsize=32)
 def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
-    """Return the same of what each party says of its own rows: that they are few, and with zeros shown that there are
-    none."""
+    """Return the same of what each party says of its own rows: that they are few, with zeros shown that none are."""
     builder = Builder(form)
     (few, *none), (other_few, *other_none) = (builder.input(1 if zeros == "hidden" else 2).wires for _ in (0, 1))
     builder.output([few | other_few, *(a & b for a, b in zip(none, other_none, strict=True))])

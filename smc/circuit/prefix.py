@@ -72,8 +72,7 @@ def clear_above(wires: Sequence[Wire], true: Wire) -> list[Wire]:
 
 
 def scan(items: Sequence[T], join: Callable[[T, T], T]) -> list[T]:
-    """Return each item joined with all before it, ceil(log2 n) deep, by Sklansky's network; earlier items come
-    first."""
+    """Join each item with all before it, ceil(log2 n) deep, by Sklansky's network; earlier items come first."""
     row = list(items)
     span = 1
     while span < len(row):

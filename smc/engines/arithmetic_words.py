@@ -82,8 +82,7 @@ class ArithmeticWords(Words):
 
 
 def _selection(tables: Sequence[Sequence[int]], onehot: BitMatrix) -> tuple[BitMatrix, Shares]:
-    """Return which bits to turn into shares, XOR shares uint8[n, batch], and their weights in each entry,
-    uint64[tables, n].
+    """Return which bits to turn into shares, XOR shares uint8[n, batch], and their weights by entry, uint64[tables, n].
 
     Either the one-hot bits, weighted by the entries, or the bits of the chosen entries, which are XORs of one-hot bits:
     whichever are fewer.

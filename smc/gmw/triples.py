@@ -47,8 +47,7 @@ class TripleSource:
         self._next = 0
 
     def take(self, size: int) -> tuple[Store, int]:
-        """Return the next `size` bytes of those reserved, never given out again: rows a, b, c, and where in them they
-        begin.
+        """Take the next `size` bytes of those reserved, never again: rows a, b, c, and where in them they begin.
 
         Bit i of c's row is this party's share of the product of those of a and b.
         """

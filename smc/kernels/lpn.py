@@ -147,8 +147,7 @@ def grow_punctured(keys, first, known, places, schedule, work, target):  # type:
 
 @njit
 def _name_entries(keys, first, even, entries):  # type: ignore[no-untyped-def]
-    """Write the table's words at which the eleven entries of eight rows begin, from AES blocks `first`, ... first +
-    15.
+    """Write the table's words at which the eleven entries of eight rows begin, from 16 AES blocks from `first` on.
 
     Row i has the three fields of 21 bits of words 4 i .. 4 i + 3, in `entries` at 4 i, 32 + 4 i and 64 + 4 i; the last
     of the twelve is not used.

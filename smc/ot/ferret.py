@@ -64,8 +64,7 @@ class IterationSchedule:
         self._left = 0
 
     def due(self, count: int) -> Iterator[tuple[int, Parameters, int]]:
-        """Yield the iterations to run now so that `count` OTs can be made: number, parameters, trees kept for the
-        next."""
+        """Yield the iterations to run now for `count` more OTs: number, parameters, trees kept for the next."""
         while self._left < count:
             here, reserved = parameters(self._number, self._sets), kept_trees(self._number, self._sets)
             yield self._number, here, reserved

@@ -65,8 +65,7 @@ def chunks(netlist: Netlist, batch: int) -> Iterator[slice]:
 
 
 def schedule(netlist: Netlist, batch: int) -> Iterator[tuple[slice, Iterator[Piece]]]:
-    """Yield all the work on a batch, in order: instances that are worked on together, and the pieces of their
-    circuit."""
+    """Yield all the work on a batch, in order: instances worked on together, and the pieces of their circuit."""
     for part in chunks(netlist, batch):
         yield part, pieces(netlist, part.stop - part.start)
 

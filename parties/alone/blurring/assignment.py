@@ -9,8 +9,7 @@ from parties.alone.blurring.noise import Floats
 
 
 def assign(published: Floats, probabilities: Floats) -> NDArray[np.int32]:
-    """Return the interval of each row, int32[rows]: rows in the order of their published values, equal ones in
-    theirs."""
+    """Return the interval of each row, int32[rows]: in the order of published values, equal ones in theirs."""
     ends = np.rint(np.cumsum(probabilities) * len(published)).astype(np.int64)
     ends[-1] = len(published)
     intervals = np.empty(len(published), dtype=np.int32)

@@ -19,8 +19,7 @@ BAR = 40  # characters of the longest bar
 
 
 def distributions(rows: RowQuery, plan: BlurPlan, by: str | None) -> list[dict[str, Any]]:
-    """Return the distribution of each blurred column, for each group; `InputError` if there is nothing to
-    reconstruct."""
+    """Return the distribution of each blurred column, by group; `InputError` if none is to reconstruct."""
     names = [name for name, column in plan.columns.items() if column.noise != "none"]
     if not names:
         raise InputError("no column of the plan is blurred: there is nothing to reconstruct")

@@ -67,8 +67,7 @@ def _marginals(domain: Mapping[str, int], original: CodedRows, synthetic: CodedR
 
 
 def _halves(domain: Mapping[str, int], original: CodedRows, rng: np.random.Generator) -> float:
-    """Measure how two halves of the own rows differ: nothing that is learnt from one of them can be nearer to the
-    other."""
+    """Measure how two halves of the own rows differ: nothing learnt from one can be nearer to the other."""
     count = len(next(iter(original.values())))
     half = rng.permutation(np.arange(count) % 2 == 0)
     first, second = ({name: codes[where] for name, codes in original.items()} for where in (half, ~half))

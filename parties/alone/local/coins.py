@@ -94,8 +94,7 @@ class Coins:
 
 
 def encrypted(key: bytes, blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return each block of 128 bits, uint64[n, 2], under AES. The blocks differ: a codebook is what a function
-    needs."""
+    """Encrypt each block of 128 bits, uint64[n, 2]. The blocks differ: a codebook is what a function needs."""
     out = np.empty(blocks.nbytes + 16, dtype=np.uint8)
     Cipher(algorithms.AES(key), modes.ECB()).encryptor().update_into(blocks.view(np.uint8).reshape(-1).data, out.data)
     return out[: blocks.nbytes].view(np.uint64).reshape(blocks.shape)

@@ -74,8 +74,7 @@ def cell(rows: RowQuery, name: str, mask: MaskPlan | None) -> exp.Expr:
 
 
 def masked(rows: RowQuery, name: str, mask: MaskPlan) -> exp.Expr:
-    """Return a column through its mask, NULL of NULL. `InputError` if there is no such column, or none that holds
-    values."""
+    """Return a column through its mask, NULL of NULL. `InputError` if there is none, or it holds no values."""
     require(rows, [name])
     try:
         text = Cell(ColumnRule(name, name, (), {}, None, (), None), rows.types[name], rows.engine.lists).text

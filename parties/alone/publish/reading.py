@@ -31,8 +31,7 @@ class Texts:
 
 
 def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
-    """Return the distinct rows of some columns. `InputError` if one is not there or holds no categories, or without
-    rows."""
+    """Return the distinct rows of some columns. `InputError` for none, or a column of no categories."""
     spelled = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
     number = "n" + "_" * max(map(len, names))  # no column's name

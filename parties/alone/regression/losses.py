@@ -98,8 +98,7 @@ def loss(name: LossName, h: float) -> Loss:
 
 
 def radius(of: Loss, regularisation: float) -> float:
-    """Return a bound on |w| of every minimiser of J, whatever the rows: lambda w is a mean of slopes, and J(w) <=
-    J(0)."""
+    """Bound |w| of every minimiser of J, whatever the rows: lambda w is a mean of slopes, and J(w) <= J(0)."""
     return min(1 / regularisation, math.sqrt(2 * of.at_zero / regularisation))
 
 

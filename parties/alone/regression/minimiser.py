@@ -41,8 +41,7 @@ class Minimum:
 
 
 def minimise(rows: TrainingRows, loss: Loss, regularisation: float, tilt: Floats | None = None) -> Minimum:
-    """Return the weights of least J(w) + tilt.w, to a gradient of norm `TOLERANCE`. `InputError` if it is not
-    reached."""
+    """Return weights of least J(w) + tilt.w, to a gradient of norm `TOLERANCE`. `InputError` if not reached."""
     number = rows.features.number
     check_features(number)
     slant = np.zeros(number) if tilt is None else tilt

@@ -28,8 +28,7 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def block_table(numbers: NDArray[np.int64], function: Function, blocks: int, low: int, high: int) -> Table:
-    """Return the function's number of each block, rounded and moved into the bounds. `InputError` if a block has no
-    row."""
+    """Return the function's number of each block, rounded, within the bounds. `InputError` for an empty block."""
     if not 1 <= blocks <= len(numbers):
         raise InputError(
             f"blocks: {blocks:,} blocks of {len(numbers):,} rows: there must be from 1 block to as many as rows"

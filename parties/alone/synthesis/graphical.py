@@ -94,8 +94,7 @@ class MarkovRandomField:
 
 
 def _drawn(table: Table, group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-    """Return a cell for each row, by the line of the table that its group has; rows of a group are spread evenly over
-    it."""
+    """Return a cell for each row, by its group's line of the table; rows of a group are spread evenly over it."""
     used, group = np.unique(group, return_inverse=True)
     lines = np.maximum(table[used], 0)
     sums = lines.sum(axis=1, keepdims=True)

@@ -69,8 +69,7 @@ def guess(says_first: Said, says_first_too: Said, allowed: float, error: float) 
 
 
 def guessing_limit(epsilon: float, delta: float = 0.0) -> float:
-    """Return the most that p + q can be: from p <= e^epsilon (1 - q) + delta and the same with p and q changed
-    about."""
+    """Return the most that p + q can be, by p <= e^epsilon (1 - q) + delta and the same with both swapped."""
     return 2 * (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
 
 
@@ -109,8 +108,7 @@ def examine(first: Outcomes, second: Outcomes, epsilon: float, delta: float = 0.
 
 
 def excess(first: Mapping[int, Fraction], second: Mapping[int, Fraction], epsilon: float) -> float:
-    """Return the least delta for which both laws keep (epsilon, delta), in either direction: the hockey-stick
-    divergence."""
+    """Return the least delta of (epsilon, delta) for both laws, either way: the hockey-stick divergence."""
     factor = Fraction(math.exp(epsilon))
     nothing = Fraction(0)
 

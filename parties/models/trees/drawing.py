@@ -40,8 +40,7 @@ class Class:
 
 
 def legend(tree: Node) -> list[Class]:
-    """Return the classes of a tree by name. Colours are used again from the ninth on; every leaf also says its
-    class."""
+    """Return the classes of a tree by name. From the ninth on colours repeat; every leaf also says its class."""
     counts = Counter(place.node.label for place in places(tree) if isinstance(place.node, Leaf))
     return [Class(label, PALETTE[i % len(PALETTE)], counts[label]) for i, label in enumerate(sorted(counts))]
 

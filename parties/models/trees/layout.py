@@ -54,8 +54,7 @@ def arrange(nodes: Sequence[Place], measure: Measure) -> Picture:
 
 
 def listed(nodes: Sequence[Place]) -> list[float]:
-    """Return the line of each node in a list of the leaves: a leaf has one of its own, a question that of its first
-    leaf."""
+    """Return the line of each node in a list of the leaves: a leaf has its own, a question its first leaf's."""
     lines, leaves = [], 0
     for place in nodes:
         lines.append(float(leaves))

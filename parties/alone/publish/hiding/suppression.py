@@ -77,8 +77,7 @@ def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 
 
 
 def _moves(values: Counts, needs: Needs) -> Iterator[Move]:
-    """Yield each sensitive cell as much up, and down, as asked. The largest come first: they often make the others
-    safe."""
+    """Yield each sensitive cell as much up, and down, as asked. The largest first: they often make others safe."""
     wanted = [(d, i, 1) for i, d in enumerate(needs.up.ravel()) if d]
     wanted += [(d, i, -1) for i, d in enumerate(needs.down.ravel()) if d]
     for distance, cell, direction in sorted(wanted, reverse=True):
@@ -140,8 +139,7 @@ def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], secon
 
 
 def _safe(balance: Any, cost: Floats, hidden: Mask, move: Move) -> Mask:
-    """Return what is hidden once a move is possible: nothing more if it is already, else the cells that a cheap way
-    needs."""
+    """Return what is hidden once a move is possible: nothing more if it is, else the cells of a cheap way."""
     import scipy.optimize
     import scipy.sparse as sparse
 

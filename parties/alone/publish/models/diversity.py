@@ -82,8 +82,7 @@ class RecursiveLDiversity(PrivacyModel):
             raise InputError(f"recursive-l-diversity: needs l >= 1 and c > 0, not l = {self.l} and c = {self.c:g}")
 
     def measure(self, classes: Classes) -> Measure:
-        """Return the most frequent value's rows over those of the l-th and rarer; infinite if there are fewer than
-        l."""
+        """Return the most frequent value's rows over those of the l-th and rarer; infinite if fewer than l."""
         rows = -np.sort(-classes.histogram(self.column), axis=1)
         rest = rows[:, self.l - 1 :].sum(axis=1)
         return np.where(rest > 0, rows[:, 0] / np.maximum(rest, 1), np.inf)

@@ -110,8 +110,7 @@ def suppressed(classes: Classes, models: Sequence[PrivacyModel]) -> int:
 
 
 def monotone(models: Sequence[PrivacyModel], most: int) -> list[PrivacyModel]:
-    """Return those of the models whose suppressed rows only get fewer as classes are joined, if `most` may be
-    suppressed."""
+    """Return the models whose suppressed rows only get fewer as classes are joined, `most` being suppressed."""
     if most == 0 or any(model.keeps_all for model in models):
         return list(models)
     return [model for model in models if model.lifts]

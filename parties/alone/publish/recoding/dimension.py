@@ -66,8 +66,7 @@ class Dimension:
         return widths
 
     def keys(self, boxes: Boxes, low: ValueCodes, high: ValueCodes) -> ValueCodes:
-        """Return what the pieces of boxes with these extents are divided by: values, or groups below the one holding
-        all."""
+        """Return the keys that divide boxes with these extents: values, or groups below the one holding all."""
         numbers = self.numbers(boxes)
         if self.values is not None:
             return numbers

@@ -14,8 +14,7 @@ from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, Tes
 
 
 def incognito(lattice: Lattice, passes: Test) -> Solutions:
-    """Find the nodes that pass a monotone test. Quasi-identifiers outside a subset stand at their top, and say
-    nothing."""
+    """Find the nodes that pass a monotone test. Those outside a subset stand at their top, and say nothing."""
     number = len(lattice.heights)
     passed: dict[tuple[int, ...], Solutions] = {}
     for size in range(1, number + 1):

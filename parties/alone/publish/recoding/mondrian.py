@@ -77,8 +77,7 @@ class _Cutter:
         return self._space.partition(final.members, final.counts, classes, list(zip(*spans, strict=True)))
 
     def _cut(self, boxes: Boxes) -> tuple[Boxes, Boxes]:
-        """Return the boxes that cannot be cut, and the parts of the others. Each is cut where it is widest and can
-        be."""
+        """Return boxes that cannot be cut, and the parts of the others, each cut where it is widest and can be."""
         extents = [dimension.extents(boxes) for dimension in self._dimensions]
         widths = np.stack([d.widths(*extent) for d, extent in zip(self._dimensions, extents, strict=True)])
         order = np.argsort(-widths, axis=0, kind="stable")
@@ -123,8 +122,7 @@ class _Cutter:
         return cut_parts, failed
 
     def _keep(self, boxes: Boxes, box: ValueCodes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
-        """Return the parts, which begin at these pieces, of boxes with several that all fit, and which boxes have
-        none."""
+        """Return the parts, begun at these pieces, of boxes with several that all fit, and which boxes have none."""
         group = np.zeros(len(box), dtype=np.int64)
         group[begins] = 1
         group = np.cumsum(group) - 1
@@ -138,8 +136,7 @@ class _Cutter:
 
 
 def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
-    """Return the order by box, then by key; equal ones stay in theirs. Numbers are sorted several times faster than
-    ranked."""
+    """Sort by box, then by key; equal ones stay in theirs. Numbers are sorted much faster than ranked."""
     bits = len(box).bit_length()
     if (int(box[-1]) + 1) * size << bits >= 1 << 62:
         return np.lexsort((keys, box))

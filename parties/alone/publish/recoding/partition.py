@@ -42,8 +42,7 @@ class Span:
         return hierarchy.labels[self.level][hierarchy.groups[self.level][code]] == self.label
 
     def share(self, hierarchy: Hierarchy, width: float) -> float:
-        """Return its normalised certainty penalty: the share of the column that it stands for. All numbers span
-        `width`."""
+        """Return its normalised certainty penalty: its share of the column. All numbers span `width`."""
         if self.numeric:
             return (self.high - self.low) / width if width else 0.0
         if self.values:

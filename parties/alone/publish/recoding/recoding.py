@@ -77,8 +77,7 @@ class Recoding:
         }
 
     def hierarchy(self, name: str, values: Sequence[str]) -> Hierarchy:
-        """Return a column's hierarchy for these values. `InputError` if one is not in the tree, or does not fit the
-        rule."""
+        """Return a column's hierarchy for these values. `InputError` if one does not fit its tree or rule."""
         column = dict(self.columns[name])
         paths = column.pop("paths", None)
         if paths is None:
@@ -142,8 +141,7 @@ class Recoding:
 
 
 def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: ValueCodes, alone: bool = False) -> Counts:
-    """Return the first box that holds each cell, int64[cells], or none. `InputError` if it shall be alone, and is
-    not."""
+    """Return the first box with each cell, int64[cells], or none. `InputError` if not alone where it shall be."""
     holds = [
         np.array([[box[i].holds(h, value) for value in h.values] for box in boxes]).reshape(len(boxes), len(h.values))
         for i, h in enumerate(hierarchies)

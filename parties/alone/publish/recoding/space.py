@@ -84,8 +84,7 @@ def _joined(parts: Sequence[Part]) -> tuple[Counts, Counts, Counts]:
 
 
 def halves(part: Part, order: Counts, rows: int) -> list[Part]:
-    """Return the first `rows` rows of a part in an order of its cells, and the others; the cell where they meet is
-    divided."""
+    """Split a part after `rows` rows in an order of its cells; the cell where both meet is divided."""
     cells, counts = part[0][order], part[1][order]
     before = np.cumsum(counts) - counts
     left = np.clip(rows - before, 0, counts)
