@@ -65,9 +65,9 @@ class Accounts:
         charged = record.charged
         if not (uses := record.ours.proposal.task.spends if charged is None else charged.uses):
             return None
-        found = shown.price(self._account(record.table, ()), uses)
+        price = shown.price(self._account(record.table, ()), uses)
         at = None if charged is None else charged.at
-        return found.model_copy(update={"charged_at": at, "repeats": record.repeats})
+        return price.model_copy(update={"charged_at": at, "repeats": record.repeats})
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Return why a job does not fit its table's budget, in words; empty if it does. The peer may read it.
@@ -77,11 +77,11 @@ class Accounts:
         spends = record.ours.proposal.task.spends
         if not spends:
             return ""
-        others = [one for one in besides if one.charged is None and one.table == record.table]
-        own = [use for one in others if one.peer == record.peer for use in one.ours.proposal.task.spends]
-        if refusal := self.share(record.table, record.peer).refusal((*own, *spends)):
+        others = [other for other in besides if other.charged is None and other.table == record.table]
+        peer_uses = [use for other in others if other.peer == record.peer for use in other.ours.proposal.task.spends]
+        if refusal := self.share(record.table, record.peer).refusal((*peer_uses, *spends)):
             return refusal
-        every = [use for one in others for use in one.ours.proposal.task.spends]
+        every = [use for other in others for use in other.ours.proposal.task.spends]
         if self._kept_by_shares(record.table) or self.account(record.table).fits((*every, *spends)):
             return ""
         return f"the privacy budget of table {quoted(record.table)} does not allow the job"
@@ -126,19 +126,19 @@ class Accounts:
         Or the one that the job repeats already, if it does. None if our file does not say which version the table has.
         """
         job, version = record.ours.proposal, self._offers.version(record.table)
-        found = (
-            one
-            for one in self._jobs.all()
+        candidates = (
+            candidate
+            for candidate in self._jobs.all()
             if version
-            and one.version == version
-            and one.id != job.id
-            and one.peer == record.peer
-            and record.repeats in ("", one.id)
-            and one.ours.proposal.tables == job.tables
-            and one.ours.proposal.specification == job.specification
-            and self._jobs.state(one) == "done"
+            and candidate.version == version
+            and candidate.id != job.id
+            and candidate.peer == record.peer
+            and record.repeats in ("", candidate.id)
+            and candidate.ours.proposal.tables == job.tables
+            and candidate.ours.proposal.specification == job.specification
+            and self._jobs.state(candidate) == "done"
         )
-        return next((Earlier(one.ours.proposal, one.tree) for one in found), None)
+        return next((Earlier(candidate.ours.proposal, candidate.tree) for candidate in candidates), None)
 
     def _account(self, table: str, charges: Iterable[Charge], group: int = 1, share: float = 1.0) -> Account:
         at, offer = self._clock.now(), self._offers.tables.get(table)

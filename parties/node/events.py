@@ -83,8 +83,8 @@ class Events:
         """Write now what is counted of repeats."""
         self._folding.flush()
 
-    def _repeats(self, key: tuple[str, str], found: Repeats) -> None:
-        self._write(key[0], {**found.fields, "times": found.times, "first": found.first, "last": found.last})
+    def _repeats(self, key: tuple[str, str], repeats: Repeats) -> None:
+        self._write(key[0], {**repeats.fields, "times": repeats.times, "first": repeats.first, "last": repeats.last})
 
     def _write(self, event: str, fields: Mapping[str, str | int | bool]) -> None:
         if LEVELS.index(LEVEL_OF.get(event, "info")) >= self._least:

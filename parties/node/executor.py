@@ -203,21 +203,21 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
         if not task.reads_table:
             yield stack.enter_context(opened(order))
             return
-        own: tuple[Opened, str] | AwayError
+        ours: tuple[Opened, str] | AwayError
         with session.phase("checkpoint"):
             tell(Preparing("opening its table"))
             with readiness.telling(session):
                 try:
-                    own = stack.enter_context(opened(order))
+                    ours = stack.enter_context(opened(order))
                 except AwayError as error:
-                    own = error
-            ready = not isinstance(own, AwayError)
+                    ours = error
+            ready = not isinstance(ours, AwayError)
             theirs = readiness.exchange(session, ready, lambda: tell(Preparing("the peer is opening its table")))
-        if isinstance(own, AwayError) or not theirs:
+        if isinstance(ours, AwayError) or not theirs:
             with suppress(LinkError):  # part in order: this is no accident
                 link.finish()
-            raise own if isinstance(own, AwayError) else PeerAwayError("the peer's table is away")
-        yield own
+            raise ours if isinstance(ours, AwayError) else PeerAwayError("the peer's table is away")
+        yield ours
 
 
 @contextmanager
@@ -233,16 +233,16 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
     with ExitStack() as stack:
         try:
             ours = stack.enter_context(task.open(replace(order.inputs, secret=secret)))
-            found = _fingerprint(order, ours)
+            fingerprint = _fingerprint(order, ours)
         except AwayError:
             raise
         except InputError as error:
             if not task.reads_table:
                 raise
             raise AwayError(without_cells(error)) from None
-        if order.fingerprint and order.fingerprint != found:
+        if order.fingerprint and order.fingerprint != fingerprint:
             raise InputError("the table's rows have changed since the job began: it cannot go on; propose it anew")
-        yield ours, found
+        yield ours, fingerprint
 
 
 def _fingerprint(order: Order, ours: Opened) -> str:
@@ -259,10 +259,10 @@ def _profile(link: Link, order: Order) -> Profile:
     if specification["engine"] == "auto":
         names = [str(profile) for profile in contenders]
         session, none = link.session(), len(contenders)
-        own = names.index(order.profile) if order.profile in names else none
-        session.send("checkpoint.profile", np.array([own], dtype=np.uint8))
+        ours = names.index(order.profile) if order.profile in names else none
+        session.send("checkpoint.profile", np.array([ours], dtype=np.uint8))
         theirs = int(session.receive("checkpoint.profile", np.uint8, (1,))[0])
-        before = {own, theirs} - {none}
+        before = {ours, theirs} - {none}
         if len(before) > 1 or max(before, default=0) > none:
             raise ProtocolError("the two parties know different profiles of the job: it cannot go on")
         if before:

@@ -57,14 +57,14 @@ class Gate:
         """
         if (job.proposer == who.party) != (proposed_by == "us"):
             return _refused(BY_NODE, "this node does not know the job")  # the peer says that we proposed it
-        asked = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
-        decision = self._decision(asked)
+        question = request(job, who.party, proposed_by, self._file, who.acquaintance, around)
+        decision = self._decision(question)
         if proposed_by == "us":
             return self._of_ours(decision, self.misfit(job, who.party), around)
-        if decision.is_past_consent and self._decision(replace(asked, past_budget=False)).effect == "ask":
+        if decision.is_past_consent and self._decision(replace(question, past_budget=False)).effect == "ask":
             decision = Decision("ask", (), decision.reason)  # a budget is no news for whom no rule permits the job
         if decision.effect == "deny":
-            if not any(serves(rule, asked) for rule in self._file.policy):
+            if not any(serves(rule, question) for rule in self._file.policy):
                 return _refused(BY_NODE, decision.reason, NO)
             unsaid = "" if job.purpose else "; the job states no purpose"
             by = decision.by or "no rule"
@@ -103,8 +103,8 @@ class Gate:
             return _refused(BUDGET, around.budget)
         return Judgement("approved", "proposer", "proposed here")
 
-    def _decision(self, asked: Request) -> Decision:
-        return decide(self._file.policy, asked, self._file.combine(asked.table))
+    def _decision(self, request: Request) -> Decision:
+        return decide(self._file.policy, request, self._file.combine(request.table))
 
 
 def _refused(by: str, reason: str, public: str | None = None) -> Judgement:

@@ -80,11 +80,11 @@ class Journal:
 
     def names(self) -> dict[str, str]:
         """By which names the log knows peers' certificates: the last one of each fingerprint."""
-        found = {}
+        names = {}
         for entry in self._log.of_kind("connected", "proposed"):
             print_ = entry.fields.get("fingerprint") or entry.fields.get("peer_fingerprint")
-            found[str(print_)] = str(entry.fields["peer"])
-        return found
+            names[str(print_)] = str(entry.fields["peer"])
+        return names
 
     def note(self, kind: EntryKind, fields: Mapping[str, Any]) -> None:
         """What concerns no job."""
@@ -123,20 +123,20 @@ class Journal:
         if theirs.end in ("cancelled", "failed") and (before is None or before.end in ("", "computed")):
             self.ended(record, "peer", theirs)
 
-    def verdict(self, identifier: str, party: Side, said: Statement, reason: str = "") -> None:
+    def verdict(self, identifier: str, party: Side, statement: Statement, reason: str = "") -> None:
         """A party has consented or declined."""
-        if said.verdict != "waiting":
-            fields = {"party": party, "verdict": said.verdict, "by": said.by, "reason": reason or said.why}
-            self._log.append("decided", identifier, fields)
+        if statement.verdict != "waiting":
+            fields = {"party": party, "verdict": statement.verdict, "by": statement.by}
+            self._log.append("decided", identifier, {**fields, "reason": reason or statement.why})
 
     def started(self, record: Record, depth: int, profile: str, address: str | None) -> None:
         """A session has begun, at this depth."""
         fields = {"digest": record.ours.proposal.digest, "depth": depth, "profile": profile, "address": address}
         self._log.append("started", record.id, fields)
 
-    def committed(self, record: Record, found: Commitments) -> None:
+    def committed(self, record: Record, commitments: Commitments) -> None:
         """Both have committed to their rows."""
-        fields = {"ours": found.ours.model_dump(), "theirs": found.theirs.model_dump()}
+        fields = {"ours": commitments.ours.model_dump(), "theirs": commitments.theirs.model_dump()}
         self._log.append("committed", record.id, fields)
 
     def spent(self, record: Record, who: Who, uses: Sequence[Spending]) -> Charged:
@@ -149,8 +149,8 @@ class Journal:
     def _counts_from(self, record: Record) -> str:
         """Return the moment from which what a job spends counts, if it is charged now."""
         known = [self._log.latest(), self._peers.identity.certificate.not_valid_before_utc, record.ours.at]
-        told = [record.ours.proposal.proposed_at, None if record.theirs is None else record.theirs.at]
-        return stamp(datetime.now(UTC), known, told).isoformat(timespec="milliseconds")
+        moments = [record.ours.proposal.proposed_at, None if record.theirs is None else record.theirs.at]
+        return stamp(datetime.now(UTC), known, moments).isoformat(timespec="milliseconds")
 
     def opened(self, record: Record, state: State, steps: range) -> None:
         """A session has opened these steps."""
@@ -163,34 +163,34 @@ class Journal:
         sizes = {name: record.current[name] for name in ("bytes_sent", "bytes_received")}
         self._log.append("interrupted", record.id, {"why": why, "depth": record.depth, **sizes})
 
-    def finished(self, record: Record, found: Mapping[str, Any]) -> None:
+    def finished(self, record: Record, result: Mapping[str, Any]) -> None:
         """The result is there."""
         spent = outcome.added(record.spent, record.current)
         self._log.append(
             "finished",
             record.id,
             {
-                "outcome": found[record.ours.proposal.task.noun],
-                "opened": found["opened"],
+                "outcome": result[record.ours.proposal.task.noun],
+                "opened": result["opened"],
                 "repeats": record.repeats,
                 **spent,
             },
         )
 
-    def ended(self, record: Record, party: Side, said: Statement, error: BaseException | None = None) -> None:
+    def ended(self, record: Record, party: Side, statement: Statement, error: BaseException | None = None) -> None:
         """A party has cancelled the job, or it has failed there."""
         spent = outcome.added(record.spent, record.current)
         sizes = {name: spent[name] for name in ("bytes_sent", "bytes_received")}
-        if said.end == "cancelled":
-            self._log.append("cancelled", record.id, {"by": party, "why": said.why, **sizes})
+        if statement.end == "cancelled":
+            self._log.append("cancelled", record.id, {"by": party, "why": statement.why, **sizes})
         elif error is not None:
             self._log.append("failed", record.id, {**records.failure(error), **sizes})
         else:
-            self._log.append("failed", record.id, {"error": PEER_FAILED, "why": said.why, **sizes})
+            self._log.append("failed", record.id, {"error": PEER_FAILED, "why": statement.why, **sizes})
 
-    def sign(self, found: dict[str, Any]) -> Signed:
+    def sign(self, result: dict[str, Any]) -> Signed:
         """Our signature over the result and over the last entry of our audit log."""
-        unsigned = Signed(result=found, head=self._log.head(), signature="0" * 128)
+        unsigned = Signed(result=result, head=self._log.head(), signature="0" * 128)
         return unsigned.model_copy(update={"signature": records.sign(self._peers.identity, unsigned.document()).hex()})
 
     def signed(self, record: Record, who: Who) -> None:

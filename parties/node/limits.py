@@ -51,8 +51,8 @@ class Tally:
     def of(self, peer: str, now: datetime) -> Heard:
         """Today's, until now."""
         query = "SELECT proposals, bytes FROM heard WHERE peer = ? AND day = ?"
-        found = self._connection.execute(query, (peer, str(now.date()))).fetchone()
-        return Heard() if found is None else Heard(*found)
+        row = self._connection.execute(query, (peer, str(now.date()))).fetchone()
+        return Heard() if row is None else Heard(*row)
 
     def add(self, peer: str, now: datetime, proposals: int, size: int) -> None:
         """Add to today's. `ExcessError` if that is too much: then the transaction must not be committed."""

@@ -105,9 +105,9 @@ class OperatorService:
 
     def changes(self) -> str:
         """See `Operator`: the records' counter, and what changes without them: the node and running jobs."""
-        running = [one for contact in self._contacts.values() for one in contact.sessions.all_progress()]
-        shown = [self._ledger.changes(), *(one.model_dump_json() for one in (self.node(), *running))]
-        return hashlib.sha256("\n".join(shown).encode()).hexdigest()[:16]
+        running = [progress for contact in self._contacts.values() for progress in contact.sessions.all_progress()]
+        parts = [self._ledger.changes(), *(view.model_dump_json() for view in (self.node(), *running))]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """See `Operator`."""
@@ -158,7 +158,7 @@ class OperatorService:
         """See `Operator`."""
         if not 1 <= group <= LARGEST_GROUP:
             raise InputError(f"group: must be from 1 to {LARGEST_GROUP} rows")
-        accounts, peers = self._ledger.accounts, [one.who.peer_name for one in self._contacts.values()]
+        accounts, peers = self._ledger.accounts, [contact.who.peer_name for contact in self._contacts.values()]
         return [
             shown.table_budget(accounts.account(table, group), {name: accounts.share(table, name) for name in peers})
             for table in accounts.tables()

@@ -139,7 +139,7 @@ class NodeFile(CommandTables):
                 "link.peer and link.connect are for a single peer: write one more [[peers]] instead, with link.peer as "
                 "its certificate and link.connect, if there is one, as its connect"
             )
-        if sum(Fraction(one.share) for one in self.peers if one.share is not None) > 1:
+        if sum(Fraction(peer.share) for peer in self.peers if peer.share is not None) > 1:
             raise ValueError("peers: their shares of budgets come to more than 1")
         if self.node.listen is not None and (self.link.listen or self.link.connect) is not None:
             raise ValueError("node.listen: the [link] says already where to listen or connect")
@@ -163,8 +163,8 @@ class NodeFile(CommandTables):
 
     def combine(self, table: str) -> Combine:
         """Whose word counts if the rules of a table's owners differ; of no table of ours, the stricter one's."""
-        found = self.tables.get(table)
-        return "deny-overrides" if found is None else found.combine
+        settings = self.tables.get(table)
+        return "deny-overrides" if settings is None else settings.combine
 
 
 def load(path: Path) -> NodeFile:

@@ -75,7 +75,7 @@ _ENDS = ({""}, {"computed"}, {"cancelled", "failed"})
 
 def takes_back(before: Statement, after: Statement) -> bool:
     """Return whether a party unsays with the second what it said with the first: verdicts and ends only go forward."""
-    ranks = [next(rank for rank, ends in enumerate(_ENDS) if said.end in ends) for said in (before, after)]
+    ranks = [next(rank for rank, ends in enumerate(_ENDS) if statement.end in ends) for statement in (before, after)]
     return (
         _VERDICTS.index(after.verdict) < _VERDICTS.index(before.verdict)
         or ranks[1] < ranks[0]

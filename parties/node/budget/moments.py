@@ -30,7 +30,7 @@ def stamp(own: datetime, known: Iterable[datetime | str | None], told: Iterable[
     Moments are aware, or ISO 8601 with a zone; what is no moment counts for nothing, for the peer may say anything.
     """
     least = max([own, *_moments(known)])
-    return max([least, *(min(one, least + AHEAD) for one in _moments(told))])
+    return max([least, *(min(moment, least + AHEAD) for moment in _moments(told))])
 
 
 def window_end(own: datetime, started: datetime, passed: timedelta) -> datetime:
@@ -50,10 +50,10 @@ class Clock:
         return window_end(datetime.now(UTC), self._started, timedelta(seconds=_ticks() - self._ticks))
 
 
-def _moments(found: Iterable[datetime | str | None]) -> Iterable[datetime]:
-    for one in found:
+def _moments(moments: Iterable[datetime | str | None]) -> Iterable[datetime]:
+    for value in moments:
         try:
-            moment = datetime.fromisoformat(one) if isinstance(one, str) else one
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else value
         except ValueError:
             continue
         if moment is not None and moment.utcoffset() is not None and moment.year < datetime.max.year:

@@ -124,8 +124,8 @@ class Bounds(Settings):
 
     def words(self) -> str:
         """Return the comparisons in words; empty if there is none."""
-        given = ((name.replace("_", " "), getattr(self, name)) for name in type(self).model_fields)
-        return " and ".join(f"{name} {value:.10g}" for name, value in given if value is not None)
+        bounds = ((name.replace("_", " "), getattr(self, name)) for name in type(self).model_fields)
+        return " and ".join(f"{name} {value:.10g}" for name, value in bounds if value is not None)
 
 
 class Rights(Settings):

@@ -70,8 +70,8 @@ class SignedHead:
 
 def sign_head(identity: Identity, head: Head) -> SignedHead:
     """Return the head, signed."""
-    own = fingerprint(identity.certificate)
-    return SignedHead(head, own, sign(identity, head_document(head, own), "head"))
+    signer = fingerprint(identity.certificate)
+    return SignedHead(head, signer, sign(identity, head_document(head, signer), "head"))
 
 
 class SignedEntry(NamedTuple):
@@ -115,23 +115,23 @@ def check(
     A peer's signatures are checked if its certificate is given. A log without an entry is not whole: a node's first
     act is to record its start. If the entries before `rows` were found whole, that is `known`, and grows.
     """
-    found = known or Checked()
-    before = len(found.statements)
+    checked = known or Checked()
+    before = len(checked.statements)
     for row in rows:
         if not isinstance(row.number, int):
-            found.problems.append(f"there is an entry with the number {row.number!r}")
+            checked.problems.append(f"there is an entry with the number {row.number!r}")
             continue
-        found.problems.extend(_problems(found.last, row))
-        found.hashes[row.number] = row.hash
+        checked.problems.extend(_problems(checked.last, row))
+        checked.hashes[row.number] = row.hash
         if row.kind == "node started":
-            found.start = _fields(row)
+            checked.start = _fields(row)
         elif row.kind == "signed":
-            found.statements.extend(_statement(row, found.start))
-        found.last = row
-    found.problems.extend(_head_problems(found.last, signed, certificate))
-    for statement in found.statements[before:]:
-        found.problems.extend(_statement_problems(found, statement, certificate, peers))
-    return found
+            checked.statements.extend(_statement(row, checked.start))
+        checked.last = row
+    checked.problems.extend(_head_problems(checked.last, signed, certificate))
+    for statement in checked.statements[before:]:
+        checked.problems.extend(_statement_problems(checked, statement, certificate, peers))
+    return checked
 
 
 def cross_check(

@@ -136,8 +136,8 @@ def last_rows(connection: sqlite3.Connection, last: int, before: int | None = No
 
 def latest(connection: sqlite3.Connection) -> str | None:
     """Return the latest time of an entry: all are written alike, so as texts they are in order."""
-    found: str | None = connection.execute("SELECT max(at) FROM audit").fetchone()[0]
-    return found
+    moment: str | None = connection.execute("SELECT max(at) FROM audit").fetchone()[0]
+    return moment
 
 
 def add(connection: sqlite3.Connection, row: Row, signed: SignedHead) -> None:
