@@ -104,12 +104,12 @@ def measure(
     skipped: list[Skipped] = []
     for case in cases:
         on_progress(f"{link}: forecast of {case.title}")
-        found = case.forecast()
-        predicted = found.seconds(shape)
+        forecast = case.forecast()
+        predicted = forecast.seconds(shape)
         if predicted > LONGEST_SECONDS:
             skipped.append(Skipped(link, case.workload.name, str(case.profile), case.batch, round(predicted, 1)))
         else:
-            todo.append((case, found))
+            todo.append((case, forecast))
     if not todo:
         return [], skipped
     rows = []
@@ -117,14 +117,14 @@ def measure(
     with _peer_session(shape, [case for case, _ in todo], repeats) as session:
         warm_up([case for case, _ in todo])
         session.receive("bench.ready", np.uint8, (0,))
-        for case, found in todo:
+        for case, forecast in todo:
             runs = []
             for turn in range(repeats):
                 on_progress(f"{link}: {case.title}, run {turn + 1} of {repeats}")
                 runs.append(_lead(session, shape, case, turn))
             for run in runs:
-                _compare(case, found, run)
-            rows.append(_row(link, shape, case, found, runs))
+                _compare(case, forecast, run)
+            rows.append(_row(link, shape, case, forecast, runs))
     return rows, skipped
 
 
@@ -167,17 +167,17 @@ def _play(session: Session, case: Case, start: int) -> int:
     return ended
 
 
-def _compare(case: Case, found: Forecast, run: _Run) -> None:
+def _compare(case: Case, forecast: Forecast, run: _Run) -> None:
     measured = run.meters[0].total, run.meters[1]
     for party in (0, 1):
         for name in COUNTS:
-            counted, real = getattr(found.costs[party], name), getattr(measured[party], name)
+            counted, real = getattr(forecast.costs[party], name), getattr(measured[party], name)
             if counted != real:
                 wrong = InputError if case.workload.call else RuntimeError  # what it opens may steer a program
                 raise wrong(f"{case.title}: party {party} measured {name} = {real:,}, the forecast says {counted:,}")
 
 
-def _row(link: str, shape: LinkShape, case: Case, found: Forecast, runs: Sequence[_Run]) -> Measurement:
+def _row(link: str, shape: LinkShape, case: Case, forecast: Forecast, runs: Sequence[_Run]) -> Measurement:
     seconds = sorted(run.seconds for run in runs)
     median = statistics.median(seconds)
     typical = min(runs, key=lambda run: abs(run.seconds - median))
@@ -195,10 +195,10 @@ def _row(link: str, shape: LinkShape, case: Case, found: Forecast, runs: Sequenc
         seconds=round(median, 6),
         seconds_min=round(seconds[0], 6),
         seconds_max=round(seconds[-1], 6),
-        predicted_seconds=round(found.seconds(shape), 6),
+        predicted_seconds=round(forecast.seconds(shape), 6),
         bytes_sent=meter.total.bytes_sent,
         bytes_received=meter.total.bytes_received,
-        predicted_bytes=found.bytes,
+        predicted_bytes=forecast.bytes,
         messages=meter.total.messages,
         rounds=meter.total.rounds,
         and_gates=meter.total.and_gates,

@@ -51,7 +51,7 @@ def survey(
     for name, shape in links.items():
         rows, skipped = measure(name, shape, [case for case in cases if case.suits(shape)], repeats, on_progress)
         document["rows"] += _fields(rows)
-        document["skipped"] += [one.as_dict() for one in skipped]
+        document["skipped"] += [case.as_dict() for case in skipped]
     if pictures:
         rows, _ = measure("loopback", LinkShape(), batch_cases(), repeats, on_progress)
         document["batches"] = _fields(rows)
@@ -65,8 +65,8 @@ def _crossover(repeats: int, on_progress: OnProgress) -> Document:
     lines = []
     for case in cases:
         on_progress(f"forecast of {case.title}")
-        found = case.forecast()
-        seconds = [found.seconds(LinkShape(CROSSOVER_RATE, trip / 2)) for trip in PREDICTED_TRIPS]
+        forecast = case.forecast()
+        seconds = [forecast.seconds(LinkShape(CROSSOVER_RATE, trip / 2)) for trip in PREDICTED_TRIPS]
         lines.append({"profile": str(case.profile), "round_trips": PREDICTED_TRIPS, "seconds": seconds})
     points = []
     for trip in CROSSOVER_TRIPS:
@@ -84,10 +84,10 @@ def write(document: Document, directory: Path) -> list[Path]:
     """Write bench.json and the pictures, each whole or not at all; the paths. `InputError` if one cannot be."""
     from parties.bench import plots  # matplotlib takes its time to load
 
-    found = {"bench.json": json_rows(document) + "\n", **plots.render(document)}
-    for name, text in found.items():
+    texts = {"bench.json": json_rows(document) + "\n", **plots.render(document)}
+    for name, text in texts.items():
         files.write_text(directory / name, text)
-    return [directory / name for name in found]
+    return [directory / name for name in texts]
 
 
 def prepare(directory: Path) -> None:

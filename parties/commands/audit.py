@@ -77,10 +77,10 @@ def verify_command(
     other = ""
     with console.progress("verifying"):
         if export_file is not None:
-            found = check(*export.read_lines(export_file), owner, peers)
+            checked = check(*export.read_lines(export_file), owner, peers)
         else:
             with database.reading(_database(config_file, state_directory)) as connection:
-                found = audit.verify(connection, owner, peers)
+                checked = audit.verify(connection, owner, peers)
                 other = audit.other_certificate(database.signed_head(connection), owner)
     if against is not None:
         if len(peers) != 1:
@@ -90,11 +90,11 @@ def verify_command(
             raise InputError(f"--against needs --peer-certificate{several}")
         peer = peers[0]
         theirs = check(*export.read_lines(against), peer, [owner])
-        found.problems.extend(f"{against}: {problem}" for problem in theirs.problems)
-        found.problems.extend(cross_check(found, owner, theirs, peer))
+        checked.problems.extend(f"{against}: {problem}" for problem in theirs.problems)
+        checked.problems.extend(cross_check(checked, owner, theirs, peer))
     if other:
         console.err.print(other)
-    _tell(found, owner, as_json)
+    _tell(checked, owner, as_json)
     if against is not None and not as_json:
         console.out.print(f"peer:  {printable(str(against))} is whole; neither log contradicts what its owner signed")
 
@@ -176,8 +176,8 @@ def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
     with database.usable(place), closing(database.connect(place)) as connection, connection:
         log = audit.AuditLog(connection, identity)
         accepted = [entry.fields for entry in log.of_kind("rollback accepted")]
-        found = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
-        open_ones = [fields for fields in found if peer in (None, fields["peer"])]
+        rollbacks = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
+        open_ones = [fields for fields in rollbacks if peer in (None, fields["peer"])]
         if not open_ones:
             raise InputError(f"there is no rollback to accept{'' if peer is None else f' with {quoted(peer)}'}")
         entries = [log.append("rollback accepted", None, fields) for fields in open_ones]
@@ -196,16 +196,16 @@ def _database(config_file: Path | None, state_directory: Path | None) -> Path:
     return party_file.state_directory(file) / database.FILE_NAME
 
 
-def _tell(found: Checked, owner: x509.Certificate, as_json: bool) -> None:
+def _tell(checked: Checked, owner: x509.Certificate, as_json: bool) -> None:
     """Print what a check has found. `InputError`, for the exit code, if it has found a problem."""
-    state = audit.state(found)
-    last = max(found.hashes, default=0)
+    state = audit.state(checked)
+    last = max(checked.hashes, default=0)
     if as_json:
-        head = {"number": last, "hash": found.hashes[last]} if last else None
-        console.print_json({**state.model_dump(), "head": head, "statements": len(found.statements)})
+        head = {"number": last, "hash": checked.hashes[last]} if last else None
+        console.print_json({**state.model_dump(), "head": head, "statements": len(checked.statements)})
     elif state.ok:
-        console.out.print(f"whole: {state.entries} entries, {len(found.statements)} signed by both parties")
-        console.out.print(f"head:  entry {last}, hash {found.hashes[last]}, signed by {short_fingerprint(owner)}…")
+        console.out.print(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
+        console.out.print(f"head:  entry {last}, hash {checked.hashes[last]}, signed by {short_fingerprint(owner)}…")
     else:
         for problem in state.problems:
             console.out.print(printable(problem))
@@ -216,7 +216,7 @@ def _tell(found: Checked, owner: x509.Certificate, as_json: bool) -> None:
 def _line(entry: AuditEntry) -> str:
     """Return an entry on one line."""
     at = entry.at[:19].replace("T", " ")
-    fields = "; ".join(f"{name}: {shown}" for name, shown in _fields(entry) if shown)
+    fields = "; ".join(f"{name}: {words}" for name, words in _fields(entry) if words)
     return printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
 
 

@@ -45,10 +45,10 @@ def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[P
     if reports and not dpia:
         raise InputError("--report: the risks of a publication are for the assessment: give --dpia too")
     files.check_outputs({"--out": out}, [*files_of(path), *reports])
-    found = _evidence(path)
-    document: dict[str, Any] = {"record": processing.record(found)}
+    evidence = _evidence(path)
+    document: dict[str, Any] = {"record": processing.record(evidence)}
     if dpia:
-        document["assessment"] = assessment.assess(found, {str(one): _json(one) for one in reports})
+        document["assessment"] = assessment.assess(evidence, {str(report): _json(report) for report in reports})
     if out is not None:
         written = to_markdown(document) if form == "md" else json.dumps(document, ensure_ascii=False, indent=2) + "\n"
         files.write_text(out, written)
@@ -57,8 +57,8 @@ def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[P
         print(to_markdown(document), end="")
     else:
         console.print_json(document)
-    if found.state is not None and not found.state.ok:
-        console.err.print(printable(f"the audit log is not whole: {found.state.problems[0]}"))
+    if evidence.state is not None and not evidence.state.ok:
+        console.err.print(printable(f"the audit log is not whole: {evidence.state.problems[0]}"))
 
 
 def _evidence(path: Path) -> Evidence:
@@ -87,9 +87,9 @@ def _evidence(path: Path) -> Evidence:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = files.read_json(path)
+        content = files.read_json(path)
     except InputError as error:
         raise InputError(f"--report: {path} is no report of smc publish ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError(f"--report: {path} is no report of smc publish")
-    return found
+    return content

@@ -79,10 +79,10 @@ def bench(
     for name, shape in document["links"].items():
         title = name if name == shape else f"{name} ({shape})"
         console.show(_table(f"{title}: median of {repeats}", _of(document["rows"], name)))
-        for one in _of(document["skipped"], name):
+        for skipped in _of(document["skipped"], name):
             console.out.print(
-                f" left out: {one['protocol']}, {one['profile']}, batch {one['batch']:,}: it would take "
-                f"{one['predicted_seconds']:.0f} s a run, more than {LONGEST_SECONDS:.0f}"
+                f" left out: {skipped['protocol']}, {skipped['profile']}, batch {skipped['batch']:,}: it would take "
+                f"{skipped['predicted_seconds']:.0f} s a run, more than {LONGEST_SECONDS:.0f}"
             )
         console.out.print()
 

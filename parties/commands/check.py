@@ -63,15 +63,15 @@ def check(config_file: Path | None, wait: float, as_json: bool) -> int:
     if path is None:
         raise InputError("give --config party.toml: there is none here; smc init writes one")
     file = settings.load(path)
-    found = []
+    results = []
     for finding in findings(file, path, wait):
-        found.append(finding)
+        results.append(finding)
         if not as_json:
             text = " ".join(visible(finding.text).split())
             console.out.print(f"{'ok' if finding.ok else 'NO':3} {visible(finding.what):18} {text}")
     if as_json:
-        console.print_json([{"check": one.what, "ok": one.ok, "text": one.text} for one in found])
-    return 0 if all(one.ok for one in found) else 2
+        console.print_json([{"check": finding.what, "ok": finding.ok, "text": finding.text} for finding in results])
+    return 0 if all(finding.ok for finding in results) else 2
 
 
 def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
@@ -106,11 +106,11 @@ def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x
         peer = load_certificate(required(link.peer, "link.peer"))
     except InputError as error:
         return None, Finding(False, what, f"of the peer: {error}")
-    own = identity is not None and peer == identity.certificate
+    is_ours = identity is not None and peer == identity.certificate
     return peer, Finding(
-        not own,
+        not is_ours,
         what,
-        "the peer's is our own; give the peer's" if own else _of(peer, "ask its owner for a new one soon"),
+        "the peer's is our own; give the peer's" if is_ours else _of(peer, "ask its owner for a new one soon"),
     )
 
 
@@ -203,7 +203,7 @@ def _peer(
 ) -> Finding:
     """Return whether a peer answers, is the pinned one and trusts us."""
     what, name = f"peer {name}".strip(), name or ("the peer" if peer is None else common_name(peer))
-    seen = None if running is None else next((one for one in running.peers if one.name == name), None)
+    seen = None if running is None else next((view for view in running.peers if view.name == name), None)
     if seen is not None and seen.connected:
         return _group(what, f"{name} is connected to our node", seen.group, link.classical)
     if seen is not None and seen.held:

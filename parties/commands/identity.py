@@ -51,5 +51,5 @@ def show_command(certificate: Path, as_json: bool) -> None:
         console.print_json(fields)
         return
     for key, value in fields.items():
-        shown = ", ".join(value) if isinstance(value, list) else value
-        console.out.print(f"{key.replace('_', ' '):12}  {shown}")
+        text = ", ".join(value) if isinstance(value, list) else value
+        console.out.print(f"{key.replace('_', ' '):12}  {text}")

@@ -103,7 +103,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     if job.price is not None:
         yield "spends", [f"{job.price.words}; {job.price.standing}", *job.price.uses]
     if job.asked:
-        yield "asks for", [f"{one.name}: {one.help}" for one in job.asked]
+        yield "asks for", [f"{field.name}: {field.help}" for field in job.asked]
     if job.cost is not None:
         volume = f"{console.size(job.cost.bytes)} both ways, {job.cost.rounds:,} rounds"
         yield (
@@ -139,12 +139,12 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
     """Return a line a job; those that wait for this operator first, marked. `known` are all jobs of the node."""
     from rich.table import Table
 
-    found = Table(box=None, padding=(0, 1))
+    table = Table(box=None, padding=(0, 1))
     for name in ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)"):
-        found.add_column(name, no_wrap=True)
+        table.add_column(name, no_wrap=True)
     for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable: the newest stay first
         state = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else job.state
-        found.add_row(
+        table.add_row(
             "!" if job.needs_us else "",
             short(job.id, known),
             state,
@@ -155,15 +155,15 @@ def table(jobs: Sequence[JobView], known: Sequence[JobView]) -> Table:
             moment(job.ended_at or job.proposed_at),
             style="bold" if job.needs_us else None,
         )
-    return found
+    return table
 
 
 def _parameters(job: JobView) -> Iterator[str]:
     """Yield each parameter with its value in words; without those that are left to the engine."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else KindSettings
-    known = {one.key: one for one in public_parameters(settings)}
+    known = {parameter.key: parameter for parameter in public_parameters(settings)}
     for name, value in job.parameters.items():
-        one = known.get(name)
-        left_to_engine = one is not None and one.is_engine and value is None
-        if words := "" if left_to_engine else in_words(value, "" if one is None else one.none):
+        parameter = known.get(name)
+        left_to_engine = parameter is not None and parameter.is_engine and value is None
+        if words := "" if left_to_engine else in_words(value, "" if parameter is None else parameter.none):
             yield f"{name} {words}"

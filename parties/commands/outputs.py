@@ -47,8 +47,8 @@ class Outputs:
         """Return those that a command's settings name."""
         from parties.jobs.settings import parameters
 
-        wanted = [one for one in parameters(kind.Settings) if one.role == "output"]
-        return cls(kind, {one.key: kind.value(settings, one) for one in wanted})
+        wanted = [parameter for parameter in parameters(kind.Settings) if parameter.role == "output"]
+        return cls(kind, {parameter.key: kind.value(settings, parameter) for parameter in wanted})
 
     def for_kind(self, kind: type[Kind]) -> Outputs:
         """Return the same, of a result whose kind is known now. `InputError` if it has no such form."""

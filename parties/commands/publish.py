@@ -172,12 +172,12 @@ def apply_command(
     target = _target(out, into)
     outputs = {"--out": out, **telling.outputs}
     check_outputs(outputs, [recoding_file, *paths(data), *(paths(public) if public else [])], config_file)
-    own = place(data, table)
+    source = place(data, table)
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
     with recording(config_file, "apply", purpose) as log, console.progress("recoding"):
-        report = apply(recoding, own, target, max_suppressed, register, escape_formulas)
-        log.published(own, recoding.published(), [model["model"] for model in report["models"]], target)
+        report = apply(recoding, source, target, max_suppressed, register, escape_formulas)
+        log.published(source, recoding.published(), [model["model"] for model in report["models"]], target)
     telling.tell(report, out.name if out else str(into))
     if "unchecked" in report:
         why = "a party alone cannot count both parties' rows"
@@ -194,8 +194,8 @@ def _target(out: Path | None, into: str | None) -> Path | str:
 
 def _written(table: str | None, paths: Iterable[Path | None]) -> None:
     """Say what there is now."""
-    made = [f"table {table}"] if table else []
-    console.err.print("written: " + ", ".join([*made, *(str(path) for path in paths if path is not None)]))
+    places = [f"table {table}"] if table else []
+    console.err.print("written: " + ", ".join([*places, *(str(path) for path in paths if path is not None)]))
 
 
 def _from(plan: Path, source: str) -> str:

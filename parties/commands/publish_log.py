@@ -46,7 +46,7 @@ class PublicationLog:
         self,
         where: PlaceSettings | str,
         columns: Iterable[str] = (),
-        kept: Iterable[str] = (),
+        protection: Iterable[str] = (),
         out: Path | str | None = None,
     ) -> None:
         """Put on record that these columns of a table (or of the one of this name) were written, and what was kept.
@@ -54,7 +54,7 @@ class PublicationLog:
         `out`: the file, whose digest is kept, or the name of a table of the same database.
         """
         entry: dict[str, Any] = {"table": where if isinstance(where, str) else self._name(where)}
-        entry |= {"columns": list(columns), "protection": list(kept)}
+        entry |= {"columns": list(columns), "protection": list(protection)}
         if isinstance(out, str):
             entry["into"] = out
         elif out is not None:

@@ -56,7 +56,7 @@ def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
     return RowCounts(learner.domains, learner.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
 
 
-def alone(task: Id3, own: Rows) -> State:
+def alone(task: Id3, table: Rows) -> State:
     """Return the tree of one's own rows, by the same program on the clear engine: the peer's part is played without
     rows."""
     domains = task.learner.domains
@@ -66,18 +66,18 @@ def alone(task: Id3, own: Rows) -> State:
 
     def program(session: Any) -> State:
         engine = engine_of(session, profile)
-        rows = task.learner.own((own, nobody)[session.party], Inputs().secret)
+        rows = task.learner.own((table, nobody)[session.party], Inputs().secret)
         return task.run(engine, rows, task.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 
 
-def with_peer(link: LinkSettings, task: Id3, own: Rows) -> tuple[State, Report]:
+def with_peer(link: LinkSettings, task: Id3, rows: Rows) -> tuple[State, Report]:
     """Return the tree of both parties' rows, and its cost; the peer runs `smc id3`, or this.
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
     """
-    return Connection(link).run_task(task, task.learner.own(own, Inputs().secret), _Log())
+    return Connection(link).run_task(task, task.learner.own(rows, Inputs().secret), _Log())
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

@@ -96,10 +96,10 @@ class NodeClient:
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
-        asked: dict[str, int | str | list[str]] = {"last": last, "state": list(states)}
+        query: dict[str, int | str | list[str]] = {"last": last, "state": list(states)}
         if before is not None:
-            asked["before"] = before
-        return self._ask(list[JobView], "GET", f"jobs?{urlencode(asked, doseq=True)}")
+            query["before"] = before
+        return self._ask(list[JobView], "GET", f"jobs?{urlencode(query, doseq=True)}")
 
     def job(self, identifier: str) -> JobView:
         """Return one job, by any unambiguous beginning of its identifier of at least four digits."""

@@ -49,9 +49,9 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
         return operator.audit(last, before)
 
     def jobs(request: Request, _: Fields) -> object:
-        asked = request.query_params.getlist("state")
-        states: list[State] = [state for state in get_args(State) if state in asked]
-        if len(states) < len(set(asked)):
+        names = request.query_params.getlist("state")
+        states: list[State] = [state for state in get_args(State) if state in names]
+        if len(states) < len(set(names)):
             raise InputError(f"state: must be one of {', '.join(get_args(State))}")
         return operator.jobs(_last(request), request.query_params.get("before"), states)
 

@@ -48,8 +48,8 @@ class Choice:
 
     def query(self, **changes: str) -> str:
         """As the query of an address, with changes."""
-        asked = replace(self, **changes)
-        fields = {"q": asked.words, "state": asked.state, "before": asked.before}
+        choice = replace(self, **changes)
+        fields = {"q": choice.words, "state": choice.state, "before": choice.before}
         return urlencode({name: value for name, value in fields.items() if value})
 
     @property
@@ -87,15 +87,15 @@ def listing(operator: Operator, choice: Choice, open_jobs: list[JobView]) -> Lis
     ours = [job for job in open_jobs if job.needs_us]
     under_way = sorted((job for job in open_jobs if not job.needs_us), key=nearness)
     states = STATES[choice.state][1] if choice.narrows else ENDED
-    found: list[JobView] = []
+    chosen: list[JobView] = []
     looked, before = 0, choice.before or None
-    while len(found) <= PAGE and looked < LOOKED_AT:
+    while len(chosen) <= PAGE and looked < LOOKED_AT:
         some = operator.jobs(CHUNK if choice.narrows else PAGE + 1, before, states)
-        found += [job for job in some if choice.takes(job)]
+        chosen += [job for job in some if choice.takes(job)]
         looked += len(some)
         if len(some) < CHUNK:
             break
         before = some[-1].id
-    older = found[PAGE - 1].id if len(found) > PAGE else ""
+    older = chosen[PAGE - 1].id if len(chosen) > PAGE else ""
     cut = looked >= LOOKED_AT and not older
-    return Listing(choice, ours, under_way, found[:PAGE], older, cut)
+    return Listing(choice, ours, under_way, chosen[:PAGE], older, cut)

@@ -27,10 +27,10 @@ MOST_OPEN = 200  # jobs that have not ended, on a page
 @cache
 def _templates() -> Environment:
     """Return all templates, with our words for what they show."""
-    found = environment("parties.web")
-    found.filters.update(FILTERS, cautions=cautions)
-    found.tests.update(TESTS)
-    return found
+    templates = environment("parties.web")
+    templates.filters.update(FILTERS, cautions=cautions)
+    templates.tests.update(TESTS)
+    return templates
 
 
 class Renderer:

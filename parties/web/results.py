@@ -80,9 +80,9 @@ def picture(result: JobResult) -> Response:
 
 def download(result: JobResult, name: str) -> Response:
     """Return a result as a file to keep; names that its kind does not have are not found."""
-    found = {file.name: file for file in kinds.find(result.protocol).files()}
+    files = {file.name: file for file in kinds.find(result.protocol).files()}
     whole = File(WHOLE, "application/json", lambda _: json.dumps(result.fields(), ensure_ascii=False, indent=2) + "\n")
-    file = {**found, WHOLE: whole}.get(name)
+    file = {**files, WHOLE: whole}.get(name)
     if file is None:
         raise HTTPException(404, "There is no such file.")
     stem, ending = name.rsplit(".", 1)
