@@ -192,7 +192,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit code. Expected errors become one line on standard error."""
+    """Run the command line; return the exit code. Expected errors become one line on standard error."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
         _check_text(words)
@@ -232,7 +232,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _check_text(arguments: list[str]) -> None:
-    """`InputError` for an argument that is no text: it could stand in no file, report or record."""
+    """Raise `InputError` for an argument that is no text: it could stand in no file, report or record."""
     for argument in arguments:
         try:
             argument.encode()

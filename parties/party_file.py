@@ -37,7 +37,7 @@ from smc.errors import InputError
 
 
 class CommandTables(BaseModel):
-    """What single commands read of `party.toml`: link, circuits, own rows, and what is of kinds of jobs (`of_kind`)."""
+    """The tables of `party.toml` for commands: link, circuits, own rows, and what is of kinds of jobs (`of_kind`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -89,7 +89,7 @@ def read(model: type[AnyTables], path: Path) -> AnyTables:
 
 @cache
 def _with_kinds(model: type[BaseModel], tables: Collection[str]) -> type[BaseModel]:
-    """Return the model with the tables of those kinds that are among the tables of a file: no other kind is loaded."""
+    """Add the tables of those kinds that are among the tables of a file to the model: no other kind is loaded."""
     named = [name for name in kinds.names() if name in tables and name not in model.model_fields]
     fields = {name: kinds.find(name).Settings for name in named}
     definitions = {name: (fields[name], Field(default_factory=fields[name].model_construct)) for name in fields}

@@ -76,16 +76,16 @@ class Case:
         return low <= (shape.rate or math.inf) <= high
 
     def forecast(self) -> Forecast:
-        """Exact costs of one run, and its time on any link."""
+        """Return exact costs of one run, and its time on any link."""
         count = self.workload.count or self.workload.play
         return forecast(lambda engine: count(engine, self.batch), self.profile)
 
     def play(self, engine: Engine) -> Result:
-        """Return this party's side of one run."""
+        """Play this party's side of one run."""
         return self.workload.play(engine, self.batch)
 
     def check(self, result: Result) -> None:
-        """`RuntimeError` if a run's result is wrong."""
+        """Raise `RuntimeError` if a run's result is wrong."""
         if not self.workload.right(result, self.batch):
             raise RuntimeError(f"wrong result in the bench: {self.title}")
 
@@ -156,7 +156,7 @@ def _circuit(name: str, make: Callable[[Form], Netlist]) -> Workload:
 
 
 def _x_log_x(engine: Engine, batch: int) -> Result:
-    """As `logarithm.open_logarithm`, in named phases; the opened bits and how many of them are a fraction."""
+    """Compute as `logarithm.open_logarithm`, in named phases; return the opened bits and how many are a fraction."""
     parameters = precision.derive(LOG_DELTA, LOG_BOUND, prices=engine.words.prices)
     width = parameters.count_width
     counts = checked(_integers(LOG_BOUND // 2, batch)[engine.party], width, "the count")
@@ -255,7 +255,7 @@ def crossover_cases() -> list[Case]:
 
 
 def program_cases(program: str, arguments: Sequence[str], integers: bool) -> list[Case]:
-    """Any program, module:function, on the profiles that suit it; both parties give it the same arguments.
+    """Return any program, module:function, on the profiles that suit it; both parties give it the same arguments.
 
     Nothing says which result is right, only what a run may cost.
     """

@@ -96,7 +96,7 @@ class _Run:
 def measure(
     link: str, shape: LinkShape, cases: Sequence[Case], repeats: int, on_progress: OnProgress
 ) -> tuple[list[Measurement], list[Skipped]]:
-    """Return all cases over one link, by one pair of processes; `on_progress` hears what is being done.
+    """Measure all cases over one link, by one pair of processes; `on_progress` hears what is being done.
 
     RuntimeError if a result or a forecast is wrong.
     """
@@ -139,7 +139,7 @@ def _play_one(case: Case, session: Session) -> None:
 
 
 def _lead(session: Session, shape: LinkShape, case: Case, turn: int) -> _Run:
-    """Party 0's side of one run: it sets the time of the start, and hears what the peer has measured."""
+    """Run party 0's side of one run: it sets the time of the start, and hears what the peer has measured."""
     branch = session.branch(f"{case.title} {turn}")
     start = time.monotonic_ns() + round(1e9 * (LEAD_SECONDS + 2 * (shape.delay or 0.0)))
     session.send("bench.start", np.array([start], dtype=np.int64))
@@ -150,7 +150,7 @@ def _lead(session: Session, shape: LinkShape, case: Case, turn: int) -> _Run:
 
 
 def _follow(session: Session, case: Case, turn: int) -> None:
-    """Party 1's side of one run."""
+    """Run party 1's side of one run."""
     branch = session.branch(f"{case.title} {turn}")
     (start,) = session.receive("bench.start", np.int64, (1,))
     ended = _play(branch, case, int(start))
@@ -159,7 +159,7 @@ def _follow(session: Session, case: Case, turn: int) -> None:
 
 
 def _play(session: Session, case: Case, start: int) -> int:
-    """Run the program at `start`, check its result; when it ended. Both in nanoseconds of the common clock."""
+    """Run the program at `start`, check its result; return when it ended. Both in nanoseconds of the common clock."""
     time.sleep(max(0, start - time.monotonic_ns()) / 1e9)
     result = case.play(engine_of(session, case.profile))
     ended = time.monotonic_ns()
@@ -208,7 +208,7 @@ def _row(link: str, shape: LinkShape, case: Case, forecast: Forecast, runs: Sequ
 
 
 def exclusive(meter: Meter, seconds: float) -> dict[str, dict[str, float]]:
-    """Bytes (both ways) and seconds by the last name of each phase, without the phases inside; "other" is the rest."""
+    """Return bytes (both ways) and seconds by the last name of each phase, without inner ones; "other": the rest."""
     total = Cost(meter.total.bytes_sent, meter.total.bytes_received, seconds=seconds)
     every = {"": total, **meter.phases}
     shares: dict[str, dict[str, float]] = {}
@@ -231,7 +231,7 @@ def _bytes(cost: Cost) -> int:
 
 @contextmanager
 def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iterator[Session]:
-    """Give a session with a second process of this program, which will play the same cases."""
+    """Open a session with a second process of this program, which will play the same cases."""
     with HeldDirectory("bench") as name:
         directory = Path(name)
         plan = {"link": str(shape), "repeats": repeats, "cases": [[case.title, *case.workload.call] for case in cases]}
@@ -246,7 +246,7 @@ def _slower(shape: LinkShape) -> LinkShape | None:
 
 
 def play_peer(directory: Path, address: str) -> None:
-    """The second process: party 1 of every case in the plan."""
+    """Play party 1 of every case in the plan, as the second process."""
     plan = json.loads((directory / "plan.json").read_text())
     shape = LinkShape.parse(plan["link"])
     cases = [find_case(*named) for named in plan["cases"]]

@@ -25,7 +25,7 @@ GRACE_SECONDS = 2.0
 
 @contextmanager
 def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = None) -> Iterator[Session]:
-    """Party 0's session with a second Python process, `python ARGUMENTS DIRECTORY ADDRESS`, ended on the way out."""
+    """Open party 0's session with a second Python process, `python ARGUMENTS DIRECTORY ADDRESS`, and end both."""
     ours, peer = (identity.create(f"party{i}", [HOST], directory) for i in (0, 1))
     children: list[subprocess.Popen[bytes]] = []
 
@@ -47,7 +47,7 @@ def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = No
 
 @contextmanager
 def join(directory: Path, address: str, shape: LinkShape | None = None) -> Iterator[Session]:
-    """Party 1's session, in the process that `lead` started."""
+    """Open party 1's session, in the process that `lead` started."""
     ours = identity.load_identity(directory / "party1.key", directory / "party1.crt")
     peer = identity.load_certificate(directory / "party0.crt")
     with open_link(LinkOptions(ours, peer, connect=address, shape=shape), JOB) as link:

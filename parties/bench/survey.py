@@ -22,7 +22,7 @@ PREDICTED_TRIPS = [10 ** (power / 10 - 4) for power in range(31)]  # 0.1 to 100 
 
 
 def parse_links(text: str) -> dict[str, LinkShape]:
-    """Links by their names: presets, separated by commas, and RATE,ROUND-TRIP, set off by semicolons.
+    """Read links by their names: presets, separated by commas, and RATE,ROUND-TRIP, set off by semicolons.
 
     "loopback,lan;100mbit,40ms" are three. `InputError` for anything else.
     """
@@ -40,7 +40,7 @@ def parse_links(text: str) -> dict[str, LinkShape]:
 def survey(
     links: Mapping[str, LinkShape], cases: Sequence[Case], repeats: int, pictures: bool, on_progress: OnProgress
 ) -> Document:
-    """Measure the cases on every link and, for `pictures`, more; the document that `write` takes."""
+    """Measure the cases on every link and, for `pictures`, more; return the document that `write` takes."""
     document: Document = {
         "machine": machine.facts(),
         "repeats": repeats,
@@ -60,7 +60,7 @@ def survey(
 
 
 def _crossover(repeats: int, on_progress: OnProgress) -> Document:
-    """Seconds against the round trip: predicted for many, measured for some."""
+    """Measure seconds against the round trip: predicted for many, measured for some."""
     cases = crossover_cases()
     lines = []
     for case in cases:
@@ -81,7 +81,7 @@ def _fields(rows: Sequence[Measurement]) -> list[dict[str, Any]]:
 
 
 def write(document: Document, directory: Path) -> list[Path]:
-    """Write bench.json and the pictures, each whole or not at all; the paths. `InputError` if one cannot be."""
+    """Write bench.json and the pictures, each whole or not at all; return the paths. `InputError` if one cannot be."""
     from parties.bench import plots  # matplotlib takes its time to load
 
     texts = {"bench.json": json_rows(document) + "\n", **plots.render(document)}

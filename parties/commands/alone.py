@@ -75,7 +75,7 @@ def schema_command(
 
 
 def _bounded(text: str) -> tuple[str, range]:
-    """COLUMN=LOW:HIGH as the column and its numbers."""
+    """Return COLUMN=LOW:HIGH as the column and its numbers."""
     match = re.fullmatch(r"(.+)=(-?[0-9]{1,9}):(-?[0-9]{1,9})", text)
     low, high = (0, 0) if match is None else (int(match[2]), int(match[3]))
     if match is None or not low < high <= low + MOST_NUMBERS:

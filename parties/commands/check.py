@@ -42,7 +42,7 @@ WAIT = 5.0  # seconds for the peer to answer
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one check: `text` says what was found or what to do."""
+    """The outcome of one check: `text` says what was found or what to do."""
 
     ok: bool
     what: str
@@ -75,7 +75,7 @@ def check(config_file: Path | None, wait: float, as_json: bool) -> int:
 
 
 def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
-    """Yield all checks, one after the other; each stands alone, whatever came of those before."""
+    """Make all checks, one after the other; each stands alone, whatever came of those before."""
     from parties.node.peers import entries
 
     identity: Identity | None = None
@@ -100,7 +100,7 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
 
 
 def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x509.Certificate | None, Finding]:
-    """Return the certificate of a peer; None if it cannot be used."""
+    """Check and return the certificate of a peer; None if it cannot be used."""
     what = f"certificate {name}".strip()
     try:
         peer = load_certificate(required(link.peer, "link.peer"))
@@ -127,7 +127,7 @@ def _of(certificate: x509.Certificate, what: str) -> str:
 
 
 def _clock(file: NodeFile) -> Finding:
-    """Certificates are made with an hour to spare: one of the future, whoever made it, says that a clock is wrong."""
+    """Compare the clock with certificates, made with an hour to spare: one of the future says that a clock is wrong."""
     from parties.node.peers import entries
 
     now = datetime.now(UTC)
@@ -143,7 +143,7 @@ def _clock(file: NodeFile) -> Finding:
 
 
 def _tables(file: NodeFile) -> Iterator[Finding]:
-    """Yield each table is opened and counted, as a session would."""
+    """Open and count each table, as a session would."""
     from parties.sources.opening import open_table
     from parties.tables import schema as schemas
 
@@ -161,7 +161,7 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
 
 
 def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
-    """Yield each port could be opened, or our own node has it."""
+    """Check that each port could be opened, or our own node has it."""
     shared = file.shared_ports()
     for key, text in file.ports().items():
         if key in shared:
@@ -185,7 +185,7 @@ def _taken(text: str) -> str | None:
 
 
 def _running(path: Path) -> NodeView | None:
-    """Our running node; None if none runs."""
+    """Return our running node; None if none runs."""
     from parties.operator.client import NodeClient
 
     with suppress(SmcError):
@@ -201,7 +201,7 @@ def _peer(
     running: NodeView | None,
     wait: float,
 ) -> Finding:
-    """Return whether a peer answers, is the pinned one and trusts us."""
+    """Check that a peer answers, is the pinned one and trusts us."""
     what, name = f"peer {name}".strip(), name or ("the peer" if peer is None else common_name(peer))
     seen = None if running is None else next((view for view in running.peers if view.name == name), None)
     if seen is not None and seen.connected:

@@ -56,7 +56,7 @@ def cancel(job: str, why: str, config_file: Path | None, state: Path | None, as_
 
 
 def _ask_once_more(what: str, more: list[str]) -> None:
-    """`InputError` unless the operator is sure."""
+    """Raise `InputError` unless the operator is sure."""
     what, *sentences = map(job_text.shown, (what, *more))
     if not console.is_asked():
         raise InputError(f"{what} {' '.join(sentences)} Give --yes if you are sure")

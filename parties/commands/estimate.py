@@ -26,7 +26,7 @@ _LINK = click.option(
 
 
 class _Estimates(click.Group):
-    """An estimate for each kind of job, and for any program."""
+    """A group with an estimate for each kind of job, and for any program."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*kinds.names(), *super().list_commands(ctx)]

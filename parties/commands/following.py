@@ -35,7 +35,7 @@ def follow(node: NodeClient, job: JobView) -> JobView:
 
 
 def check_end(job: JobView) -> None:
-    """The error that a job has ended in, if so."""
+    """Raise the error that a job has ended in, if so."""
     line = f"job {job_text.short(job.id)}: {job_text.standing(job)}"
     if job.state not in ENDED or job.state == "done":
         return

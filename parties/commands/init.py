@@ -29,7 +29,7 @@ SCHEMA = "schema.toml"
 
 @dataclass(frozen=True)
 class PartyDraft:
-    """What is written for one party."""
+    """The files that are written for one party."""
 
     directory: Path
     name: str
@@ -65,7 +65,7 @@ class PartyDraft:
         return {"link": link, "node": node, **rest}
 
     def check(self) -> None:
-        """`InputError` if a node would not take it, or if there is a file already: nothing is ever written over."""
+        """Raise `InputError` if a node would not take it, or if there is a file already: none is ever written over."""
         validated(NodeFile, self.content())
         if os.path.lexists(self.path):
             raise InputError(f"{self.path} exists already, and nothing is written over it; choose another --out")
@@ -216,7 +216,7 @@ def _folder(directory: Path) -> None:
 
 
 def _make(plan: PartyDraft, host: str | None) -> None:
-    """The identity: the one that is there, or a new one."""
+    """Load the identity that is there, or make a new one."""
     _folder(plan.directory)
     key, certificate = (plan.directory / f"{plan.name}.{ending}" for ending in ("key", "crt"))
     if key.exists() and certificate.exists():

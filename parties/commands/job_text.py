@@ -20,14 +20,13 @@ SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 
 def shown(text: str, limit: int | None = None) -> str:
-    """Return the text on one line, without gaps, without anything that a terminal would obey, cut to `limit`
-    characters."""
+    """Return the text on one line, without gaps or anything a terminal would obey, cut to `limit` characters."""
     line = " ".join(visible(text).split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
 
 
 def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
-    """As many first digits of an identifier as tell it from all other jobs."""
+    """Return as many first digits of an identifier as tell it from all other jobs."""
     others = {job.id for job in jobs} - {identifier}
     length = next((n for n in range(SHORT, 32) if not any(other[:n] == identifier[:n] for other in others)), 32)
     return identifier[:length]
@@ -53,7 +52,7 @@ def advance(progress: Progress) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people: 0.4 s, 41 s, 3 min 20 s, 2 h 5 min."""
+    """Return seconds for people: 0.4 s, 41 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)
     if seconds < 9.95:
         return f"{seconds:.1f} s"

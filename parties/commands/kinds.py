@@ -48,7 +48,7 @@ def command_of(name: str) -> click.Command:
 
 
 def options_of(chosen: list[Parameter]) -> Callable[[Command], Command]:
-    """Options, or arguments, for these parameters."""
+    """Add options, or arguments, for these parameters."""
 
     def decorate(command: Command) -> Command:
         for parameter in reversed(chosen):
@@ -59,7 +59,7 @@ def options_of(chosen: list[Parameter]) -> Callable[[Command], Command]:
 
 
 def read_flags(chosen: list[Parameter], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Flags as settings want them: lists cut at commas, `-` read from standard input, numbers read."""
+    """Read flags as settings want them: lists cut at commas, `-` read from standard input, numbers read."""
     read = dict(flags)
     for parameter in chosen:
         value = read.get(parameter.variable)
@@ -75,7 +75,7 @@ def read_flags(chosen: list[Parameter], flags: Mapping[str, Any]) -> dict[str, A
 
 
 def read_private(parameter: Parameter, text: str) -> Any:
-    """Return a private value as it was typed; '-' reads it from standard input. `InputError` if it cannot be one."""
+    """Read a private value as it was typed; '-' reads it from standard input. `InputError` if it cannot be one."""
     if text == "-":
         text = typed_line("the private input")
     if parameter.type is not int:
@@ -87,7 +87,7 @@ def read_private(parameter: Parameter, text: str) -> Any:
 
 @contextmanager
 def missing_by_flag(chosen: Sequence[Parameter]) -> Iterator[None]:
-    """Give a setting that a kind finds to be missing is named by the flag that gives it."""
+    """Name a setting that a kind finds to be missing by the flag that gives it."""
     try:
         yield
     except InputError as error:

@@ -173,7 +173,7 @@ def web(open_: bool, config_file: Path | None, state: Path | None, as_json: bool
 
 
 def read_inputs(protocol: object, texts: tuple[str, ...]) -> dict[str, Any]:
-    """Private inputs as they were typed. `InputError` names the one that is wrong."""
+    """Read private inputs as they were typed. `InputError` names the one that is wrong."""
     if not texts:
         return {}
     known = {parameter.key: parameter for parameter in private_parameters(kinds.find(str(protocol)).Settings)}
@@ -208,7 +208,7 @@ def _mention_link(node: NodeClient, job: JobView | None = None) -> None:
 
 
 def tell(job: JobView, as_json: bool, wanted: State = "done") -> None:
-    """Where the job stands now; an error if it has ended otherwise than wanted."""
+    """Print where the job stands now; raise an error if it has ended otherwise than wanted."""
     if as_json:
         _print_json(job.model_dump())
     if job.state != wanted:
@@ -218,5 +218,5 @@ def tell(job: JobView, as_json: bool, wanted: State = "done") -> None:
 
 
 def _print_json(value: object) -> None:
-    """One JSON document on standard output, in ASCII: what the peer wrote may be meant for the terminal."""
+    """Print one JSON document on standard output, in ASCII: what the peer wrote may be meant for the terminal."""
     print(json.dumps(value, indent=2))

@@ -22,7 +22,7 @@ class _File(click.Path):
     """A file's name. An empty one, of a variable that is not set, would be taken for the directory."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As click does it, but for the empty name."""
+        """Convert as click does, but for the empty name."""
         if value == "":
             self.fail("the name of the file is empty", param, ctx)
         return super().convert(value, param, ctx)
@@ -32,7 +32,7 @@ class Between(click.FloatRange):
     """A finite number in a range: click's own takes NaN for one in every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """As click does it, and then once more."""
+        """Convert as click does, and then check once more."""
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
             name = "" if param is None else f"{param.opts[0]}: "
@@ -46,7 +46,7 @@ PARTY_FILE = Path("party.toml")
 
 
 def check_proposal(out: Path) -> None:
-    """`InputError` if there is such a file: a proposal is completed by hand, and the next one would undo that."""
+    """Raise `InputError` if there is such a file: a proposal is completed by hand, the next one would undo that."""
     if out.is_file():
         raise InputError(f"--out: {out} is there already, and may have been completed by hand: give another name")
 

@@ -45,7 +45,7 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
 
 
 def _check_plain(name: str, table: TableSettings) -> None:
-    """`InputError` if a command cannot read the table as it is: a file, by its schema, without an account to keep."""
+    """Raise `InputError` if a command cannot read the table as it is: a file, by its schema, without an account."""
     why = None
     if "://" in table.source or table.table is not None:
         why = "is in a database"

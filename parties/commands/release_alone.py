@@ -114,7 +114,7 @@ def _epsilon(value: float) -> Fraction:
 
 
 def _check(way: str, flags: Mapping[str, Any]) -> None:
-    """`InputError` for what the way lacks, or has no use for."""
+    """Raise `InputError` for what the way lacks, or has no use for."""
     for name in ("delta", "bound", "blocks", "function"):
         if name in WAYS[way] and flags[name] is None:
             raise InputError(f"{name}: is missing: the way {way} needs it")
@@ -149,8 +149,7 @@ def _function(name: str) -> Any:
 
 
 def _answer(table: Table, way: str, epsilon: Fraction, delta: Fraction, flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is told: the value within the bounds, as noise made it, and how far that reaches if that is
-    public."""
+    """Return the value within the bounds, as noise made it, and how far that reaches if that is public."""
     if way == "choice":
         return {"value": int(ways.by_choice(table, epsilon, private)[0])}
     if way == "global":

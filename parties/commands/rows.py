@@ -22,8 +22,7 @@ def paths(source: str) -> list[Path]:
 
 
 def opened(source: str, table: str | None) -> RowQuery:
-    """Return the rows of a source, to be closed by `with`. `InputError` if there is no such table, or it cannot be
-    read."""
+    """Open the rows of a source, for `with`. `InputError` if there is no such table, or it cannot be read."""
     from parties.sources import open_rows
 
     return open_rows(place(source, table))

@@ -63,5 +63,5 @@ def _as_json(result: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays as lists, anything else as text."""
+    """Return arrays as lists, anything else as text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -29,14 +29,14 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Terms:
-    """On which terms a session begins: the job that has answered it before, and why it cannot be paid, if so."""
+    """The terms on which a session begins: the job that has answered it before, and why it cannot be paid, if so."""
 
     earlier: Earlier | None = None
     refusal: str = ""
 
 
 class Accounts:
-    """Those of a node's tables, as its jobs have used them.
+    """The accounts of a node's tables, as its jobs have used them.
 
     A peer may spend its share of a table's budget (`peers.Who.share`), and is told of its own spending only. Shares
     come to 1 at most, so peers that talk to each other have the budget at most.
@@ -97,13 +97,12 @@ class Accounts:
         return all(self.share(table, name).fits(()) for name in names)
 
     def too_much(self, record: Record) -> str:
-        """Return the same; but what was asked before may be for nothing: whether it is, is known when it starts."""
+        """Return the same; but what was asked before may be for nothing: that is known when it starts."""
         refusal = self.refusal(record)
         return "" if refusal and self.earlier(record) else refusal
 
     def too_much_beside(self, record: Record, running: Iterable[Record]) -> str:
-        """Return why a job that fits by itself does not beside those under way; another one is repeated or refused
-        later."""
+        """Return why a job that fits by itself does not beside those under way; others repeat or refuse it later."""
         return "" if self.refusal(record) else self.refusal(record, running)
 
     def simulated(self, record: Record, why: str) -> Simulation:
@@ -114,14 +113,13 @@ class Accounts:
         return shown.simulation(account, task.spends, why, known, task.exact)
 
     def terms(self, record: Record) -> Terms:
-        """On which terms a session of a job begins."""
+        """Return the terms on which a session of a job begins."""
         if record.charged is not None or not record.ours.proposal.task.spends:
             return Terms()
         return Terms(self.earlier(record), self.refusal(record))
 
     def earlier(self, record: Record) -> Earlier | None:
-        """Return the last job with the same peer that is done and asked the same of the same version of the same
-        tables.
+        """Return the last job that is done and asked the same peer the same of the same version of the same tables.
 
         Or the one that the job repeats already, if it does. None if our file does not say which version the table has.
         """

@@ -20,7 +20,7 @@ Public = Callable[[Record], Fields]
 
 
 class _Logged:
-    """What the log says of one job."""
+    """The log's account of one job."""
 
     def __init__(self) -> None:
         self.proposed: Fields | None = None
@@ -31,7 +31,7 @@ class _Logged:
         self.spent: list[AuditEntry] = []
 
     def add(self, entry: AuditEntry) -> None:
-        """One more entry, in their order."""
+        """Add one more entry, in their order."""
         fields = entry.fields
         match entry.kind:
             case "proposed":

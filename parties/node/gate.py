@@ -23,7 +23,7 @@ MAX_WAITING = 100  # proposals of the peer that nobody has looked at yet
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What counts beside the job: what is there already, when it is, and the peer's address if that is known."""
+    """The state beside the job: what is there already, when it is, and the peer's address if that is known."""
 
     runs_today: int  # with this peer, of our table
     waiting: int  # jobs with this peer
@@ -44,13 +44,13 @@ class Judgement:
 
 
 class Gate:
-    """Judges jobs by what this party offers and by its rules."""
+    """The judge of jobs by what this party offers and by its rules."""
 
     def __init__(self, file: NodeFile, offers: Offers) -> None:
         self._file, self._offers = file, offers
 
     def judge(self, job: Proposal, who: Who, proposed_by: Literal["us", "peer"], around: Surroundings) -> Judgement:
-        """Our verdict on a job with this peer before the operator is asked.
+        """Return our verdict on a job with this peer before the operator is asked.
 
         The rules come first. What fits here and what does not is for those whom a rule permits the job; all others are
         told one thing, and what no rule decides waits for the operator whether it fits or not.

@@ -42,7 +42,7 @@ class RolledBackError(LinkError):
 
 
 class Message(BaseModel):
-    """What is exchanged."""
+    """A message of the exchange."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -55,14 +55,14 @@ class Shown(Message):
 
 
 class Found(Message):
-    """What a party's own log lacks; whether its operator has accepted that."""
+    """A party's own log's loss; `accepted` if its operator has accepted that."""
 
     lost: Head | None
     accepted: bool = False
 
 
 class Accepted(Message):
-    """Whether a party's operator has accepted what the other's log lacks."""
+    """True if a party's operator has accepted what the other's log lacks."""
 
     accepted: bool
 
@@ -71,7 +71,7 @@ Some = TypeVar("Some", bound=Message)
 
 
 class Heads:
-    """What a node holds of its peers' logs, and what it finds of its own. The caller holds the node's lock."""
+    """A node's heads of its peers' logs, and what it finds of its own. The caller holds the node's lock."""
 
     def __init__(self, connection: sqlite3.Connection, journal: Journal) -> None:
         self._connection, self._journal = connection, journal
@@ -83,8 +83,7 @@ class Heads:
         return Shown(own=self._journal.evidence(), held=self._held(who))
 
     def lost(self, who: Who, theirs: Shown) -> Found:
-        """Return what our log lacks of what the peer shows. `ProtocolError` if its head, or what it holds, is not
-        signed."""
+        """Return what our log lacks of what the peer shows. `ProtocolError` if a signature there is missing."""
         if not theirs.own.is_signed_by(who.peer):
             raise ProtocolError("the peer has not signed its log's head")
         held, certificate = theirs.held, who.identity.certificate
@@ -141,14 +140,14 @@ def why_held(peer: str, ours: Found, theirs: Found, by_peer: bool, by_them: bool
 
 
 def send(session: Session, message: Message) -> None:
-    """Send one of the three."""
+    """Send one of the three messages."""
     data = canonical(message.model_dump(mode="json")).encode()
     session.send("heads.size", np.array([len(data)], dtype=np.int64))
     session.send("heads", np.frombuffer(data, dtype=np.uint8))
 
 
 def receive(session: Session, model: type[Some]) -> Some:
-    """Return the peer's. `ProtocolError` if it is none."""
+    """Receive the peer's message. `ProtocolError` if it is none."""
     size = int(session.receive("heads.size", np.int64, (1,))[0])
     if not 0 < size <= MAX_BYTES:
         raise ProtocolError(f"the peer announced {size} bytes about the logs, at most {MAX_BYTES} are allowed")

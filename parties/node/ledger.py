@@ -31,12 +31,12 @@ MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing
 
 
 class Ledger(Runs):
-    """What changes jobs beside sessions: the operator, the peer."""
+    """The jobs as operator and peer change them, beside sessions."""
 
     # What the operator does.
 
     def propose(self, fields: dict[str, Any]) -> Record:
-        """Return a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
+        """Propose a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
         job, who, draft = self._drafted(fields)
         proposed = draft.ours.proposal
         self._check_typed(draft, job.typed)
@@ -50,8 +50,7 @@ class Ledger(Runs):
         return self._tell(record)
 
     def simulate(self, fields: dict[str, Any]) -> Simulation:
-        """Return what a job of ours would do to the budget of our table. `InputError` if it is wrong; nothing is
-        changed."""
+        """Return what a job of ours would do to our table's budget, changing nothing. `InputError` if it is wrong."""
         _, who, draft = self._drafted(fields)
         judgement = self._gate.judge(draft.ours.proposal, who, "us", self._around(draft))
         return self.accounts.simulated(draft, judgement.reason if judgement.verdict == "refused" else "")
@@ -70,7 +69,7 @@ class Ledger(Runs):
         why: str = "",
         typed: Mapping[str, Any] | None = None,
     ) -> Record:
-        """Return the operator's verdict on a job that waits for it, with what the job asks the operator to type.
+        """Record the operator's verdict on a job that waits for it, with what the job asks the operator to type.
 
         What was typed is forgotten when the node ends: then it is typed again, by approving once more.
         """
@@ -122,7 +121,7 @@ class Ledger(Runs):
     # What the peer says.
 
     def hear(self, peer: str, data: bytes) -> None:
-        """A statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer."""
+        """Take a statement of this peer. `ProtocolError` if it is none, or more than is kept of a peer."""
         theirs, who = Statement.from_bytes(data), self._peers.named(peer)
         if theirs.signed is not None and not theirs.signed.is_signed_by(who.peer):
             raise ProtocolError("the peer's signature under a job's result is wrong")
@@ -140,7 +139,7 @@ class Ledger(Runs):
             self._said(peer, theirs.proposal.id)
 
     def _heard(self, theirs: Statement, who: Who) -> tuple[Record | None, bool]:
-        """Return what a statement changes: the job, if there is one, and whether the peer is to be answered."""
+        """Take a statement and return the job it changes, if there is one, and whether the peer is to be answered."""
         record = self._store.get(theirs.proposal.id)
         if record is None:
             return self._meet(theirs, who), True
@@ -162,7 +161,7 @@ class Ledger(Runs):
         return (None, False) if theirs == known and not answer else (record, answer)
 
     def _meet(self, theirs: Statement, who: Who) -> Record | None:
-        """Return a job that we did not know: decide on it by our rules, or leave it to the operator.
+        """Take a job that we did not know: decide on it by our rules, or leave it to the operator.
 
         None if it is more than anybody could want, or the node refuses it by itself: then only an answer is kept, and
         the records count it.
@@ -196,14 +195,14 @@ class Ledger(Runs):
 
     @contextmanager
     def _counted(self, peer: str, identifier: str) -> Iterator[None]:
-        """Give what is written inside is what the peer makes us keep. `ExcessError` if that is more than a day's."""
+        """Count what is written inside as what the peer makes us keep. `ExcessError` if that is more than a day's."""
         row, log = self._store.size(identifier), self._journal.bytes
         yield
         if size := self._store.size(identifier) - row + self._journal.bytes - log:
             self._tally.add(peer, datetime.now(UTC), 0, size)
 
     def _hear_more(self, record: Record, theirs: Statement) -> Record:
-        """News of a job that is not done."""
+        """Take news of a job that is not done."""
         before = record.theirs
         record = record.model_copy(update={"theirs": theirs})
         self._journal.heard(record, before)

@@ -27,7 +27,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Offers:
-    """All of them."""
+    """All offers of a party."""
 
     tables: Mapping[str, Offer]
     circuits: Mapping[str, Path]

@@ -42,7 +42,7 @@ LARGEST_GROUP = 1000  # rows of one person or family
 
 @dataclass(frozen=True)
 class Contact:
-    """What connects this node with one peer; `connect` is where we connect to, if it is we who do.
+    """The connection with one peer; `connect` is where we connect to, if it is we who do.
 
     `links` and `begun` are how often the peer may open the standing link, and begin sessions.
     """
@@ -56,7 +56,7 @@ class Contact:
 
 
 class OperatorService:
-    """Where the operator's questions arrive. `listens` tells where peers connect to; `predict` is a kind of link."""
+    """The node as its operator sees it. `listens` tells where peers connect to; `predict` is a kind of link."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class OperatorService:
 
 @contextmanager
 def recorded() -> Iterator[None]:
-    """Give what the database complains of while something is written down, for the operator."""
+    """Raise what the database complains of while something is written down as an error for the operator."""
     try:
         yield
     except sqlite3.Error as error:

@@ -51,7 +51,7 @@ class Who:
 
 
 class Peers:
-    """All of them, at least one, by their names."""
+    """The peers of a node, at least one, by their names."""
 
     def __init__(self, all_: Sequence[Who]) -> None:
         self._by_name = {who.peer_name: who for who in all_}
@@ -77,8 +77,7 @@ class MisnamedError(InputError):
 
 
 def misnamed(who: Who, peers: Iterable[Who], known: Mapping[str, str]) -> str:
-    """Return why a peer's name does not fit its certificate; empty if it does: it is the certificate's, or as it was
-    before.
+    """Return why a peer's name does not fit its certificate; empty if it is the certificate's, or as it was before.
 
     `known` are the names under which the log knows fingerprints. A certificate that is new here may have any name that
     no other certificate in the file bears: else those of two peers may have been exchanged.
@@ -123,8 +122,7 @@ def acquaintances(file: NodeFile) -> list[Acquaintance]:
 
 
 def acquainted(file: NodeFile, name: str | None) -> Acquaintance:
-    """Return the peer of this name in a node's file; None is the only one. `InputError` if there is none, or
-    several."""
+    """Return the peer of this name in a node's file; None is the only one. `InputError` unless it is one peer."""
     return _chosen({peer.name or "": peer for peer in acquaintances(file)}, name)
 
 
@@ -140,7 +138,7 @@ def _chosen(by_name: Mapping[str, Found], name: str | None) -> Found:
 
 
 def entries(file: NodeFile) -> Iterator[tuple[LinkSettings, str, PeerSettings]]:
-    """Of each peer in a node's file the link to it, its name if one is given, and what is said of it."""
+    """Yield of each peer in a node's file the link to it, its name if one is given, and what is said of it."""
     listen = file.node.listen or file.link.listen
     if not file.peers:
         options = file.link if file.node.listen is None else file.link.model_copy(update={"listen": listen})

@@ -30,7 +30,7 @@ TableName = Annotated[str, Field(max_length=200)]  # empty: the job needs none
 
 
 class JobHead(Settings):
-    """What every job file says, whatever its kind."""
+    """The part of every job file that is the same for all kinds."""
 
     protocol: str = kinds.DEFAULT
     peer: Name | None = None  # may be left out if there is but one
@@ -40,7 +40,7 @@ class JobHead(Settings):
 
 
 class JobFile(JobHead, KindSettings):
-    """What an operator writes to propose a job, `smc submit JOB.toml`: the head, and the settings of its kind."""
+    """An operator's proposal, `smc submit JOB.toml`: the head, and the settings of its kind."""
 
     @model_validator(mode="after")
     def _no_files(self) -> JobFile:
@@ -78,7 +78,7 @@ def _job_model(kind: type[Kind]) -> type[JobFile]:
 
 
 def read_job(fields: Mapping[str, Any]) -> JobFile:
-    """Return a job file's content, checked. `InputError` names the key."""
+    """Check a job file's content. `InputError` names the key."""
     protocol = fields.get("protocol", kinds.DEFAULT)
     if not isinstance(protocol, str):
         raise InputError("protocol: must be text in quotes")
@@ -118,7 +118,7 @@ class Proposal(BaseModel):
 
     @cached_property
     def task(self) -> Kind:
-        """What is to be computed."""
+        """The task that is to be computed."""
         protocol = self.specification.get("protocol")
         if not isinstance(protocol, str):
             raise ValueError("the specification names no protocol")
@@ -136,7 +136,7 @@ class Proposal(BaseModel):
 
 
 def _difference(written: Mapping[str, Any], meant: Mapping[str, Any]) -> str | None:
-    """Return what of a specification is not as the task that it means would write it; None if it is all the same."""
+    """Return where a specification is not as the task that it means would write it; None if it is all the same."""
     for name in sorted({*written, *meant}):
         if name not in meant:
             return f"has {quoted(name)}, which does not belong to it"
@@ -148,7 +148,7 @@ def _difference(written: Mapping[str, Any], meant: Mapping[str, Any]) -> str | N
 
 
 def _check_whole(file: JobFile) -> None:
-    """`InputError` names all settings that are missing."""
+    """Raise `InputError`, which names all settings that are missing."""
     settings = file.settings.model_dump(by_alias=True)
     missing = [parameter.key for parameter in public_parameters(file.kind.Settings) if parameter.is_missing(settings)]
     if missing:
@@ -156,7 +156,7 @@ def _check_whole(file: JobFile) -> None:
 
 
 def propose(file: JobFile, inputs: Inputs) -> Proposal:
-    """Return the proposal of this party, by its means. `InputError` names what is wrong."""
+    """Make the proposal of this party, by its means. `InputError` names what is wrong."""
     _check_whole(file)
     task = file.kind.proposed(file.settings, inputs)
     if task.reads_table and file.table is None:

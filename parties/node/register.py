@@ -99,13 +99,12 @@ class Register:
         return state(record.ours, record.theirs, record.id in self._running, record.sessions > 0)
 
     def changes(self) -> str:
-        """Return what is another text whenever a job may have changed, or is under way that was not."""
+        """Return a text that is another one whenever a job may have changed, or is under way that was not."""
         with self._lock:
             return " ".join([str(self._store.changes), *sorted(self._running)])
 
     def to_greet(self, peer: str) -> list[str]:
-        """Return the jobs to speak of on a new link to a peer: those that have not ended, or whose end it may not
-        know."""
+        """Return the jobs to speak of on a new link to a peer: without an end, or whose end it may not know."""
         jobs = (record for record in reversed(self.all()) if record.peer == peer)
         return [record.id for record in jobs if not (record.ours.settled and _is_settled(record.theirs))]
 
@@ -121,11 +120,11 @@ class Register:
             return self._store.openings(identifier)
 
     def ready(self, peer: str) -> list[Record]:
-        """Jobs with a peer that could begin or go on now, the oldest first."""
+        """Return jobs with a peer that could begin or go on now, the oldest first."""
         return [record for record in self._agreed(peer) if not (record.ours.waits or record.peer_waits)]
 
     def waiting_for_table(self, peer: str) -> list[Record]:
-        """Jobs with a peer that could begin or go on if our table were there, the oldest first."""
+        """Return jobs with a peer that could begin or go on if our table were there, the oldest first."""
         return [record for record in self._agreed(peer) if record.ours.waits]
 
     def entries(self, last: int, before: int | None) -> list[AuditEntry]:
@@ -134,12 +133,12 @@ class Register:
             return self._journal.entries(last, before)
 
     def verify(self) -> AuditState:
-        """Return whether the audit log is whole."""
+        """Check that the audit log is whole."""
         with self._open():
             return self._journal.verify()
 
     def check(self, marker: Path) -> None:
-        """`InputError` if the log is not whole, not the one that was here before, or says other things than the jobs.
+        """Raise `InputError` if the log is not whole, not the one that was here before, or contradicts the jobs.
 
         To go on with changed records would cover the change up. `marker` is the log's file beside the database.
         """
@@ -175,7 +174,7 @@ class Register:
             return self._heads.lost_by_peer(self._peers.named(peer), theirs, reported)
 
     def hold(self, peer: str, theirs: Shown) -> None:
-        """From now on we hold this head of the peer's log."""
+        """Hold this head of the peer's log from now on."""
         with self._writing():
             self._heads.keep(self._peers.named(peer), theirs.own, newer=False)
 
@@ -185,7 +184,7 @@ class Register:
             self._journal.note(kind, fields)
 
     def note_folded(self, kind: Repeated, peer: str, **fields: Any) -> None:
-        """The same of what a peer may cause as often as it likes: its repeats are one entry."""
+        """Record what a peer may cause as often as it likes: its repeats are one entry."""
         with self._writing():
             self._note_folded(kind, peer, **fields)
 
@@ -219,7 +218,7 @@ class Register:
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """Give nothing changes meanwhile. `ClosedError` if there is no database any more."""
+        """Keep everything as it is meanwhile. `ClosedError` if there is no database any more."""
         with self._lock:
             if self._closed:
                 raise ClosedError("the node has stopped")
@@ -227,7 +226,7 @@ class Register:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Give nothing changes meanwhile, and what is written inside is written together, or not at all."""
+        """Keep everything as it is meanwhile, and write what is written inside together, or not at all."""
         with self._open():
             before = self._store.kept()
             try:
@@ -238,7 +237,7 @@ class Register:
                 raise
 
     def _name_peers(self) -> None:
-        """Jobs from before a node could have several peers: the log says with whom they are."""
+        """Name the peers of jobs from before a node could have several: the log says with whom they are."""
         if nameless := [record for record in self._store.all() if not record.peer]:
             with self._writing():
                 names = self._journal.peers_of_jobs()

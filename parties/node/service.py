@@ -49,10 +49,10 @@ SESSIONS_AT_ONCE, SECONDS_A_SESSION = 200, 10.0  # the same of sessions that are
 
 
 class WebFrontend(Protocol):
-    """What an operator reaches the node by: page, API, figures. Whoever starts the node puts it together with it."""
+    """The node's page, API and figures. Whoever starts the node puts it together with it."""
 
     def start(self, operator: Operator, events: Events) -> dict[str, str]:
-        """Begin to serve; the URLs by what they are."""
+        """Begin to serve; return the URLs by what they are."""
 
     def stop(self) -> None:
         """End it; may be called twice, or without a start."""
@@ -137,7 +137,7 @@ class Node:
     # Its life.
 
     def start(self) -> dict[str, str]:
-        """Open the ports and begin to work; where everything is, for the operator."""
+        """Open the ports and begin to work; return where everything is, for the operator."""
         # Before anybody can connect: a session would wait for the compiler, and its meter count that.
         warm(on_compiled=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:
@@ -253,7 +253,7 @@ class Node:
             raise LinkError("this node cannot write its records now") from None  # with a new link all is said again
 
     def _meet(self, peer: str, session: Session) -> str:
-        """Compare the heads of both logs; why nothing may go on, if it may not."""
+        """Compare the heads of both logs; return why nothing may go on, if it may not."""
         heads.send(session, self._ledger.shown(peer))
         their_heads = heads.receive(session, Shown)
         ours = self._ledger.lost(peer, their_heads)
@@ -301,7 +301,7 @@ class Node:
 
 
 def at_once(calls: Sequence[Callable[[], object]]) -> None:
-    """All of these calls side by side, until the last is through."""
+    """Make all of these calls side by side, until the last is through."""
     threads = [threading.Thread(target=call, daemon=True) for call in calls]
     for thread in threads:
         thread.start()

@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS openings (
 
 
 class Charged(BaseModel):
-    """What a job has spent of our table, with whom, and from when it counts (ISO 8601, UTC), as its entry says."""
+    """A job's spending of our table, with whom, and from when it counts (ISO 8601, UTC), as its entry says."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ class Charged(BaseModel):
 
 
 class Record(BaseModel):
-    """All that a node keeps of a job.
+    """A job, as a node keeps it.
 
     `tree` is the checkpoint, the state as its kind writes it (of ID3 a tree of indices).
     `version` is what party.toml said of our table's rows when the first session began; empty if nothing.
@@ -172,12 +172,12 @@ class Store:
         return Stored(steps[0], sum(left), shares, seeds[0])
 
     def forget_openings(self, job: str) -> None:
-        """The job has ended."""
+        """Forget the openings of a job that has ended."""
         self._connection.execute("DELETE FROM openings WHERE job = ?", (job,))
 
 
 def _read(identifier: str, text: str) -> Record:
-    """Return a row. `InputError` names the job and the field if it is damaged."""
+    """Read a row. `InputError` names the job and the field if it is damaged."""
     place = f"the row of job {identifier[:8]} is damaged"
     try:
         record = Record.model_validate_json(text)

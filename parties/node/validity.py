@@ -37,7 +37,7 @@ def warning(who: Who) -> str:
 
 
 class Watch:
-    """Tells what there is to be said, of whom and what: when it changes, and once a day as long as it holds."""
+    """A thread that tells what there is to be said, of whom and what: when it changes, and daily while it holds."""
 
     def __init__(
         self,
@@ -69,8 +69,7 @@ class Watch:
 
 
 def _both(who: Who) -> list[tuple[x509.Certificate, str, str]]:
-    """Return each certificate, whose it is, and what is to be done when it ends; the one that ends first comes
-    first."""
+    """Return each certificate, whose it is, and what is to be done when it ends; the first to end comes first."""
     name = who.peer_name
     ours = f"make a new one (smc identity create), give it to {name}, and start the node with it"
     theirs = f"ask {name} for a new one, put it in place, and start the node again"

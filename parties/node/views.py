@@ -118,7 +118,7 @@ def _asked(task: Kind, inputs: Inputs) -> list[Asked]:
 
 
 def _ended_by(record: Record, state: State) -> Literal["", "us", "peer"]:
-    """Whose word ended the job, if it has not ended well; ours if both had one."""
+    """Return whose word ended the job, if it has not ended well; ours if both had one."""
     if state not in ("refused", "cancelled", "failed"):
         return ""
     return "us" if record.ours.end == state or (state == "refused" and record.ours.verdict == state) else "peer"

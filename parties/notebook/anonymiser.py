@@ -79,13 +79,13 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Return the frame recoded, a frame of the same kind; suppressed rows are not in it."""
+        """Recode the frame, to one of the same kind; suppressed rows are not in it."""
         frame = _frame(X)
         cells, places, outcome = self._fit(frame)
         return self._recoded(frame, cells, places, outcome.partition)
 
     def transform(self, X: Any) -> Any:
-        """Other rows by the same recoding; what is in no class, or in one that does not fit, is not in the result.
+        """Recode other rows alike; what is in no class, or in one that does not fit, is not in the result.
 
         `InputError` if that is a larger share of the rows than `max_suppressed`, or more than presence bears.
         """
@@ -140,8 +140,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return validated(PublishPlan, fields | {name: getattr(self, name) for name in names})
 
     def _recoded(self, frame: categories.Frame, cells: Cells, places: Any, partition: Partition) -> Any:
-        """Return the frame with labels for values, without suppressed rows, dropped columns and the index, also a
-        name."""
+        """Return the frame with labels for values, without suppressed rows, dropped columns and the index."""
         classes = _spread(places, partition)
         rows = np.flatnonzero(classes != SUPPRESSED)
         names = [name for name in frame.columns if name not in self.drop and self._comes_out(name)]
@@ -195,7 +194,7 @@ def _spelled(frame: categories.Frame, names: Sequence[str]) -> list[list[str]]:
 
 
 def _coded(hierarchies: Sequence[Hierarchy], texts: Sequence[Sequence[str]]) -> ValueCodes:
-    """Columns of text as the numbers of their values, int32[columns, rows]."""
+    """Return columns of text as the numbers of their values, int32[columns, rows]."""
     codes = [[h.index[text] for text in column] for h, column in zip(hierarchies, texts, strict=True)]
     return np.array(codes, dtype=np.int32).reshape(len(hierarchies), -1)
 

@@ -23,8 +23,7 @@ Bins: TypeAlias = int | Mapping[str, Sequence[float]] | None
 
 
 def equal_width(low: float, high: float, number: int) -> Edges:
-    """Return the edges between `number` bins of one width from `low` to `high`, all public. `InputError`: there are
-    none."""
+    """Return the edges between `number` bins of one width from `low` to `high`, all public. `InputError`: none fit."""
     if number < 2 or not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(
             f"bins: {number} bins of one width from {low} to {high} cannot be: give two or more, low < high"
@@ -40,8 +39,7 @@ def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
 
 
 def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
-    """Return the edges that are given, by column. `InputError`: they do not rise, or a mere number is to be
-    `shared`."""
+    """Check the edges that are given, by column. `InputError`: they do not rise, or are a number and `shared`."""
     if bins is None:
         return {}
     if not isinstance(bins, Mapping):
@@ -61,7 +59,7 @@ def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
 
 
 def own_edges(columns: Sequence[Column], number: int) -> dict[str, Edges]:
-    """Edges of equal width between the least and the greatest of one's own rows, for each column of fractions."""
+    """Return edges of equal width between the least and greatest of one's own rows, for columns of fractions."""
     edges = {}
     for measured in columns:
         if _is_measured(measured):
@@ -72,8 +70,7 @@ def own_edges(columns: Sequence[Column], number: int) -> dict[str, Edges]:
 
 
 def binned(raw: Column, edges: Edges) -> Column:
-    """Return the column with each number as the category of its bin; a missing one stays missing. `InputError`: no
-    number."""
+    """Put each number into the category of its bin; a missing one stays missing. `InputError`: no number."""
     labels = bin_labels(edges)
 
     def label(row: int, cell: Any) -> str | None:
@@ -88,7 +85,7 @@ def binned(raw: Column, edges: Edges) -> Column:
 
 
 def refuse_measurements(columns: Sequence[Column], known: Mapping[str, Sequence[str]]) -> None:
-    """`InputError` for a column of fractions with too many values for categories, unless the schema lists as many."""
+    """Refuse a column of fractions with too many values for categories, unless the schema lists as many."""
     for each in columns:
         most = max(MAX_PROPOSED_VALUES, len(known.get(each.name, ())))
         if _is_measured(each) and (number := len(set(each.cells))) > most:

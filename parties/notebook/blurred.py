@@ -111,7 +111,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return columns
 
     def _blurs(self, number: int) -> Sequence[ColumnBlur | None]:
-        """By position. `InputError` for a column that is not there."""
+        """Return the blurs by position. `InputError` for a column that is not there."""
         names = list(getattr(self, "feature_names_in_", []))
         blurs: list[ColumnBlur | None] = [None] * number
         for key, blur in (self.noise or {}).items():

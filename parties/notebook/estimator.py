@@ -166,7 +166,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
         return {name: value for name, value in plain.items() if value is not None}
 
     def _fit_rows(self, X: Any, y: Any, settings: Id3Settings) -> JointID3Classifier:
-        """Alone or with the peer."""
+        """Learn alone or with the peer."""
         link, schema = self._link(), self._agreed()
         self.edges_ = binning.checked(self.bins, shared=link is not None or schema is not None)
         if link is not None and schema is None:

@@ -70,7 +70,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the frame with pseudonyms, of the same kind (pandas, Polars, Arrow); missing values stay missing.
+        """Write pseudonyms into a frame of the same kind (pandas, Polars, Arrow); missing values stay missing.
 
         New keys are kept. `InputError` if a row is about nobody, or if the keys do not fit.
         """
@@ -82,7 +82,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return _replaced(frame, columns, self.drop)
 
     def restore(self, X: Any, purpose: str) -> Any:
-        """Return the values that a frame's pseudonyms stand for; that it was done, and why, is on record with the keys.
+        """Restore the values that a frame's pseudonyms stand for; who did so, and why, is on record with the keys.
 
         Cells of forgotten subjects are missing. `InputError` if a cell is no pseudonym of its column's key.
         """
@@ -120,7 +120,7 @@ def _frame(X: Any) -> categories.Frame:
 
 
 def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArray]:
-    """Columns as text, spelled as a CSV file would."""
+    """Return columns as text, spelled as a CSV file would."""
     needed = list(dict.fromkeys(names))
     columns = {
         column.name: pa.chunked_array([pa.array([categories.spell(cell) for cell in column.cells], pa.string())])

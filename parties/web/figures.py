@@ -18,7 +18,7 @@ ROOM = 1.1  # times the largest value
 
 @dataclass(frozen=True)
 class Bar:
-    """What one of the outermost phases has cost, and its part of the costliest in percent."""
+    """The cost of one of the outermost phases, and its part of the costliest in percent."""
 
     name: str
     sent: float  # bytes
@@ -31,7 +31,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Steps:
-    """What was spent over time, as the path of an SVG, the budget's height in it, and its ends in words."""
+    """The spending over time, as the path of an SVG, the budget's height in it, and its ends in words."""
 
     path: str
     bound: float | None

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class Guard:
-    """Refuses requests that name another host than the one served, or come from another page; adds the headers.
+    """A refusal of requests that name another host than the one served, or come from another page; adds headers.
 
     `failure` answers when the application fails: the details are for the node's log, not for whoever asked.
     """

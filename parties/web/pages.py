@@ -35,7 +35,7 @@ class Pages:
     def overview(
         self, visit: Visit, problem: str = "", choice: Choice | None = None, more: Sequence[str] = ()
     ) -> Response:
-        """Jobs: those that wait for this party, those that will go on by themselves, those that ended; or a choice."""
+        """Show jobs: those that wait for this party, go on by themselves, or have ended; or a choice."""
         choice = Choice.read(dict(visit.request.query_params)) if choice is None else choice
         open_jobs = self._operator.jobs(MOST_OPEN, states=OPEN)
         try:
@@ -54,7 +54,7 @@ class Pages:
         return self._show(visit, "overview.html", problem, context, more)
 
     def job(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
-        """Return all about one job."""
+        """Show all about one job."""
         job = self._job(visit)
         brought, unread = None, ""
         if job.state == "done":
@@ -93,15 +93,15 @@ class Pages:
         return self._decide(visit, self._operator.cancel)
 
     def picture(self, visit: Visit) -> Response:
-        """Return the picture of a result."""
+        """Show the picture of a result."""
         return results.picture(self._result(visit))
 
     def download(self, visit: Visit) -> Response:
-        """Return a result as a file."""
+        """Send a result as a file."""
         return results.download(self._result(visit), visit.request.path_params["file"])
 
     def audit(self, visit: Visit) -> Response:
-        """Return the audit log, the newest entries first, and whether it is whole."""
+        """Show the audit log, the newest entries first, and whether it is whole."""
         text = visit.request.query_params.get("before", "")
         before = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
         choice = Choice.read(dict(visit.request.query_params))
@@ -123,13 +123,13 @@ class Pages:
         return entries[: ENTRIES + 1]
 
     def budget(self, visit: Visit) -> Response:
-        """Return what was spent of each table's privacy, and what is left."""
+        """Show what was spent of each table's privacy, and what is left."""
         now = datetime.now(UTC)
         tables = [(table, figures.budget(table, now)) for table in self._operator.budget()]
         return self._renderer.page(visit, "budget.html", {"tables": tables})
 
     def tables(self, visit: Visit) -> Response:
-        """Our own tables: columns, and what is left of their budgets."""
+        """Show our own tables: columns, and what is left of their budgets."""
         budgets = {budget.table: budget for budget in self._operator.budget()}
         columns = self._operator.node().columns
         tables = [(name, of, budgets.get(name)) for name, of in columns.items()]
@@ -149,7 +149,7 @@ class Pages:
         return RedirectResponse(f"/?{query}{'&' if query else ''}decided={job.id}", 303)
 
     def _back(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
-        """Return the page that a form was sent from, once more."""
+        """Show the page that a form was sent from, once more."""
         if _from_overview(visit):
             return self.overview(visit, problem, Choice.of(visit.form.get("query", "")), more)
         return self.job(visit, problem, more)
@@ -157,7 +157,7 @@ class Pages:
     def _show(
         self, visit: Visit, template: str, problem: str, context: dict[str, object], more: Sequence[str]
     ) -> Response:
-        """Return a page with decisions on it; after one that was not made it says why, and still has what was typed."""
+        """Show a page with decisions on it; after one that was not made it says why, and still has what was typed."""
         undecided = bool(problem or more)
         typed = {"job": visit.identifier if undecided else "", "why": visit.form.get("why", ""), "unusual": more}
         notices = {"problem": problem, "typed": typed, "said": "" if undecided else self._said(visit)}

@@ -34,13 +34,13 @@ LONGEST_NUMBER = 40  # digits: Python refuses numbers that are much longer with 
 
 
 class Proposals:
-    """Shows the form and takes what it sends."""
+    """The form for a proposal, and what takes it."""
 
     def __init__(self, operator: Operator, renderer: Renderer) -> None:
         self._operator, self._renderer = operator, renderer
 
     def form(self, visit: Visit) -> Response:
-        """Return an empty form for a kind of job and a table, or one filled in like the job that `like` names."""
+        """Show an empty form for a kind of job and a table, or one filled in like the job that `like` names."""
         query = visit.request.query_params
         like = query.get("like")
         try:
@@ -64,8 +64,7 @@ class Proposals:
             return self._show(visit, typed, str(error))
 
     def _further(self, fields: dict[str, Any], wrong: dict[str, str]) -> dict[str, str]:
-        """Return all that is wrong: columns, and what the node says of a job without the fields that are known to be
-        wrong.
+        """Return all that is wrong: columns, and what the node says of the job without the fields known as wrong.
 
         Nothing is proposed.
         """
@@ -117,7 +116,7 @@ class Proposals:
 
 
 def read_field(field: Parameter, text: str) -> Any:
-    """Return what was typed into a field, as a job file has it. `InputError` if it cannot be."""
+    """Read what was typed into a field, as a job file has it. `InputError` if it cannot be."""
     if field.type is tuple:
         return read_list(text)
     if field.type is bool:
@@ -134,7 +133,7 @@ def read_field(field: Parameter, text: str) -> Any:
 
 
 def read_list(text: str) -> list[str]:
-    """Names with commas or line ends between them."""
+    """Return names that have commas or line ends between them."""
     return [part.strip() for part in re.split(r"[,\n]", text) if part.strip()]
 
 
@@ -149,7 +148,7 @@ def _typed(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ticked(text: str, table: str, columns: Mapping[str, list[str]]) -> tuple[set[str], str]:
-    """Of the columns in a field: those that are ticks, and the others as text.
+    """Return the columns in a field: those that are ticks, and the others as text.
 
     All are text if they stand in another order than in the table: what goes with them may go by it.
     """

@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True)
 class TreeView:
-    """What the page shows of a tree. `outline` is None if it is too large to list."""
+    """The page's view of a tree. `outline` is None if it is too large to list."""
 
     target: str
     size: Size

@@ -20,7 +20,7 @@ LONGEST = 160  # characters shown of a name in a line
 
 
 def shown(text: str, limit: int = LONGEST) -> str:
-    """Somebody's text on one line, at most `limit` characters, invisible marks and controls as escapes."""
+    """Return somebody's text on one line, at most `limit` characters, invisible marks and controls as escapes."""
     return visible(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
@@ -74,7 +74,7 @@ def features(job: JobView) -> list[str]:
 
 
 class Parameters(NamedTuple):
-    """Those of what is asked, and those of how it is computed: name, value, explanation."""
+    """The parameters of what is asked, and of how it is computed: name, value, explanation."""
 
     asked: list[tuple[str, str, str]]
     engine: list[tuple[str, str, str]]

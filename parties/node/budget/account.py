@@ -31,7 +31,7 @@ WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # days
 
 @dataclass(frozen=True)
 class Charge:
-    """What a job has spent of a table, and when (aware): once, however often it went on."""
+    """A job's spending of a table, and when (aware): once, however often it went on."""
 
     at: datetime
     table: str
@@ -84,8 +84,7 @@ class Account:
         self.loss = self.composed(self.counted)
 
     def counts(self, charge: Charge, at: datetime) -> bool:
-        """Return whether a charge is in the window that ends at a moment; one of the future, by a clock put back, is
-        too."""
+        """Return whether a charge is in the window that ends at a moment, or of the future (a clock put back)."""
         days = None if self.budget is None else WINDOWS.get(self.budget.per)
         return days is None or charge.at > at - timedelta(days=days)
 
@@ -104,8 +103,7 @@ class Account:
         return self.epsilon(self.loss)
 
     def epsilon(self, loss: Loss) -> float:
-        """Return the sum of pure losses; or at the fixed delta the least of all ways to add, if some are not, or too
-        much."""
+        """Return the sum of pure losses; else, or if that is too much, the least of all sums at the fixed delta."""
         is_over = self.budget is not None and self.budget.delta > 0 and loss.epsilon > exact(self.budget.epsilon)
         if loss.is_pure and not is_over:
             return float(loss.epsilon)
@@ -117,7 +115,7 @@ class Account:
         return None if self.budget is None else self._left(Loss(), self.budget)
 
     def numbers(self, uses: Sequence[Spending]) -> Numbers | None:
-        """Spent, asked and left in the unit in which a job is judged; None where there is no bound."""
+        """Return spent, asked and left in the unit in which a job is judged; None where there is no bound."""
         budget, added = self.budget, self.loss_of(uses)
         if budget is None:
             return None

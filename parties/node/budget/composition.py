@@ -169,7 +169,7 @@ def rho_within(epsilon: float, delta: Fraction) -> float:
 
 
 def advanced(loss: Loss, delta: Fraction) -> float | None:
-    """Epsilon at this delta by advanced composition; None where a use is not pure.
+    """Return epsilon at this delta by advanced composition; None where a use is not pure.
 
     sqrt(2 ln(1/delta) sum epsilon^2) + sum epsilon (e^epsilon - 1): Dwork, Rothblum, Vadhan 2010, with different
     epsilons. It stands beside the others for comparison: the conversion of rho is never worse.
@@ -181,7 +181,7 @@ def advanced(loss: Loss, delta: Fraction) -> float | None:
 
 
 def _grown(epsilon: float, rows: int) -> Fraction:
-    """1 + e^epsilon + ... + e^((rows - 1) epsilon); more than any delta can bear where that is too large a number."""
+    """Return 1 + e^epsilon + ... + e^((rows - 1) epsilon); if that is too large, more than any delta can bear."""
     try:
         return Fraction(math.fsum(math.exp(i * epsilon) for i in range(rows)))
     except OverflowError:
@@ -214,13 +214,13 @@ class _OpenDP:
     make_measurement: Any
 
     def measurement(self, rho: float) -> Any:
-        """Some mechanism with this loss."""
+        """Return some mechanism with this loss."""
         return self.make_measurement(rho)
 
 
 @cache
 def _opendp() -> _OpenDP:
-    """OpenDP, loaded when something is converted: it takes a third of a second, and pure sums do without."""
+    """Load OpenDP when something is converted: it takes a third of a second, and pure sums do without."""
     from opendp import combinators, domains, measurements, measures, metrics, mod
 
     # Both mean that what follows is no proof of OpenDP's: the loss of our mechanisms is proved where they are made.

@@ -34,8 +34,7 @@ def stamp(own: datetime, known: Iterable[datetime | str | None], told: Iterable[
 
 
 def window_end(own: datetime, started: datetime, passed: timedelta) -> datetime:
-    """Return the end of a window by the own clock, of a program that started at a moment of it and has run for so
-    long."""
+    """Return the end of a window: now by the own clock, but at most the program's start and how long it has run."""
     return min(own, started + passed)
 
 
@@ -61,6 +60,6 @@ def _moments(moments: Iterable[datetime | str | None]) -> Iterable[datetime]:
 
 
 def _ticks() -> float:
-    """Seconds by a clock that nobody sets, of a machine that sleeps too where there is such a clock."""
+    """Return seconds by a clock that nobody sets, of a machine that sleeps too where there is such a clock."""
     boot: int | None = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot is None else time.clock_gettime(boot)

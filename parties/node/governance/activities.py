@@ -29,7 +29,7 @@ class Job:
 
     @property
     def protection(self) -> str:
-        """What keeps its result from telling of single rows: "noise", "rules", "none"; or it is an "exact" number."""
+        """The protection of single rows in its result: "noise", "rules" or "none"; or it is an "exact" number."""
         rules = self.proposed["parameters"]
         if self.noisy:
             return "noise"

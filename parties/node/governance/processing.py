@@ -78,7 +78,7 @@ def _activity(evidence: Evidence, purpose: str, table: str, kind: str, jobs: Seq
 
 
 def _publication(evidence: Evidence, entry: AuditEntry) -> dict[str, Any]:
-    """Rows or numbers that a command wrote of our table, for whoever was given the file."""
+    """Return rows or numbers that a command wrote of our table, for whoever was given the file."""
     fields = entry.fields
     settings = evidence.file.tables.get(fields["table"])
     purposes = () if settings is None or settings.rights is None else settings.rights.purposes
@@ -133,7 +133,7 @@ def _recipients(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _measures(evidence: Evidence) -> Iterator[str]:
-    """Technical and organisational measures (art. 32) that are in force by this file and this program."""
+    """Yield technical and organisational measures (art. 32) that are in force by this file and this program."""
     file = evidence.file
     yield "Rows stay where they are: what is exchanged is encrypted or random shares (128 bits; statistically 40)."
     yield "The link is mutual TLS; each party trusts one certificate of the other, which is pinned."

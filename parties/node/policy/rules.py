@@ -126,7 +126,7 @@ else:
 
 
 def check_names(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """Return the rules; ValueError if two have one name."""
+    """Check the rules; ValueError if two have one name."""
     names = [rule.name for rule in rules]
     for name in names:
         if names.count(name) > 1:
@@ -263,7 +263,7 @@ def _moment(rule: Rule) -> Callable[[Request], datetime]:
 
 
 def _inside(window: str, time: str) -> bool:
-    """Return whether a time, HH:MM, is in a window, which may go over midnight. As text: HH:MM sorts like the time."""
+    """Return whether a time is in a window, which may go over midnight. As text: HH:MM sorts like the time."""
     start, end = window.split("-")
     return start <= time < end if start < end else time >= start or time < end
 

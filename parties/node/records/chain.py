@@ -44,7 +44,7 @@ class Row(NamedTuple):
         return hashlib.sha256(f"smc.records.entry.v1\n{canonical(content)}".encode()).hexdigest()
 
     def head(self) -> Head:
-        """Number and hash of this entry. ValueError if they are none."""
+        """Return number and hash of this entry. ValueError if they are none."""
         return Head(number=self.number, hash=self.hash)
 
     def is_whole(self) -> bool:
@@ -69,7 +69,7 @@ class SignedHead:
 
 
 def sign_head(identity: Identity, head: Head) -> SignedHead:
-    """Return the head, signed."""
+    """Sign the head."""
     signer = fingerprint(identity.certificate)
     return SignedHead(head, signer, sign(identity, head_document(head, signer), "head"))
 
@@ -86,7 +86,7 @@ class SignedEntry(NamedTuple):
 
 @dataclass
 class Checked:
-    """What a check has found: the hashes of the entries by number, the statements among them, and the problems.
+    """The result of a check: the hashes of the entries by number, the statements among them, and the problems.
 
     And where it goes on: after the last entry, under the last start's fields.
     """
@@ -212,8 +212,7 @@ def _statement(row: Row, start: Mapping[str, Any]) -> Iterator[SignedEntry]:
 def _statement_problems(
     log: Checked, statement: SignedEntry, certificate: x509.Certificate, peers: Collection[x509.Certificate]
 ) -> Iterator[str]:
-    """Yield where a log differs from what its own statements say of it; signatures of former certificates are left
-    out."""
+    """Yield where a log differs from what its own statements say; former certificates' signatures are left out."""
     number, ours, theirs = statement.number, statement.ours, statement.theirs
     if log.hashes.get(ours.head.number) != ours.head.hash:
         yield f"entry {ours.head.number} is not the one that its owner signed for in entry {number}"

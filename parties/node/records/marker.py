@@ -24,7 +24,7 @@ def remember(path: Path, log: AuditLog) -> None:
 
 
 def check(path: Path, log: AuditLog) -> None:
-    """`InputError` if this is not the log that was there before: the remembered entry is missing, or is another."""
+    """Raise `InputError` if this is not the log that was there: the remembered entry is missing, or is another."""
     if not path.exists():
         return
     try:

@@ -16,7 +16,7 @@ from parties.operator.budget import Registered
 
 
 def registered(identity: Identity, entry: dict[str, Any]) -> Registered:
-    """Return the entry, signed. `InputError` if it cannot be written as JSON."""
+    """Sign the entry. `InputError` if it cannot be written as JSON."""
     signature = sign(identity, entry, "budget").hex()
     return Registered(entry=entry, fingerprint=fingerprint(identity.certificate), signature=signature)
 
