@@ -53,7 +53,7 @@ def exchange(session: Session, identity: Identity, job: Proposal, digest: str) -
 
 
 def check(commitments: Commitments, known: str, job: Proposal, peer: x509.Certificate) -> None:
-    """`ProtocolError` if the peer has not signed its commitment, or has committed to other rows before."""
+    """Raise `ProtocolError` if the peer has not signed its commitment, or has committed to other rows before."""
     if not commitments.theirs.is_signed_by(peer, job.digest):
         raise ProtocolError("the peer's signature under the commitment to its rows is wrong")
     if known not in ("", commitments.theirs.rows):

@@ -56,7 +56,7 @@ class Journal:
         return consistency.disagreement(jobs, self._log, self._public)
 
     def check(self, marker: Path) -> None:
-        """`InputError` if this is not the log that wrote this marker before."""
+        """Raise `InputError` if this is not the log that wrote this marker before."""
         check(marker, self._log)
 
     def remember(self, marker: Path) -> None:

@@ -224,7 +224,7 @@ class Ledger(Runs):
         return self.state(record) not in ENDED and bool(self._missing(record))
 
     def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
-        """`InputError` unless what was typed is all that the job asks for, and fits."""
+        """Raise `InputError` unless what was typed is all that the job asks for, and fits."""
         job, inputs = record.ours.proposal, self._offers.inputs(record.party, record.table, typed)
         names = [parameter.key for parameter in job.task.asked()]
         if unknown := [name for name in typed if name not in names]:

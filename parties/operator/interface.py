@@ -216,16 +216,16 @@ class NotRecordedError(InputError):
 class Operator(Protocol):
     """The requests that a node answers.
 
-    An identifier may be any unambiguous beginning, or `latest`. `InputError`: there is no such job, what is given is
-    wrong, or the job's state does not allow it; `NotRecordedError`: the node cannot write it down now. Calls come from
-    several threads.
+    An identifier may be any unambiguous beginning of at least four digits, or `latest`. `InputError`: there is no such
+    job, what is given is wrong, or the job's state does not allow it; `NotRecordedError`: the node cannot write it down
+    now. Calls come from several threads.
     """
 
     def node(self) -> NodeView:
         """Return the node itself."""
 
     def changes(self) -> str:
-        """Return what is another text whenever a view of the node or of a job may have changed; no job's is made."""
+        """Return a text that is another one whenever a view of the node or of a job may have changed; none is made."""
 
     def jobs(self, last: int = 100, before: str | None = None, states: Sequence[State] = ()) -> list[JobView]:
         """Return the last jobs (proposed before the given one, in one of these states), the newest first."""
@@ -258,8 +258,7 @@ class Operator(Protocol):
         """Return what has been spent of each table's privacy, and what is left; the price is that of so many rows."""
 
     def simulate(self, job: dict[str, Any]) -> Simulation:
-        """Return what a job, given as the content of a job file, would spend of our table. Nothing is changed or
-        told."""
+        """Return what a job, the content of a job file, would spend of our table; nothing is changed or told."""
 
     def register(self) -> Registered:
-        """Our entry for a public register of epsilons, signed."""
+        """Return our entry for a public register of epsilons, signed."""

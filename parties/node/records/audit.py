@@ -115,8 +115,7 @@ class AuditLog:
         return self.append("renewed", None, prints)
 
     def _end(self, certificate: x509.Certificate) -> Head:
-        """Return the head, once it is sure that it is the last one of this log that was signed with the certificate's
-        key."""
+        """Return the head, once it is surely the last one of this log signed with the certificate's key."""
         signed = database.signed_head(self._connection)
         last = database.last_rows(self._connection, 1)
         if signed is None and not last:

@@ -113,7 +113,7 @@ class TurnedAway(Fields):
 
 
 class RepeatedEvent(Fields):
-    """What came too often to be recorded one by one: so many times between these moments; why it did the last time."""
+    """An event too frequent to be recorded one by one: so many times between these moments; the last one's reason."""
 
     what: Repeated
     peer: Text
