@@ -11,7 +11,7 @@ from rich.table import Table
 
 from parties.base import console, files
 from parties.base.text import quoted
-from parties.commands.options import FILE, check_proposal, json_option
+from parties.commands.options import FILE, check_proposal, json_option, proposal_option
 from parties.models.load import load_model
 from parties.models.trees import prediction
 from parties.models.trees.prediction import Score
@@ -36,7 +36,7 @@ MOST_NUMBERS = 10_000  # of a column, that are listed
     multiple=True,
     help="A column of whole numbers between public bounds, never taken from the rows: all are listed; may be repeated.",
 )
-@click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
+@proposal_option
 def schema_command(
     data: Path | None,
     own_file: Path | None,

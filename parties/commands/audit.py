@@ -15,7 +15,7 @@ from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
-from parties.commands.options import FILE, find_party_file, json_option
+from parties.commands.options import FILE, FOLDER, find_party_file, json_option, node_config, out_option
 from parties.link.identity import load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export
 from parties.node.records.chain import Checked, check, cross_check
@@ -27,18 +27,12 @@ from smc.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_CONFIG = click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
-_STATE = click.option(
-    "--state",
-    "state_directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The node's state directory  [as in --config]",
-)
+_STATE = click.option("--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]")
 
 
 def place_options(command: Command) -> Command:
     """Add --config and --state."""
-    return _CONFIG(_STATE(command))
+    return node_config(_STATE(command))
 
 
 @click.group("audit")
@@ -127,7 +121,7 @@ def show_command(config_file: Path | None, state_directory: Path | None, last: i
     default="jsonl",
     help="Lines of JSON, which can be checked, or CSV  [jsonl]",
 )
-@click.option("--out", type=FILE, help="Where to  [standard output]")
+@out_option
 def export_command(config_file: Path | None, state_directory: Path | None, form: str, out: Path | None) -> None:
     """Write all entries and the signed head, for an auditor."""
     place = _database(config_file, state_directory)
@@ -144,7 +138,7 @@ def export_command(config_file: Path | None, state_directory: Path | None, form:
 
 
 @group.command("renew", epilog="Example:  smc audit renew --config party.toml --former keys/a-2026.crt")
-@_CONFIG
+@node_config
 @click.option("--former", type=FILE, required=True, help="The certificate that the log is signed with so far.")
 def renew_command(config_file: Path | None, former: Path) -> None:
     """Go on with a new certificate.
@@ -161,7 +155,7 @@ def renew_command(config_file: Path | None, former: Path) -> None:
 
 
 @group.command("accept-rollback", epilog="Example:  smc audit accept-rollback --config party.toml --peer b")
-@_CONFIG
+@node_config
 @click.option("--peer", help="Only with this peer  [all]")
 def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
     """Go on though records were rolled back.

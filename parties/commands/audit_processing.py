@@ -12,7 +12,7 @@ import click
 from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable
-from parties.commands.options import FILE, find_party_file
+from parties.commands.options import FILE, find_party_file, node_config, out_option
 from parties.link.identity import read_certificate
 from parties.node.records import audit, database
 from parties.party_file import files_of
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 @click.command("processing", epilog="Example:  smc audit processing --config party.toml --dpia --report report.json")
-@click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
+@node_config
 @click.option("--format", "form", type=click.Choice(["md", "json"]), default="md", help="Markdown, or JSON  [md]")
 @click.option("--dpia", is_flag=True, help="Add a draft of the impact assessment, with the risks that were measured.")
 @click.option("--report", "reports", type=FILE, multiple=True, help="With --dpia: a report of smc publish; repeatable.")
-@click.option("--out", type=FILE, help="Where to  [standard output]")
+@out_option
 def processing(config_file: Path | None, form: str, dpia: bool, reports: tuple[Path, ...], out: Path | None) -> None:
     """Write the record of processing (GDPR, article 30).
 

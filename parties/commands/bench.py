@@ -11,7 +11,7 @@ import click
 from parties.base import console
 from parties.bench import survey
 from parties.bench.cases import LONGEST_SECONDS, Case, default_cases, program_cases
-from parties.commands.options import json_option
+from parties.commands.options import FOLDER, json_option
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--repeats", type=click.IntRange(1, 100), default=3, help="Runs of each case  [3]")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Write bench.json and pictures to this directory; measures more for the pictures.",
 )
 @json_option

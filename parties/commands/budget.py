@@ -12,7 +12,7 @@ import click
 from parties.base import console, files
 from parties.commands import job_text
 from parties.commands.node_options import node_of, node_options
-from parties.commands.options import FILE, find_party_file
+from parties.commands.options import FILE, find_party_file, out_option
 from parties.jobs.spending import EXACT
 from parties.operator.budget import Simulation, TableBudget, Totals
 from parties.party_file import files_of
@@ -75,7 +75,7 @@ def simulate_command(file: Path, config_file: Path | None, state: Path | None, a
 
 
 @group.command("export", epilog="Example:  smc budget export --config party.toml --out epsilons.json")
-@click.option("--out", type=FILE, help="Where to  [standard output]")
+@out_option
 @node_options
 def export_command(out: Path | None, config_file: Path | None, state: Path | None, as_json: bool) -> None:
     """Write our entry for a public register of epsilons. It is signed with our key, and JSON in any case.

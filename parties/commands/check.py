@@ -18,7 +18,7 @@ from parties.base import console
 from parties.base.address import parse_address
 from parties.base.settings import MOST_SECONDS, required
 from parties.base.text import visible
-from parties.commands.options import FILE, Between, find_party_file, json_option
+from parties.commands.options import Between, find_party_file, json_option, party_config
 from parties.link import tls
 from parties.link.identity import (
     SOON,
@@ -50,7 +50,7 @@ class Finding:
 
 
 @click.command("check", epilog="Example:  smc check --config party.toml")
-@click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
+@party_config
 @click.option(
     "--wait", type=Between(0.1, MOST_SECONDS), default=WAIT, help=f"Seconds for the peer to answer  [{WAIT:g}]"
 )

@@ -15,12 +15,11 @@ from parties.base import console, files
 from parties.base.address import Address, parse_address
 from parties.base.settings import validated
 from parties.base.text import quoted
-from parties.commands.options import PARTY_FILE
+from parties.commands.options import FOLDER, PARTY_FILE
 from parties.link.identity import create, load_identity, short_fingerprint
 from parties.node.settings import NodeFile
 from smc.errors import InputError
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
 LINK_PORT, PAGE_PORT = 7001, 7080
 METRICS, HEALTH = 10, 11  # how far these ports are above the page's
 ANYWHERE = "0.0.0.0"

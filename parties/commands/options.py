@@ -41,6 +41,14 @@ class Between(click.FloatRange):
 
 
 FILE = _File(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+# Options that several commands have.
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+node_config = click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
+party_config = click.option("--config", "config_file", type=FILE, help="The party's TOML file  [./party.toml]")
+out_option = click.option("--out", type=FILE, help="Where to  [standard output]")
+proposal_option = click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
 
 PARTY_FILE = Path("party.toml")
 
@@ -90,9 +98,6 @@ def typed_line(what: str) -> str:
     if not text:
         raise InputError(f"standard input is empty or closed, but '-' says to read {what} there")
     return text
-
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 def settings(

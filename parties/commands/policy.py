@@ -12,7 +12,7 @@ import click
 
 from parties.base import console, files
 from parties.base.text import quoted
-from parties.commands.options import FILE, find_party_file, json_option
+from parties.commands.options import FILE, find_party_file, json_option, node_config
 from parties.node.policy.decisions import decide
 from parties.node.policy.request import Request
 from parties.node.policy.rules import Rule, conditions, remarks
@@ -27,7 +27,7 @@ HOLDS = {True: "yes", False: "no", None: "not known"}
 
 
 @click.command("policy", epilog="Example:  smc policy --config party.toml --job job.toml --at 2026-01-31T22:15")
-@click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
+@node_config
 @click.option("--job", "job_file", type=FILE, help="Try the rules on this job, as it is given to smc submit.")
 @click.option(
     "--proposed-by",

@@ -13,7 +13,7 @@ import click
 from parties.base import console, files
 from parties.base.text import listed
 from parties.commands import publish_masks, publish_pseudonyms
-from parties.commands.options import FILE, Between, check_proposal, json_option
+from parties.commands.options import FILE, Between, check_proposal, json_option, proposal_option
 from parties.commands.publish_log import check_outputs, log_options, recording
 from parties.commands.publish_open import open_command
 from parties.commands.publish_options import ESCAPE, PLAN, Telling, report_options
@@ -42,7 +42,7 @@ group.add_command(open_command)
 @group.command("plan", epilog="Example:  smc publish plan patients.csv --out publish.toml")
 @click.argument("source")
 @TABLE
-@click.option("--out", type=FILE, required=True, help="The proposal, a new TOML file.")
+@proposal_option
 @json_option
 def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> None:
     """Propose a plan for a table, to be completed by who knows it. Columns that single people out are named."""

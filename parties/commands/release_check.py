@@ -12,6 +12,7 @@ from parties.checking.mechanism import ERROR, Mechanism, check
 from parties.checking.mechanisms import BROKEN, MECHANISMS, UNCHECKED
 from parties.checking.promise import Promise
 from parties.checking.statistics.losses import Finding
+from parties.commands.options import json_option
 
 SAMPLES = 200_000
 MOST_SAMPLES = 10_000_000  # of each table: all outcomes are kept in memory
@@ -33,7 +34,7 @@ EXAMPLE = "Example:  smc release check count top --epsilon 0.5 --samples 100000"
 @click.option(
     "--samples", type=click.IntRange(1000, MOST_SAMPLES), default=SAMPLES, help=f"From either table  [{SAMPLES:,}]"
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def check_command(
     mechanisms: Sequence[str], epsilon: str, delta: str, adjacency: Any, samples: int, as_json: bool
 ) -> int:

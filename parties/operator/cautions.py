@@ -13,7 +13,7 @@ sentences may have the peer's words in them: who shows them makes these visible.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from parties.base.text import listed
 from parties.operator.interface import JobView, Operator
@@ -61,7 +61,7 @@ def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:
     most = max((earlier.price.epsilon for earlier in done if earlier.price is not None), default=None)
     if job.price is not None and most is not None and job.price.epsilon > most:
         reasons.append(f"It spends epsilon {job.price.epsilon:.4g}; the most so far was {most:.4g}.")
-    known_sentences = _sentences(done)
+    known_sentences = {_bare(sentence) for earlier in done for sentence in earlier.reveals}
     reasons += [f"It reveals: {sentence}" for sentence in job.reveals if _bare(sentence) not in known_sentences]
     known = {caution for earlier in done for caution in cautions(earlier)}
     reasons += [caution for caution in cautions(job) if caution not in known]
@@ -69,10 +69,6 @@ def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:
     if new:
         reasons.append(f"It reads {listed(new)}.")
     return reasons
-
-
-def _sentences(jobs: Iterable[JobView]) -> set[str]:
-    return {_bare(sentence) for job in jobs for sentence in job.reveals}
 
 
 def _bare(sentence: str) -> str:
