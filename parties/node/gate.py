@@ -124,7 +124,7 @@ def request(
     return request_for(
         peer=peer.name,
         fingerprint=None if peer.certificate is None else fingerprint(peer.certificate),
-        roles=peer.said.roles,
+        roles=peer.settings.roles,
         proposed_by=proposed_by,
         table=job.tables[party],
         columns=job.task.columns,
@@ -138,7 +138,7 @@ def request(
         joint_number=job.task.exact,
         past_budget=table is not None and table.budget is not None and not job.task.spends,
         analyst=job.task.analyst,
-        attributes=peer.said.attributes,
+        attributes=peer.settings.attributes,
         rights=None if table is None else table.rights,
         post_quantum=around.post_quantum,
     )

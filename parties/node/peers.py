@@ -24,18 +24,18 @@ class Acquaintance:
     """A peer as our file knows it: its certificate, what is said of it, its name here."""
 
     certificate: x509.Certificate | None
-    said: PeerSettings
+    settings: PeerSettings
     name: str | None
 
 
 @dataclass(frozen=True)
 class Who:
-    """The two parties of a link; `party` is ours, 0 if the peer connects to us. `said` is what our file says of it."""
+    """The two parties of a link; `party` is ours, 0 if the peer connects to us. `settings` are what our file says."""
 
     identity: Identity
     peer: x509.Certificate
     party: int
-    said: PeerSettings = field(default_factory=PeerSettings)
+    settings: PeerSettings = field(default_factory=PeerSettings)
     name: str = ""  # of the peer here; left out: that in its certificate
     share: float = 1.0  # of each table's privacy budget
 
@@ -47,7 +47,7 @@ class Who:
     @property
     def acquaintance(self) -> Acquaintance:
         """The peer alone."""
-        return Acquaintance(self.peer, self.said, self.peer_name)
+        return Acquaintance(self.peer, self.settings, self.peer_name)
 
 
 class Peers:
@@ -105,9 +105,9 @@ def reached(file: NodeFile) -> list[tuple[Who, LinkOptions]]:
     names = Counter(who.peer_name for who, _ in peers)
     if twice := [name for name in names if names[name] > 1]:
         raise InputError(f"peers: two are called {quoted(twice[0])}: give each a name of its own")
-    shares = [who.said.share for who, _ in peers]
+    shares = [who.settings.share for who, _ in peers]
     rest = max(0.0, 1 - sum(share for share in shares if share is not None)) / max(1, shares.count(None))
-    return [(replace(who, share=rest if who.said.share is None else who.said.share), way) for who, way in peers]
+    return [(replace(who, share=rest if who.settings.share is None else who.settings.share), way) for who, way in peers]
 
 
 def acquaintances(file: NodeFile) -> list[Acquaintance]:

@@ -115,7 +115,7 @@ def _table(evidence: Evidence, name: str) -> dict[str, Any]:
 def _recipients(evidence: Evidence) -> list[dict[str, Any]]:
     """Return who learns results: the peers of party.toml, and all with whom jobs of the log were computed."""
     current = {
-        (peer.name or "", fingerprint(peer.certificate)): peer.said
+        (peer.name or "", fingerprint(peer.certificate)): peer.settings
         for peer in evidence.peers
         if peer.certificate is not None
     }
@@ -161,9 +161,9 @@ def _missing(evidence: Evidence) -> Iterator[str]:
         yield "the data protection officer, where there must be one: controller.officer"
     for number, peer in enumerate(evidence.peers):
         key, whom = (f"peers.{number}", f"recipient {peer.name}") if file.peers else ("peer", "recipient")
-        if peer.certificate is not None and peer.said.contact is None:
+        if peer.certificate is not None and peer.settings.contact is None:
             yield f"how the {whom} can be reached: {key}.contact"
-        if peer.certificate is not None and peer.said.transfer is None:
+        if peer.certificate is not None and peer.settings.transfer is None:
             yield f"whether the {whom} is in a third country, and on what ground data go there: {key}.transfer"
     for name, table in file.tables.items():
         if table.rights is None:
