@@ -64,11 +64,11 @@ def reconstruct_command(
     plan_file, data = _needed(plan_file, "--plan"), _needed(data, "--data")
     plan = load(plan_file)
     with opened(data, table) as rows, console.progress("reconstructing"):
-        found = distributions(rows, plan, by)
+        document = distributions(rows, plan, by)
     if as_json:
-        console.print_json(found)
+        console.print_json(document)
     else:
-        console.out.print(distributions_text(found), end="")
+        console.out.print(distributions_text(document), end="")
 
 
 @group.command("attack", epilog="Example:  smc blur attack --plan blur.toml --data blurred.csv --truth rows.csv")
@@ -92,11 +92,11 @@ def attack_command(
         rows = stack.enter_context(opened(data, table))
         true = None if truth is None else stack.enter_context(opened(truth, table))
         stack.enter_context(console.progress("attacking"))
-        found = attack(rows, plan, true)
+        document = attack(rows, plan, true)
     if as_json:
-        console.print_json(found)
+        console.print_json(document)
     else:
-        console.out.print(attack_text(found), end="")
+        console.out.print(attack_text(document), end="")
 
 
 def _needed(value: Any, flag: str) -> Any:

@@ -37,7 +37,7 @@ def output_options(command: Command) -> Command:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where each form of the result goes, by the option that names it, if it was asked for."""
+    """The places for each form of the result, by the option that names it, if it was asked for."""
 
     kind: type[Kind] | None
     paths: Mapping[str, Path | None]
@@ -47,8 +47,8 @@ class Outputs:
         """Return those that a command's settings name."""
         from parties.jobs.settings import parameters
 
-        wanted = [one for one in parameters(kind.Settings) if one.role == "output"]
-        return cls(kind, {one.key: kind.value(settings, one) for one in wanted})
+        wanted = [parameter for parameter in parameters(kind.Settings) if parameter.role == "output"]
+        return cls(kind, {parameter.key: kind.value(settings, parameter) for parameter in wanted})
 
     def for_kind(self, kind: type[Kind]) -> Outputs:
         """Return the same, of a result whose kind is known now. `InputError` if it has no such form."""
@@ -59,7 +59,7 @@ class Outputs:
         return Outputs(kind, self.paths)
 
     def check(self, inputs: Iterable[Path | None]) -> None:
-        """`InputError` if a file cannot be written, is an input, or needs what is not installed: before all else."""
+        """Refuse, before all else, a file that cannot be written, is an input, or needs what is not installed."""
         for file in self.kind.files() if self.kind is not None else ():
             if file.option is not None and self.paths.get(file.option) is not None:
                 require(f"--{file.option}", *file.needs)
@@ -77,7 +77,7 @@ class Outputs:
             files.write_text(report_path, json.dumps(report, indent=2) + "\n")
 
     def tell(self, text: str, report: Mapping[str, Any]) -> None:
-        """The result on standard output; what was written, and what it cost, on standard error."""
+        """Print the result on standard output; what was written, and what it cost, on standard error."""
         console.out.print(text, end="")
         written = [str(path) for path in self.paths.values() if path is not None]
         if written:

@@ -28,14 +28,14 @@ def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, escape_fo
     from parties.alone.publish.sealing import sealed
 
     files.check_outputs({"--out": out}, [*sealed_files, key])
-    own = load_key(key)
+    private_key = load_key(key)
     first, *others = [sealed.load(path) for path in sealed_files]
     for path, other in zip(sealed_files[1:], others, strict=True):
         if other.job != first.job:
             raise InputError(f"{sealed_files[0]} and {path} are not of one job")
         if other != first:
             raise InputError(f"{sealed_files[0]} and {path} are of one job, but not the same: one was changed")
-    opened = sealed.open_table(sealed_files[0], first, own)
+    opened = sealed.open_table(sealed_files[0], first, private_key)
     units, mask = first.units, first.mask
     texts = [
         [HIDDEN if over else spelled(int(x) * units.factor, units.digits) for x, over in zip(line, hidden, strict=True)]

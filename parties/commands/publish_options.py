@@ -24,7 +24,7 @@ _PAGE = click.option("--page", "page_file", type=FILE, help="Write the report as
 
 @dataclass(frozen=True)
 class Telling:
-    """Where the report goes besides standard output, and whether it is JSON there."""
+    """The places for the report besides standard output, and whether it is JSON there."""
 
     report: Path | None
     page: Path | None
@@ -36,7 +36,7 @@ class Telling:
         return {"--report": self.report, "--page": self.page}
 
     def tell(self, report: dict[str, Any], name: str) -> None:
-        """The report on the rows of this name, on standard output and in its files."""
+        """Write the report on the rows of this name, on standard output and in its files."""
         from parties.alone.publish.recoding.report import to_text
 
         if self.report is not None:

@@ -91,20 +91,20 @@ def alone(
     features, used = features_of(schema, label, _listed(columns), _listed(numeric))
     with console.progress("fitting"):
         rows = rows_of(_source(data, used, label), used, label, features)
-        found = perturbed(rows, loss(named, huber), regularisation, epsilon, method, private())
+        fit = perturbed(rows, loss(named, huber), regularisation, epsilon, method, private())
     document: dict[str, Any] = {
         "method": method,
         "loss": named,
         **({"huber": huber} if named == "huber" else {}),
         "lambda": regularisation,
         "epsilon": epsilon,
-        "epsilon_of_noise": found.epsilon,
+        "epsilon_of_noise": fit.epsilon,
         "adjacency": "replace",
-        "rows": found.rows,
-        "gradient": found.gradient,
-        **result.noise(features, found.weights, found.spread),
+        "rows": fit.rows,
+        "gradient": fit.gradient,
+        **result.noise(features, fit.weights, fit.spread),
         "schema_digest": used.digest(),
-        **result.model(label, classes_of(used, label), features, found.weights),
+        **result.model(label, classes_of(used, label), features, fit.weights),
     }
     if out is not None:
         files.write_text(out, json_text(document))
@@ -127,7 +127,7 @@ def _source(data: Path, schema: Schema, target: str) -> RowCounts:
 def _listed(words: str | None) -> tuple[str, ...] | None:
     if words is None:
         return None
-    found = tuple(part.strip() for part in words.split(",") if part.strip())
-    if not found:
+    names = tuple(part.strip() for part in words.split(",") if part.strip())
+    if not names:
         raise InputError("columns, numeric: name at least one column, with commas between them")
-    return found
+    return names

@@ -9,8 +9,8 @@ def in_words(value: object) -> str:
         case None:
             return ""
         case list():
-            said = [in_words(one) if isinstance(one, dict) else str(one) for one in value[:8]]
-            return ", ".join(said) + (", …" if len(value) > 8 else "")
+            items = [in_words(item) if isinstance(item, dict) else str(item) for item in value[:8]]
+            return ", ".join(items) + (", …" if len(value) > 8 else "")
         case dict():
             return ", ".join(f"{name} {in_words(inner)}" for name, inner in value.items() if inner is not None)
         case _:
