@@ -127,7 +127,7 @@ def decode_command(
         raise InputError(
             f"--candidates is missing: mechanism {plan.mechanism} answers about texts that you name"
             if candidate_file is None
-            else f"--candidates is for rappor and sketch; the plan says all that {plan.mechanism} answers about"
+            else f"--candidates is for mechanisms about texts; the plan says all that {plan.mechanism} answers about"
         )
     files.check_outputs({"--page": page}, [plan_file, candidate_file, *sources])
     candidates = () if candidate_file is None else reports.candidates(candidate_file)

@@ -129,7 +129,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         plans = {name: ColumnPlan(role="sensitive", **_given(rules.get(name))) for name in sensitive}
         for name in quasi:
             plans[name] = ColumnPlan(role="quasi-identifier", numeric=name in self.numeric, **_given(rules.get(name)))
-        models = [{"model": model.name, **vars(model)} for model in self.models]
+        models = [{"model": model.name, **model.settings()} for model in self.models]
         fields = {
             "source": "the frame",
             "columns": {name: plan.model_dump(exclude_defaults=True) for name, plan in plans.items()},

@@ -17,17 +17,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from typing_extensions import override
 
 from parties.alone.local import rappor_decoding
 from parties.alone.local.coins import ONE, Coins, below, falls, threshold
 from parties.alone.local.hashing import all_places, digests_of, places
-from parties.alone.local.mechanism import Estimates, Mechanism, Reports
+from parties.alone.local.mechanism import Estimates, Mechanism, Reports, Size
 from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
+from parties.base.settings import Finite
+from smc.errors import InputError
 
 COHORT_BYTES = 2
 
@@ -36,13 +39,19 @@ COHORT_BYTES = 2
 class Rappor(Mechanism):
     """RAPPOR with `bits` k, `hashes` h, `cohorts`, and the probabilities f, p and q."""
 
-    bits: int
-    hashes: int
-    cohorts: int
-    f: float
-    p: float
-    q: float
+    bits: Annotated[Size, Field(description="bits of a report")]
+    hashes: Annotated[int, Field(strict=True, ge=1, le=16, description="bits that a text sets")]
+    cohorts: Annotated[int, Field(strict=True, ge=1, le=1 << 16, description="groups of devices, each with other bits")]
+    f: Annotated[Finite, Field(ge=0, lt=1, description="the noise that lasts")]
+    p: Annotated[Finite, Field(ge=0, le=1, description="how often a bit that is 0 is sent as 1")]
+    q: Annotated[Finite, Field(ge=0, le=1, description="how often a bit that is 1 is sent as 1")]
+    name: ClassVar[str] = "rappor"
     about: ClassVar[Literal["texts"]] = "texts"
+
+    @override
+    def check(self) -> None:
+        if not self.p < self.q:
+            raise InputError(f"p must be below q, not {self.p:g} and {self.q:g}: reports would say nothing")
 
     @cached_property
     def _thresholds(self) -> tuple[int, int, int]:

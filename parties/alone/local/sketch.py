@@ -17,15 +17,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, below, falls
 from parties.alone.local.hashing import all_places, digests_of, places
-from parties.alone.local.mechanism import Estimates, Mechanism, Reports
+from parties.alone.local.mechanism import Estimates, Mechanism, Reports, Requested, Size
 from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
 
 ROW_BYTES = 2
@@ -35,9 +36,10 @@ ROW_BYTES = 2
 class CountMeanSketch(Mechanism):
     """A sketch of `rows` rows, two or more, of `bits` bits."""
 
-    rows: int
-    bits: int
-    requested_epsilon: float
+    rows: Annotated[Size, Field(description="rows of the sketch, each with other places")]
+    bits: Annotated[Size, Field(description="bits of a row")]
+    requested_epsilon: Requested
+    name: ClassVar[str] = "sketch"
     about: ClassVar[Literal["texts"]] = "texts"
 
     @cached_property

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, get_args
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -209,6 +210,7 @@ def test_the_cases_are_all_kinds() -> None:
     assert set(PUBLIC) == set(kinds.BUILT_IN)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(JOBS)
 def test_the_peer_reads_the_same_task(
@@ -240,6 +242,7 @@ def test_the_peer_reads_the_same_task(
         assert told[key] == defaults[key], key
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(JOBS)
 def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
@@ -262,6 +265,7 @@ def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
         assert decide([anything, exact], asked).effect == "permit"
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(JOBS)
 def test_a_promise_that_holds_but_for_a_delta_says_so(

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from parties.alone.publish.hierarchy import Hierarchy
 from parties.alone.publish.models.classes import Classes
-from parties.alone.publish.models.model import ROUNDING, Fits, Measure, PrivacyModel, shares
-from parties.base.text import instead, quoted
-from smc.errors import InputError
+from parties.alone.publish.models.model import ROUNDING, Column, Fits, Measure, PrivacyModel, shares
+from parties.base.settings import Finite
 
 Shares: TypeAlias = NDArray[np.float64]
 
@@ -64,25 +64,19 @@ DISTANCES: dict[str, Callable[[Shares, Shares], Measure]] = {
     "kullback-leibler": kullback_leibler,
     "ordered": ordered,
 }
-NAMES = (*DISTANCES, "hierarchical")
+Distance: TypeAlias = Literal["equal", "variational", "kullback-leibler", "ordered", "hierarchical"]
+NAMES: tuple[Distance, ...] = get_args(Distance)
 
 
 @dataclass(frozen=True)
 class TCloseness(PrivacyModel):
-    """Every class is at most t away. `distance` is one of `NAMES`; `ordered` takes the hierarchy's order of values."""
+    """Every class is at most t away. The distance `ordered` takes the hierarchy's order of values."""
 
-    column: str
-    t: float
-    distance: str = "equal"
+    column: Column
+    t: Annotated[Finite, Field(ge=0, description="how far a class may be from the whole table")]
+    distance: Annotated[Distance, Field(description="how distributions differ")] = "equal"
     name: ClassVar[str] = "t-closeness"
     larger: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not self.t >= 0:
-            raise InputError(f"t-closeness: t must be >= 0, not {self.t}")
-        if self.distance not in NAMES:
-            hint = instead(self.distance, NAMES)
-            raise InputError(f"t-closeness: {quoted(self.distance)} is no distance{hint}")
 
     def measure(self, classes: Classes) -> Measure:
         """Return the distance to the whole table."""
