@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import Field
 
 from parties.base.text import listed
-from parties.jobs.release.count import GaussianSettings
 from parties.jobs.release.predicates import Predicate
+from parties.jobs.release.settings import GaussianSettings
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Columns, check_names
 from parties.tables.schema import Schema
