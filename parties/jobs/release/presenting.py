@@ -14,13 +14,18 @@ INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
 
 def text(document: Document) -> str:
     """Return a result in lines."""
-    lines = _model(document) if "classes" in document else _answers(document)
+    if "answer" in document:
+        lines = ["yes" if document["answer"] else "no"]
+    else:
+        lines = _model(document) if "classes" in document else _answers(document)
     return "\n".join([*lines, *map(shown, about(document))]) + "\n"
 
 
 def about(document: Document) -> list[str]:
     """Return what the numbers are of, and what noise they have."""
     lines = [f"of rows where {document['where']}"] if "where" in document and document["question"] != "count" else []
+    if "epsilon" not in document and not document.get("exact"):
+        return lines
     if document.get("exact"):
         return [*lines, "exact, without noise: each party can tell the other's number"]
     epsilon = f"epsilon {document['epsilon']:g}" + (f", delta {document['delta']:g}" if "delta" in document else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +17,8 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Counts
+    from smc.circuit import Form, Netlist
+    from smc.circuit.wire import Wire
     from smc.counting import Program
     from smc.engines import Engine
 
@@ -94,6 +97,38 @@ def sums(
     fields = mechanisms[0].fields(unit) if mechanisms else {}
     about["noise"] = {**fields, **about.get("noise", {})}
     return Question(learnt, ends[-1], count, opened, show, mechanisms, opens, parts=tuple(parts), **about)
+
+
+def decision(
+    learnt: str, widths: Sequence[int], count: Count, circuit: Callable[..., Wire], show: Show, **about: Any
+) -> Question:
+    """Return a question whose answer is one bit, exact: that of a circuit on the sums of both parties' own numbers.
+
+    These are from 0 up, of so many bits each; the sums come to the circuit as integers, one an argument.
+    """
+    ends = list(accumulate(widths, initial=0))
+
+    @cache
+    def netlist(form: Form) -> Netlist:
+        from smc.circuit import Builder
+
+        builder = Builder(form)
+        left, right = builder.input(ends[-1]), builder.input(ends[-1])
+        builder.output(circuit(*(left[start:end].wide_add(right[start:end]) for start, end in pairwise(ends))))
+        return builder.build()
+
+    def decide(engine: Engine, numbers: Numbers) -> list[int]:
+        from protocols.inputs import checked
+        from smc.primitives import bits
+
+        fitting = [checked([int(value)], width, "the number") for value, width in zip(numbers, widths, strict=True)]
+        own_bits = np.concatenate(
+            [bits.from_integers(value, width) for value, width in zip(fitting, widths, strict=True)]
+        )
+        (opened,) = engine.reveal(*engine.run(netlist(engine.form), *engine.both(own_bits)))
+        return opened[0].tolist()
+
+    return Question(learnt, len(widths), count, decide, show, opens="decision", **about)
 
 
 def number(

@@ -74,6 +74,11 @@ class Values:
         return self.moved(self.middle)
 
     @cached_property
+    def from_zero(self) -> Values:
+        """The numbers less the least of them."""
+        return self.moved(self.least)
+
+    @cached_property
     def whole(self) -> tuple[int, ...]:
         """The numbers in units, 0 for a missing one."""
         unit = self.unit

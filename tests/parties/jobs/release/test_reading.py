@@ -50,7 +50,7 @@ def test_cells_are_those_of_counting_row_by_row(
     """Whatever the target is: one of the columns that tell rows apart, one with a condition, or another."""
     rows, where, by, target = case
     found = Cells(SCHEMA, where, tuple(by)).count(counts(rows, target), target)
-    domains = question.domains(SCHEMA)
+    domains = Cells(SCHEMA, where, tuple(by)).domains
     assert found.shape == tuple(map(len, domains))
     for place in np.ndindex(*found.shape):
         cell = [domain[i] for domain, i in zip(domains, place, strict=True)]
