@@ -1,4 +1,4 @@
-"""The decision on a variance: against numpy's of all rows, also at the bound itself; its cost, its words, its refusals."""
+"""The decision on a variance: against numpy's of all rows, also at the bound itself; its cost, words and refusals."""
 
 from __future__ import annotations
 
@@ -92,9 +92,8 @@ def test_what_is_said_of_it() -> None:
         {"decision": 0},
         {"decision": 1},
     )
-    assert task.reveals("bob")[0] == (
-        "We and bob both learn whether the variance of visits over the rows of both tables whose sex = male is above 2.5."
-    )
+    learnt = "whether the variance of visits over the rows of both tables whose sex = male is above 2.5"
+    assert task.reveals("bob")[0] == f"We and bob both learn {learnt}."
     again = Variance.agreed(task.specification())
     assert (again.specification(), again.columns) == (task.specification(), ("sex", "visits"))
     document = task.document([1])
