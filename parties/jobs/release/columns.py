@@ -49,8 +49,8 @@ def subsets(columns: Sequence[str], ways: int) -> list[tuple[str, ...]]:
 
 def check_cells(sets: Sequence[tuple[str, ...]], where: Predicate, schema: Schema) -> None:
     """`InputError` if a marginal, or all together, have too many cells."""
-    sizes = {one: math.prod(len(where.values(name, schema)) for name in one) for one in sets}
-    largest = max(sizes, key=lambda one: sizes[one])
+    sizes = {columns: math.prod(len(where.values(name, schema)) for name in columns) for columns in sets}
+    largest = max(sizes, key=sizes.__getitem__)
     if sizes[largest] > MAX_CELLS:
         raise InputError(
             f"the marginal of {listed(largest)} has {sizes[largest]:,} cells, at most {MAX_CELLS:,} are counted: "
