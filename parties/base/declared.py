@@ -54,19 +54,19 @@ class Declared:
         return {field.alias or name: name for name, field in cls.table().model_fields.items()}
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
+    def of(cls, content: Mapping[str, Any]) -> Self:
         """Return what a table of a file describes. `InputError` names the key that is missing, unknown or wrong."""
         table = cls.table()
         keys = cls.named()
-        if surplus := [key for key in given if key not in keys]:
+        if surplus := [key for key in content if key not in keys]:
             raise InputError(f"{cls.name} has no {surplus[0]}; it has {', '.join(keys)}")
         needed = {key: table.model_fields[name] for key, name in keys.items()}
         needed = {key: field for key, field in needed.items() if field.is_required()}
-        if missing := [key for key in needed if given.get(key) is None]:
+        if missing := [key for key in needed if content.get(key) is None]:
             words = ", ".join(f"{key} ({field.description})" for key, field in needed.items())
             raise InputError(f"{missing[0]} is missing: {cls.name} needs {words}")
         try:
-            return cls(**dict(table.model_validate(given)))
+            return cls(**dict(table.model_validate(content)))
         except ValidationError as error:
             raise InputError(cls._explained(error)) from None
 

@@ -27,10 +27,10 @@ Base = TypeVar("Base")
 @cache
 def offered(group: str) -> Mapping[str, Mapping[str, EntryPoint]]:
     """Return the entry points of a group: by name, and by the place that they name."""
-    found: dict[str, dict[str, EntryPoint]] = {}
+    points: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=group):
-        found.setdefault(point.name, {})[point.value] = point
-    return found
+        points.setdefault(point.name, {})[point.value] = point
+    return points
 
 
 def loaded(group: str, name: str, base: type[Base], what: str) -> type[Base]:
@@ -89,13 +89,13 @@ class Family(Generic[Base]):
 @cache
 def _of_folder(folder: str, base: type[Any]) -> Mapping[str, type[Any]]:
     """Return the complete classes made from `base` that the modules of a package define, by `name`."""
-    found: dict[str, type[Any]] = {}
+    classes: dict[str, type[Any]] = {}
     for module_info in pkgutil.iter_modules(importlib.import_module(folder).__path__, f"{folder}."):
         module = importlib.import_module(module_info.name)
         for kind in vars(module).values():
-            own = isinstance(kind, type) and issubclass(kind, base) and kind.__module__ == module.__name__
-            if own and not inspect.isabstract(kind):
-                if kind.name in found:
-                    raise TypeError(f"{kind.name}: both {found[kind.name]} and {kind}")
-                found[kind.name] = kind
-    return dict(sorted(found.items()))
+            is_made_here = isinstance(kind, type) and issubclass(kind, base) and kind.__module__ == module.__name__
+            if is_made_here and not inspect.isabstract(kind):
+                if kind.name in classes:
+                    raise TypeError(f"{kind.name}: both {classes[kind.name]} and {kind}")
+                classes[kind.name] = kind
+    return dict(sorted(classes.items()))

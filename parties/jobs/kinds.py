@@ -8,8 +8,11 @@ Nothing of a kind is loaded before it is asked for: to list names costs no time.
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parties.base import plugins
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 GROUP = "smc.kinds"
 WHAT = "kind of job"
+_NAMED = re.compile(r'^    name(?:, \w+)* = "([a-z0-9-]+)"', re.MULTILINE)
 DEFAULT = "id3"  # of a job file that names no protocol
 
 BUILT_IN = {  # where each is, and its line in the list of commands
@@ -70,6 +74,27 @@ BUILT_IN = {  # where each is, and its line in the list of commands
         "Find one level of public hierarchies for the rows of both parties.",
     ),
 }
+
+
+def _in_files() -> dict[str, tuple[str, str]]:
+    """Return the kinds of this package that the table does not name, by their files: a class with a `name` of its own.
+
+    No file is loaded; the line is the first sentence of the class's docstring.
+    """
+    listed = {place.partition(":")[0] for place, _ in BUILT_IN.values()}
+    kinds_found: dict[str, tuple[str, str]] = {}
+    for file in sorted(Path(__file__).parent.glob("*/*.py")):
+        module = f"parties.jobs.{file.parent.name}.{file.stem}"
+        if module in listed or not _NAMED.search(text := file.read_text(encoding="utf-8")):
+            continue
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ClassDef) and (named := _NAMED.search(ast.get_source_segment(text, node) or "")):
+                line = re.split(r"(?<=[.?]) ", ast.get_docstring(node) or node.name)[0]
+                kinds_found[named[1]] = f"{module}:{node.name}", line
+    return kinds_found
+
+
+BUILT_IN |= _in_files()
 GROUPS = {  # a kind GROUP-X is `smc GROUP X`
     "release": "Ask for numbers and models with noise: differential privacy.",
     "regress": "Learn a linear classifier with noise, together or from one's own rows.",

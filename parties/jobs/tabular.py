@@ -17,16 +17,45 @@ from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 
 if TYPE_CHECKING:
-    from protocols.counts import RowCounts, Rows
+    from protocols.counts import RowCounts
 
 Own = TypeVar("Own", bound="BySchema")
 
 
-class Tabular(Kind):
-    """A task on rows of both parties; `schema` is public, and `settings` have `data`, `schema_file` and `max_rows`."""
+class BySchema(Kind):
+    """A task on rows of both parties: its specification is its settings and the schema of the columns that they name.
+
+    `schema` is public, and `settings` have `data`, `schema_file` and `max_rows`.
+    """
 
     settings: Any
-    schema: Schema
+    unread: ClassVar[str] = "not in the schema, ignored"  # of a file's other columns
+
+    def __init__(self, settings: KindSettings, schema: Schema) -> None:
+        """Settings in canonical form, and the schema of the columns that are read."""
+        super().__init__(settings)
+        self.schema = schema
+
+    @classmethod
+    @abstractmethod
+    def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
+        """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
+        wrong."""
+
+    @property
+    @override
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.schema.attributes)
+
+    @property
+    def target(self) -> str:
+        """The column by whose values a source counts."""
+        return self.columns[0]
+
+    @abstractmethod
+    def own_rows(self, source: Any) -> Any:
+        """Return what `run` takes of this party's rows, whose columns are `columns`: the target is the class, the last
+        one."""
 
     @property
     @override
@@ -52,38 +81,6 @@ class Tabular(Kind):
         sizes = {name: len(values) for name, values in schema.attributes.items()}
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], table.rows, table.classes), list(table.ignored)
-
-
-class BySchema(Tabular):
-    """One whose specification is its settings and the schema of the columns that they name."""
-
-    unread: ClassVar[str] = "not in the schema, ignored"  # of a file's other columns
-
-    def __init__(self, settings: KindSettings, schema: Schema) -> None:
-        """Settings in canonical form, and the schema of the columns that are read."""
-        super().__init__(settings)
-        self.schema = schema
-
-    @classmethod
-    @abstractmethod
-    def canonical(cls: type[Own], settings: Any, schema: Schema) -> Own:
-        """Return the task of these settings, by a schema with more columns perhaps. `InputError` names what is
-        wrong."""
-
-    @property
-    @override
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.schema.attributes)
-
-    @property
-    def target(self) -> str:
-        """The column by whose values a source counts."""
-        return self.columns[0]
-
-    def own_rows(self, source: Rows) -> Any:
-        """Return what `run` takes of this party's rows, whose columns are `columns`: the target is the class, the last
-        one."""
-        raise NotImplementedError
 
     @classmethod
     @override

@@ -44,8 +44,8 @@ class LocalPlan(Settings):
     def made(self) -> Mechanism:
         """Return the way of answering. `InputError` says what is missing or makes no sense."""
         kind = MECHANISMS.find(self.mechanism)
-        own = {"memoise": self.memoise} if "memoise" in kind.named() else {}
-        mechanism = kind.of((self.model_extra or {}) | own)
+        lasting = {"memoise": self.memoise} if "memoise" in kind.named() else {}
+        mechanism = kind.of((self.model_extra or {}) | lasting)
         if not self.memoise and self.reports is None:
             raise InputError("memoise = false needs reports, how many a device sends at most: each is charged")
         if not self.memoise and math.isinf(mechanism.epsilon):

@@ -20,9 +20,8 @@ from parties.checking.promise import Promise
 from parties.checking.samples import samples, simulated
 from parties.checking.statistics.losses import Finding, Outcomes
 from parties.jobs.publish.table_layout import Layout
-from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import laplace
-from parties.jobs.release.sums import Part
+from parties.jobs.release.question import Numbers, Part
 from protocols.release.choice import choice_law
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric

@@ -109,6 +109,12 @@ PUBLIC = {
             "delta": st.sampled_from([1e-9, 1e-7]),
         }
     ),
+    "variance": fields(
+        {"where": st.sampled_from(["wind = weak", "rain in [no, much]"]), "max_rows": st.integers(100, 100_000)},
+        table="days",
+        of="hours",
+        above=1.25,
+    ),
     "cluster": noisy(columns=("hours",), bounds=("0:5",), k=2)
     | noisy(
         {"iterations": st.integers(1, 9), "shares": st.sampled_from(["even", "growing"])},
