@@ -21,9 +21,8 @@ from parties.tables import rows as tables
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.errors import InputError
-
-MOST_EPSILON = 16.0
 
 
 @click.command(
@@ -62,7 +61,7 @@ MOST_EPSILON = 16.0
     required=True,
     help="Regularisation, chosen without a look at the rows",
 )
-@click.option("--epsilon", type=Between(0, MOST_EPSILON, min_open=True), required=True, help="Privacy loss of a row.")
+@click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
 @click.option("--out", type=FILE, help="Write the model as JSON.")
 @click.option("--svg", type=FILE, help="Draw the weights.")
 @json_option

@@ -19,12 +19,12 @@ from parties.alone.sensitivity.draws import private
 from parties.alone.sensitivity.median import Table
 from parties.base import console, files
 from parties.base.text import quoted
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, Between, json_option
 from parties.jobs.release.noise import laplace
-from parties.jobs.release.settings import LEAST_EPSILON, MOST_EPSILON
 from parties.jobs.small.programs import load_program
 from parties.jobs.spending import YOURS, exact
 from parties.tables.delimited import columns
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError
 
 WAYS = {  # what each needs besides epsilon
@@ -47,8 +47,12 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 @click.option("--low", type=int, help="The least that a number can be, which is public; lesser ones count as this.")
 @click.option("--high", type=int, help="The greatest that a number can be.")
 @click.option("--way", type=click.Choice([*WAYS]), default="choice", help="How the noise is chosen  [choice]")
-@click.option("--epsilon", type=float, required=True, help="Privacy loss of a row.")
-@click.option("--delta", type=float, help="The chance that epsilon does not hold (propose, bound, smooth, blocks)")
+@click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
+@click.option(
+    "--delta",
+    type=Between(0, 1, min_open=True, max_open=True),
+    help="The chance that epsilon does not hold (propose, bound, smooth, blocks)",
+)
 @click.option("--bound", type=int, help="The local sensitivity that is proposed (propose)")
 @click.option("--blocks", type=int, help="How many blocks the rows are dealt to (blocks)")
 @click.option(
@@ -72,13 +76,13 @@ def alone(
     """
     if low is None or high is None:
         raise InputError("low and high: the numbers need bounds, from general knowledge and not from these rows")
-    epsilon = _epsilon(given["epsilon"])
     _check(way, given)
+    epsilon, delta = exact(given["epsilon"]), exact(given["delta"] or 0)
     files.check_outputs({"--out": out}, [data])
     with console.progress("reading") as status:
         numbers = _numbers(data, column)
         table = Table(numbers, low, high)
-        delta = _delta(given["delta"], len(table))
+        check_delta(given["delta"] or 0, max(len(table), 2))
         if way == "propose" and not 1 <= given["bound"] < table.most:
             raise InputError(f"bound: is {given['bound']}, must be from 1 to {table.most - 1}, what the bounds allow")
         if way == "blocks":
@@ -107,12 +111,6 @@ def alone(
         console.out.print(_text(document), end="", highlight=False)
 
 
-def _epsilon(given: float) -> Fraction:
-    if not LEAST_EPSILON <= given <= MOST_EPSILON:
-        raise InputError(f"epsilon: is {given:g}, must be from 2^-20 to {MOST_EPSILON:g}")
-    return exact(given)
-
-
 def _check(way: str, given: Mapping[str, Any]) -> None:
     """`InputError` for what the way lacks, or has no use for."""
     for name in ("delta", "bound", "blocks", "function"):
@@ -120,17 +118,6 @@ def _check(way: str, given: Mapping[str, Any]) -> None:
             raise InputError(f"{name}: is missing: the way {way} needs it")
         if name not in WAYS[way] and given[name] is not None:
             raise InputError(f"{name}: the way {way} has none: leave it out")
-
-
-def _delta(given: float | None, rows: int) -> Fraction:
-    if given is None:
-        return Fraction(0)
-    if not 0 < given < 1 or exact(given) * max(rows, 2) >= 1:
-        raise InputError(
-            f"delta: is {given:g}, must be above 0 and less than one over the number of rows, 1 / {rows}, and better "
-            "far less: it would allow to give whole rows away"
-        )
-    return exact(given)
 
 
 def _numbers(data: Path, column: str) -> NDArray[np.int64]:

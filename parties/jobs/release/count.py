@@ -13,10 +13,11 @@ from parties.jobs.kind import Document
 from parties.jobs.release.kind import Numbers
 from parties.jobs.release.noise import Noise, gauss, laplace
 from parties.jobs.release.reading import Question, cells
-from parties.jobs.release.settings import Delta, DrawnSettings, ReleaseSettings, check_share
+from parties.jobs.release.settings import Delta, DrawnSettings, ReleaseSettings
 from parties.jobs.release.sums import Part, Sums, number, own_vector
 from parties.jobs.settings import public
 from parties.jobs.spending import exact
+from protocols.release import promise
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -126,4 +127,4 @@ def check_delta(settings: GaussianSettings) -> None:
         return
     if settings.exact:
         raise InputError("exact: without noise there is no delta: give one or the other")
-    check_share(settings.delta, settings.max_rows)
+    promise.check_delta(settings.delta, 2 * settings.max_rows)

@@ -8,12 +8,11 @@ from pydantic import Field
 
 from parties.base.settings import LocalPath
 from parties.jobs.settings import AnyField, BooleanSettings, output, public
-from parties.jobs.spending import Adjacency, exact
+from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import RowBound, TabularSettings, check_names, row_bound
 from parties.tables.schema import Schema
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.errors import InputError
-
-LEAST_EPSILON, MOST_EPSILON = 2.0**-20, 16.0
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=MOST_EPSILON, allow_inf_nan=False)]
 Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
@@ -70,16 +69,6 @@ def check_privacy(settings: NoisySettings) -> None:
     if not is_exact and settings.epsilon is None:
         other = ", or exact, for no noise at all" if may_be_exact else ""
         raise InputError(f"epsilon: is missing: give the privacy loss, 1 for example{other}")
-
-
-def check_share(delta: float, max_rows: int) -> None:
-    """`InputError` if delta is none that promises anything: for one of n rows it must be far below 1 / n."""
-    rows = 2 * max_rows
-    if exact(delta) * rows >= 1:
-        raise InputError(
-            f"delta: must be less than one over the greatest number of rows, 1 / {rows}, and better far less: "
-            f"{delta:g} would allow to give whole rows away"
-        )
 
 
 def check_columns(settings: NoisySettings, schema: Schema) -> None:

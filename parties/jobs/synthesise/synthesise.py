@@ -15,12 +15,12 @@ from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import gauss
 from parties.jobs.release.reading import Question, marginals
-from parties.jobs.release.settings import check_share
 from parties.jobs.spending import exact
 from parties.jobs.synthesise import result, rows
 from parties.jobs.synthesise.settings import SynthesiseSettings
 from parties.jobs.synthesise.state import GraphicalModel, Synthesis
 from parties.tables.schema import Schema
+from protocols.release.promise import check_delta
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Synthesise(Release):
         settings = self.settings
         if settings.delta is None:
             raise InputError("delta: is missing: give far less than one over the number of rows, 1e-9 for example")
-        check_share(settings.delta, settings.max_rows)
+        check_delta(settings.delta, 2 * settings.max_rows)
         if settings.ways > len(self.names):
             raise InputError(f"ways: {len(self.names)} columns cannot be taken {settings.ways} together")
         for name, values in zip(self.names, self.values, strict=True):
