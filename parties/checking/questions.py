@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from parties.base.arrays import Numbers
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import SEEN, Promise, concentrated
@@ -18,7 +19,7 @@ from parties.checking.statistics.losses import Outcomes
 from parties.jobs.cluster.cluster import Cluster
 from parties.jobs.publish.table import JointTable
 from parties.jobs.publish.table_settings import JointTableSettings
-from parties.jobs.release.kind import Numbers, Release
+from parties.jobs.release.kind import Release
 from parties.jobs.release.marginals import Marginals
 from parties.jobs.release.mean import Mean
 from parties.jobs.release.median import Median

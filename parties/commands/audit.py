@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 from cryptography import x509
@@ -15,7 +14,7 @@ from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
-from parties.commands.options import FILE, find_party_file, json_option
+from parties.commands.options import FILE, Command, find_party_file, json_option
 from parties.link.identity import load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export
 from parties.node.records.chain import Checked, check, cross_check
@@ -24,8 +23,6 @@ from parties.operator.entries import in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import files_of, load, peer_files
 from smc.errors import InputError
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 _CONFIG = click.option("--config", "config_file", type=FILE, help="The node's party.toml  [./party.toml]")
 _STATE = click.option(

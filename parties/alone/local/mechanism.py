@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.local.coins import Coins
+from parties.base.arrays import Floats
 
 Reports = NDArray[np.uint8]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

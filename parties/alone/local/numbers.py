@@ -26,8 +26,9 @@ from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, falls
 from parties.alone.local.estimation import binomial
-from parties.alone.local.mechanism import Estimates, Floats, Mechanism, Reports
+from parties.alone.local.mechanism import Estimates, Mechanism, Reports
 from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
+from parties.base.arrays import Floats
 
 INDEX_BYTES = 2  # of a bucket
 
