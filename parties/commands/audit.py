@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -18,8 +17,7 @@ from parties.commands.options import FILE, Command, find_party_file, json_option
 from parties.link.identity import load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export
 from parties.node.records.chain import Checked, check, cross_check
-from parties.node.records.kinds import FIELDS
-from parties.operator.entries import in_words
+from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import files_of, load, peer_files
 from smc.errors import InputError
@@ -213,15 +211,5 @@ def _tell(found: Checked, owner: x509.Certificate, as_json: bool) -> None:
 def _line(entry: AuditEntry) -> str:
     """Return an entry on one line."""
     at = entry.at[:19].replace("T", " ")
-    fields = "; ".join(f"{name}: {shown}" for name, shown in _fields(entry) if shown)
+    fields = "; ".join(f"{name}: {said}" for name, said in fields_in_words(entry))
     return printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
-
-
-def _fields(entry: AuditEntry) -> Iterator[tuple[str, str]]:
-    """Yield the fields in the order in which they were thought of."""
-    if entry.kind == "signed":
-        for party in ("ours", "theirs"):
-            yield party, f"after entry {entry.fields[party]['head']['number']}"
-        return
-    for name in FIELDS[entry.kind].model_fields:
-        yield name, in_words(entry.fields.get(name))
