@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from parties.base.settings import required
 from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
 from parties.commands.options import FILE, Command, find_party_file, json_option
-from parties.link.identity import load_identity, read_certificate, short_fingerprint
+from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export
 from parties.node.records.chain import Checked, check, cross_check
 from parties.operator.entries import fields_in_words
@@ -146,12 +147,8 @@ def renew_command(config_file: Path | None, former: Path) -> None:
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    place, link = _database(config_file, None), load(find_party_file(config_file)).link
-    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
-    with database.reading(place):  # it must be there
-        pass
-    with database.usable(place), closing(database.connect(place)) as connection, connection:
-        renewed = audit.AuditLog(connection, identity).renew(read_certificate(former))
+    with _writing(config_file) as (log, identity):
+        renewed = log.renew(read_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
 
 
@@ -164,12 +161,7 @@ def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
     What our log lacks, or a peer's, is lost: jobs, and what they have spent. Both operators must accept it. The node
     may be running.
     """
-    place, link = _database(config_file, None), load(find_party_file(config_file)).link
-    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
-    with database.reading(place):  # it must be there
-        pass
-    with database.usable(place), closing(database.connect(place)) as connection, connection:
-        log = audit.AuditLog(connection, identity)
+    with _writing(config_file) as (log, _):
         accepted = [entry.fields for entry in log.of_kind("rollback accepted")]
         found = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
         open_ones = [fields for fields in found if peer in (None, fields["peer"])]
@@ -179,6 +171,17 @@ def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
     for entry in entries:
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
         console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
+
+
+@contextmanager
+def _writing(config_file: Path | None) -> Iterator[tuple[audit.AuditLog, Identity]]:
+    """Give the log of a party.toml, to be written to, and who signs it."""
+    place, link = _database(config_file, None), load(find_party_file(config_file)).link
+    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+    with database.reading(place):  # it must be there
+        pass
+    with database.usable(place), closing(database.connect(place)) as connection, connection:
+        yield audit.AuditLog(connection, identity), identity
 
 
 def _database(config_file: Path | None, state_directory: Path | None) -> Path:

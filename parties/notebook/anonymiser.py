@@ -75,12 +75,12 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Anonymiser:
         """Find the recoding of a frame (pandas, Polars, Arrow). `InputError` if the models cannot be reached."""
-        self._fit(_frame(X))
+        self._fit(categories.needed_frame(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Return the frame recoded, a frame of the same kind; suppressed rows are not in it."""
-        frame = _frame(X)
+        frame = categories.needed_frame(X)
         cells, places, outcome = self._fit(frame)
         return self._recoded(frame, cells, places, outcome.partition)
 
@@ -90,7 +90,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         `InputError` if that is a larger share of the rows than `max_suppressed`, or more than presence bears.
         """
         check_is_fitted(self)
-        frame = _frame(X)
+        frame = categories.needed_frame(X)
         recoding = self.recoding_
         names = [*recoding.named("quasi-identifier"), *recoding.named("sensitive")]
         cells, places = _cells(frame, names, len(recoding.named("quasi-identifier")), recoding, self.public)
@@ -160,19 +160,12 @@ def _given(rule: Rule | None) -> dict[str, Any]:
     return {} if rule is None else rule.model_dump(exclude_none=True)
 
 
-def _frame(X: Any) -> categories.Frame:
-    found = categories.frame(X)
-    if found is None:
-        raise InputError(f"a {type(X).__name__} is no data frame: columns need names")
-    return found
-
-
 def _cells(
     frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding, public: Any
 ) -> tuple[Cells, Any]:
     """Return the cells of a frame, and of the public one if there is one; of each row its cell, int64[rows]."""
     spelled = _spelled(frame, names)
-    others = [] if public is None else _spelled(_frame(public), names[:quasi])
+    others = [] if public is None else _spelled(categories.needed_frame(public), names[:quasi])
     values = [[*own, *(others[i] if i < len(others) else [])] for i, own in enumerate(spelled)]
     made = [recoding.hierarchy(name, in_order(own)) for name, own in zip(names, values, strict=True)]
     coded = _coded(made, spelled)

@@ -58,7 +58,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Pseudonymiser:
         """Check a frame's columns and the keys; nothing is kept. `InputError` if they do not fit."""
-        frame = _frame(X)
+        frame = categories.needed_frame(X)
         with self._opened() as ring:
             made = pseudonyms.Pseudonyms(self._plan(), ring)
             texts = dict(zip(made.needed, _texts(frame, made.needed), strict=True))
@@ -74,7 +74,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         New keys are kept. `InputError` if a row is about nobody, or if the keys do not fit.
         """
-        frame = _frame(X)
+        frame = categories.needed_frame(X)
         with self._opened() as ring:
             made = pseudonyms.Pseudonyms(self._plan(), ring)
             found = made.of(_texts(frame, made.needed), PLACE)
@@ -88,7 +88,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not purpose.strip():
             raise InputError("purpose: say why; it is put on record")
-        frame, keys = _frame(X), {name: (self.names or {}).get(name, name) for name in self.columns}
+        frame, keys = categories.needed_frame(X), {name: (self.names or {}).get(name, name) for name in self.columns}
         with self._opened() as ring:
             found = {}
             for name, column in zip(keys, _texts(frame, list(keys)), strict=True):
@@ -110,13 +110,6 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for name, mode in self.columns.items()
         }
         return validated(PublishPlan, {"source": PLACE, "columns": columns, "subject": self.subject})
-
-
-def _frame(X: Any) -> categories.Frame:
-    found = categories.frame(X)
-    if found is None:
-        raise InputError(f"a {type(X).__name__} is no data frame: columns need names")
-    return found
 
 
 def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArray]:

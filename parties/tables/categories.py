@@ -101,6 +101,14 @@ def frame(table: Any) -> Frame | None:
     return found if isinstance(found, nw.DataFrame) else None
 
 
+def needed_frame(table: Any) -> Frame:
+    """Return the table, which must be a data frame. `InputError` if it is none."""
+    found = frame(table)
+    if found is None:
+        raise InputError(f"a {type(table).__name__} is no data frame: columns need names")
+    return found
+
+
 def select(table: Frame, names: Sequence[str]) -> Frame:
     """Some of a frame's columns. `InputError` names the first that is not there."""
     absent = [name for name in names if name not in table.columns]

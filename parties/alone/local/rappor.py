@@ -25,15 +25,14 @@ from typing_extensions import override
 
 from parties.alone.local import rappor_decoding
 from parties.alone.local.coins import ONE, Coins, below, falls, threshold
+from parties.alone.local.grouped import GROUP_BYTES, GroupedBits
 from parties.alone.local.hashing import all_places, digests_of, places
-from parties.alone.local.mechanism import Estimates, Mechanism, Reports
-from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
-
-COHORT_BYTES = 2
+from parties.alone.local.mechanism import Estimates, Reports
+from parties.alone.local.packing import pack, to_bytes
 
 
 @dataclass(frozen=True)
-class Rappor(Mechanism):
+class Rappor(GroupedBits):
     """RAPPOR with `bits` k, `hashes` h, `cohorts`, and the probabilities f, p and q."""
 
     bits: int
@@ -43,6 +42,11 @@ class Rappor(Mechanism):
     p: float
     q: float
     about: ClassVar[Literal["texts"]] = "texts"
+
+    @property
+    @override
+    def groups(self) -> int:
+        return self.cohorts
 
     @cached_property
     def _thresholds(self) -> tuple[int, int, int]:
@@ -68,11 +72,6 @@ class Rappor(Mechanism):
         half = self._thresholds[0] / ONE
         return 2 * self.hashes * math.log((1 - half) / half) if half else math.inf
 
-    @property
-    def width(self) -> int:
-        """Bytes of a report: the cohort, and the bits."""
-        return COHORT_BYTES - (-self.bits // 8)
-
     def report(self, values: Any, coins: Coins) -> Reports:
         """Reports of texts, one a row."""
         told = digests_of(values)
@@ -86,17 +85,8 @@ class Rappor(Mechanism):
         permanent = (bloom & ~falls(words, 2 * half)) | falls(words, half)
         sent = coins.fresh(self.bits)
         return np.concatenate(
-            [to_bytes(cohort, COHORT_BYTES), pack((falls(sent, q) & permanent) | (falls(sent, p) & ~permanent))], axis=1
+            [to_bytes(cohort, GROUP_BYTES), pack((falls(sent, q) & permanent) | (falls(sent, p) & ~permanent))], axis=1
         )
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Of each cohort the ones of each bit and how many reports, int64[cohorts (bits + 1)]."""
-        cohort = known(from_bytes(reports[:, :COHORT_BYTES]), self.cohorts)
-        found = np.zeros((self.cohorts, self.bits + 1), dtype=np.int64)
-        for number in range(self.cohorts):
-            part = unpack(reports[cohort == number, COHORT_BYTES:], self.bits)
-            found[number, :-1], found[number, -1] = part.sum(axis=0, dtype=np.int64), len(part)
-        return found.reshape(-1)
 
     def shares(self, tally: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how often each bit is truly set in each cohort, and the deviation, float64[cohorts, bits] each."""
@@ -105,16 +95,6 @@ class Rappor(Mechanism):
         with np.errstate(invalid="ignore", divide="ignore"):
             seen = table[:, :-1] / table[:, -1:]
             return (seen - zero) / (one - zero), np.sqrt(seen * (1 - seen) / table[:, -1:]) / (one - zero)
-
-    def count(self, tally: NDArray[np.int64]) -> int:
-        """Return how many reports a tally is of."""
-        return int(tally.reshape(self.cohorts, -1)[:, -1].sum())
-
-    @override
-    def possible(self, tally: NDArray[np.int64]) -> bool:
-        """See `Mechanism.possible`: no bit is set more often than there are reports."""
-        table = tally.reshape(self.cohorts, -1)
-        return bool((table <= table[:, -1:]).all())
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
         """Return the shares of those candidates that the reports prove to be there."""
