@@ -149,6 +149,11 @@ def write_text(path: Path, text: str, private: bool = False) -> None:
     write_bytes(path, text.encode(), private)
 
 
+def write_json(path: Path, document: object) -> None:
+    """Write a JSON document for people, see `write_bytes`."""
+    write_text(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
 def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
     """Replace the file at `path` by `data` in one step, see `replacing`."""
     with replacing(path, private) as stream:

@@ -65,10 +65,7 @@ def reconstruct_command(
     plan = load(plan_file)
     with opened(data, table) as rows, console.progress("reconstructing"):
         found = distributions(rows, plan, by)
-    if as_json:
-        console.print_json(found)
-    else:
-        console.out.print(distributions_text(found), end="")
+    console.tell(as_json, found, distributions_text(found))
 
 
 @group.command("attack", epilog="Example:  smc blur attack --plan blur.toml --data blurred.csv --truth rows.csv")
@@ -93,10 +90,7 @@ def attack_command(
         true = None if truth is None else stack.enter_context(opened(truth, table))
         stack.enter_context(console.progress("attacking"))
         found = attack(rows, plan, true)
-    if as_json:
-        console.print_json(found)
-    else:
-        console.out.print(attack_text(found), end="")
+    console.tell(as_json, found, attack_text(found))
 
 
 def _needed(value: Any, flag: str) -> Any:

@@ -14,7 +14,6 @@ from parties.base.randomness import private
 from parties.commands.options import FILE, Between, json_option
 from parties.jobs.regress import result
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
-from parties.jobs.result_files import json_text
 from parties.jobs.settings import MAX_ROWS
 from parties.sources.cells import cells
 from parties.tables import rows as tables
@@ -106,7 +105,7 @@ def alone(
         **result.model(label, classes_of(used, label), features, found.weights),
     }
     if out is not None:
-        files.write_text(out, json_text(document))
+        files.write_json(out, document)
     if svg is not None:
         files.write_text(svg, result.picture(document))
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from fractions import Fraction
@@ -103,12 +102,9 @@ def alone(
         **found,
     }
     if out is not None:
-        files.write_text(out, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        files.write_json(out, document)
     console.err.print(YOURS)
-    if as_json:
-        console.print_json(document)
-    else:
-        console.out.print(_text(document), end="", highlight=False)
+    console.tell(as_json, document, _text(document))
 
 
 def _check(way: str, given: Mapping[str, Any]) -> None:
