@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from parties.base.arrays import Numbers
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import SEEN, Promise, concentrated
@@ -23,7 +24,7 @@ from parties.jobs.release.marginals import Marginals
 from parties.jobs.release.mean import Mean
 from parties.jobs.release.median import Median
 from parties.jobs.release.naive_bayes import NaiveBayes
-from parties.jobs.release.question import Numbers, Part
+from parties.jobs.release.question import Part
 from parties.jobs.release.top import Top
 from parties.jobs.release.triangles import Triangles
 from parties.jobs.spending import exact

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 from cryptography import x509
@@ -15,17 +14,14 @@ from parties.base import console, files
 from parties.base.settings import required
 from parties.base.text import printable, quoted
 from parties.commands.audit_processing import processing
-from parties.commands.options import FILE, FOLDER, find_party_file, json_option, node_config, out_option
-from parties.link.identity import load_identity, read_certificate, short_fingerprint
+from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option, node_config, out_option
+from parties.link.identity import Identity, load_identity, read_certificate, short_fingerprint
 from parties.node.records import audit, database, export
 from parties.node.records.chain import Checked, check, cross_check
-from parties.node.records.kinds import FIELDS
-from parties.operator.entries import in_words
+from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import files_of, load, peer_files
 from smc.errors import InputError
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 _STATE = click.option("--state", "state_directory", type=FOLDER, help="The node's state directory  [as in --config]")
 
@@ -145,12 +141,8 @@ def renew_command(config_file: Path | None, former: Path) -> None:
 
     It is the one in --config. The log must be whole, and the node must not be running.
     """
-    place, link = _database(config_file, None), load(find_party_file(config_file)).link
-    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
-    with database.reading(place):  # it must be there
-        pass
-    with database.usable(place), closing(database.connect(place)) as connection, connection:
-        renewed = audit.AuditLog(connection, identity).renew(read_certificate(former))
+    with _writing(config_file) as (log, identity):
+        renewed = log.renew(read_certificate(former))
     console.out.print(f"entry {renewed.number}: signed with {short_fingerprint(identity.certificate)} from here on")
 
 
@@ -163,12 +155,7 @@ def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
     What our log lacks, or a peer's, is lost: jobs, and what they have spent. Both operators must accept it. The node
     may be running.
     """
-    place, link = _database(config_file, None), load(find_party_file(config_file)).link
-    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
-    with database.reading(place):  # it must be there
-        pass
-    with database.usable(place), closing(database.connect(place)) as connection, connection:
-        log = audit.AuditLog(connection, identity)
+    with _writing(config_file) as (log, _):
         accepted = [entry.fields for entry in log.of_kind("rollback accepted")]
         rollbacks = [entry.fields for entry in log.of_kind("rolled back") if entry.fields not in accepted]
         open_ones = [fields for fields in rollbacks if peer in (None, fields["peer"])]
@@ -178,6 +165,17 @@ def accept_rollback_command(config_file: Path | None, peer: str | None) -> None:
     for entry in entries:
         whose = "our log" if entry.fields["whose"] == "us" else f"the log of {entry.fields['peer']}"
         console.out.print(printable(f"entry {entry.number}: {whose} goes on without entry {entry.fields['number']}"))
+
+
+@contextmanager
+def _writing(config_file: Path | None) -> Iterator[tuple[audit.AuditLog, Identity]]:
+    """Give the log of a party.toml, to be written to, and who signs it."""
+    place, link = _database(config_file, None), load(find_party_file(config_file)).link
+    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+    with database.reading(place):  # it must be there
+        pass
+    with database.usable(place), closing(database.connect(place)) as connection, connection:
+        yield audit.AuditLog(connection, identity), identity
 
 
 def _database(config_file: Path | None, state_directory: Path | None) -> Path:
@@ -210,15 +208,5 @@ def _tell(checked: Checked, owner: x509.Certificate, as_json: bool) -> None:
 def _line(entry: AuditEntry) -> str:
     """Return an entry on one line."""
     at = entry.at[:19].replace("T", " ")
-    fields = "; ".join(f"{name}: {words}" for name, words in _fields(entry) if words)
+    fields = "; ".join(f"{name}: {words}" for name, words in fields_in_words(entry))
     return printable(f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}").rstrip()
-
-
-def _fields(entry: AuditEntry) -> Iterator[tuple[str, str]]:
-    """Yield the fields in the order in which they were thought of."""
-    if entry.kind == "signed":
-        for party in ("ours", "theirs"):
-            yield party, f"after entry {entry.fields[party]['head']['number']}"
-        return
-    for name in FIELDS[entry.kind].model_fields:
-        yield name, in_words(entry.fields.get(name))

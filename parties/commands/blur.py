@@ -65,10 +65,7 @@ def reconstruct_command(
     plan = load(plan_file)
     with opened(data, table) as rows, console.progress("reconstructing"):
         document = distributions(rows, plan, by)
-    if as_json:
-        console.print_json(document)
-    else:
-        console.out.print(distributions_text(document), end="")
+    console.tell(as_json, document, distributions_text(document))
 
 
 @group.command("attack", epilog="Example:  smc blur attack --plan blur.toml --data blurred.csv --truth rows.csv")
@@ -93,10 +90,7 @@ def attack_command(
         true = None if truth is None else stack.enter_context(opened(truth, table))
         stack.enter_context(console.progress("attacking"))
         document = attack(rows, plan, true)
-    if as_json:
-        console.print_json(document)
-    else:
-        console.out.print(attack_text(document), end="")
+    console.tell(as_json, document, attack_text(document))
 
 
 def _needed(value: Any, flag: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +88,7 @@ def export_command(out: Path | None, config_file: Path | None, state: Path | Non
     if out is None:
         console.print_json(document)
     else:
-        files.write_text(out, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        files.write_json(out, document)
         console.err.print(f"written: {out}")
 
 

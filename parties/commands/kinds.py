@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from parties.base import console
-from parties.commands.options import FILE, json_option, link_options, settings, typed_line
+from parties.commands.options import FILE, Command, json_option, link_options, settings, typed_line
 from parties.commands.outputs import Outputs
 from parties.commands.own_table import TABLE, on_table
 from parties.jobs import kinds
@@ -23,7 +23,6 @@ from parties.jobs.tabular_settings import TabularSettings
 from parties.party_file import PartyFile
 from smc.errors import InputError
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 PLAIN = {int: int, float: float, str: str}
 SEEN = (
     "A private value on the command line can be seen by other users of this machine: prefer '-' or the configuration "

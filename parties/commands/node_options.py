@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
-from parties.commands.options import FILE, FOLDER, find_party_file, json_option
+from parties.commands.options import FILE, FOLDER, Command, find_party_file, json_option
 from parties.operator.client import NodeClient
 from smc.errors import InputError
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def node_options(command: Command) -> Command:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties.base import console, files
 from parties.base.extras import require
-from parties.commands.options import FILE
+from parties.commands.options import FILE, Command
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.kind import Kind, KindSettings
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OUTPUTS = {  # of `smc result`, which does not know the job's kind yet
     "out": "Write the result as JSON.",

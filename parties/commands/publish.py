@@ -53,10 +53,7 @@ def plan_command(source: str, table: str | None, out: Path, as_json: bool) -> No
     with opened(source, table) as rows, console.progress("reading"):
         proposal = propose(rows, _from(out, source), table)
     files.write_text(out, proposal.text)
-    if as_json:
-        console.print_json({"notes": proposal.notes})
-    else:
-        console.out.print("\n".join(proposal.notes))
+    console.tell(as_json, {"notes": proposal.notes}, "\n".join(proposal.notes) + "\n")
     console.err.print(f"written: {out}; say which columns are sensitive, and how the others are generalised")
 
 

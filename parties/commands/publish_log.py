@@ -6,19 +6,18 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parties.base import files
-from parties.commands.options import FILE
+from parties.commands.options import FILE, Command
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.node.settings import NodeFile
     from parties.sources import PlaceSettings
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 _CONFIG = click.option("--config", "config_file", type=FILE, help="party.toml: put this on record in its audit log.")
 _PURPOSE = click.option("--purpose", help="What for, for the record: as you like, and only with --config.")
 

@@ -44,8 +44,6 @@ def open_command(sealed_files: tuple[Path, ...], key: Path, out: Path, escape_fo
     files.write_text(out, as_csv(first.by, first.columns, first.rows, texts, escape_formulas), private=True)
     about = first.model_dump(include={"job", "by", "across", "sum", "threshold", "against", "zeros"})
     about |= {"cells": mask.size, "hidden": int(mask.sum())}
-    if as_json:
-        console.print_json(about)
-    else:
-        console.out.print("\n".join(f"{name:28}{value}" for name, value in about.items() if value is not None))
+    lines = (f"{name:28}{value}\n" for name, value in about.items() if value is not None)
+    console.tell(as_json, about, "".join(lines))
     console.err.print(f"written: {out}")

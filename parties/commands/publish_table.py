@@ -87,10 +87,8 @@ def table_command(
         log.published(where, columns, [rules.words if base is None else f"rounded to multiples of {base}"], out)
     if report_file is not None:
         files.write_text(report_file, json.dumps(report, indent=2) + "\n")
-    if as_json:
-        console.print_json(report)
-    else:
-        console.out.print("\n".join(f"{name.replace('_', ' '):28}{value}" for name, value in report.items()))
+    lines = (f"{name.replace('_', ' '):28}{value}\n" for name, value in report.items())
+    console.tell(as_json, report, "".join(lines))
     console.err.print("written: " + ", ".join(str(path) for path in (out, report_file) if path is not None))
 
 

@@ -14,16 +14,14 @@ from parties.base.randomness import private
 from parties.commands.options import FILE, Between, json_option
 from parties.jobs.regress import result
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
-from parties.jobs.result_files import json_text
 from parties.jobs.settings import MAX_ROWS
 from parties.sources.cells import cells
 from parties.tables import rows as tables
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.errors import InputError
-
-MOST_EPSILON = 16.0
 
 
 @click.command(
@@ -62,7 +60,7 @@ MOST_EPSILON = 16.0
     required=True,
     help="Regularisation, chosen without a look at the rows",
 )
-@click.option("--epsilon", type=Between(0, MOST_EPSILON, min_open=True), required=True, help="Privacy loss of a row.")
+@click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
 @click.option("--out", type=FILE, help="Write the model as JSON.")
 @click.option("--svg", type=FILE, help="Draw the weights.")
 @json_option
@@ -107,7 +105,7 @@ def alone(
         **result.model(label, classes_of(used, label), features, fit.weights),
     }
     if out is not None:
-        files.write_text(out, json_text(document))
+        files.write_json(out, document)
     if svg is not None:
         files.write_text(svg, result.picture(document))
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from fractions import Fraction
@@ -19,12 +18,12 @@ from parties.alone.sensitivity.draws import private
 from parties.alone.sensitivity.median import Table
 from parties.base import console, files
 from parties.base.text import quoted
-from parties.commands.options import FILE, json_option
+from parties.commands.options import FILE, Between, json_option
 from parties.jobs.release.noise import laplace
-from parties.jobs.release.settings import LEAST_EPSILON, MOST_EPSILON
 from parties.jobs.small.programs import load_program
 from parties.jobs.spending import YOURS, exact
 from parties.tables.delimited import columns
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError
 
 WAYS = {  # what each needs besides epsilon
@@ -47,8 +46,12 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 @click.option("--low", type=int, help="The least that a number can be, which is public; lesser ones count as this.")
 @click.option("--high", type=int, help="The greatest that a number can be.")
 @click.option("--way", type=click.Choice([*WAYS]), default="choice", help="How the noise is chosen  [choice]")
-@click.option("--epsilon", type=float, required=True, help="Privacy loss of a row.")
-@click.option("--delta", type=float, help="The chance that epsilon does not hold (propose, bound, smooth, blocks)")
+@click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
+@click.option(
+    "--delta",
+    type=Between(0, 1, min_open=True, max_open=True),
+    help="The chance that epsilon does not hold (propose, bound, smooth, blocks)",
+)
 @click.option("--bound", type=int, help="The local sensitivity that is proposed (propose)")
 @click.option("--blocks", type=int, help="How many blocks the rows are dealt to (blocks)")
 @click.option(
@@ -72,13 +75,13 @@ def alone(
     """
     if low is None or high is None:
         raise InputError("low and high: the numbers need bounds, from general knowledge and not from these rows")
-    epsilon = _epsilon(flags["epsilon"])
     _check(way, flags)
+    epsilon, delta = exact(flags["epsilon"]), exact(flags["delta"] or 0)
     files.check_outputs({"--out": out}, [data])
     with console.progress("reading") as status:
         numbers = _numbers(data, column)
         table = Table(numbers, low, high)
-        delta = _delta(flags["delta"], len(table))
+        check_delta(flags["delta"] or 0, max(len(table), 2))
         if way == "propose" and not 1 <= flags["bound"] < table.most:
             raise InputError(f"bound: is {flags['bound']}, must be from 1 to {table.most - 1}, what the bounds allow")
         if way == "blocks":
@@ -99,18 +102,9 @@ def alone(
         **answer,
     }
     if out is not None:
-        files.write_text(out, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        files.write_json(out, document)
     console.err.print(YOURS)
-    if as_json:
-        console.print_json(document)
-    else:
-        console.out.print(_text(document), end="", highlight=False)
-
-
-def _epsilon(value: float) -> Fraction:
-    if not LEAST_EPSILON <= value <= MOST_EPSILON:
-        raise InputError(f"epsilon: is {value:g}, must be from 2^-20 to {MOST_EPSILON:g}")
-    return exact(value)
+    console.tell(as_json, document, _text(document))
 
 
 def _check(way: str, flags: Mapping[str, Any]) -> None:
@@ -120,17 +114,6 @@ def _check(way: str, flags: Mapping[str, Any]) -> None:
             raise InputError(f"{name}: is missing: the way {way} needs it")
         if name not in WAYS[way] and flags[name] is not None:
             raise InputError(f"{name}: the way {way} has none: leave it out")
-
-
-def _delta(value: float | None, rows: int) -> Fraction:
-    if value is None:
-        return Fraction(0)
-    if not 0 < value < 1 or exact(value) * max(rows, 2) >= 1:
-        raise InputError(
-            f"delta: is {value:g}, must be above 0 and less than one over the number of rows, 1 / {rows}, and better "
-            "far less: it would allow to give whole rows away"
-        )
-    return exact(value)
 
 
 def _numbers(data: Path, column: str) -> NDArray[np.int64]:

@@ -56,9 +56,7 @@ class Accounts:
 
     def share(self, table: str, peer: str) -> Account:
         """Return what one peer has spent by now of its share of a table's budget."""
-        who = self._peers.get(peer)
-        mine = [charge for charge in self._all_charges() if charge.peer == peer]
-        return self._account(table, mine, share=1.0 if who is None else who.share)
+        return self._share(table, peer, self._all_charges())
 
     def price(self, record: Record) -> Price | None:
         """Return what a job spends of our table, or has spent; None if nothing."""
@@ -79,22 +77,24 @@ class Accounts:
             return ""
         others = [other for other in besides if other.charged is None and other.table == record.table]
         peer_uses = [use for other in others if other.peer == record.peer for use in other.ours.proposal.task.spends]
-        if refusal := self.share(record.table, record.peer).refusal((*peer_uses, *spends)):
+        charges = self._all_charges()
+        if refusal := self._share(record.table, record.peer, charges).refusal((*peer_uses, *spends)):
             return refusal
         every = [use for other in others for use in other.ours.proposal.task.spends]
-        if self._kept_by_shares(record.table) or self.account(record.table).fits((*every, *spends)):
+        whole = self._account(record.table, charges)
+        if self._kept_by_shares(whole) or whole.fits((*every, *spends)):
             return ""
         return f"the privacy budget of table {quoted(record.table)} does not allow the job"
 
-    def _kept_by_shares(self, table: str) -> bool:
+    def _kept_by_shares(self, whole: Account) -> bool:
         """Return whether all that counts now was spent by peers of our file, each within its share.
 
         Then the whole budget holds by basic composition as long as each keeps its share, and nobody hears of others.
         """
         names = {who.peer_name for who in self._peers}
-        if any(charge.peer not in names for charge in self.account(table).counted):
+        if any(charge.peer not in names for charge in whole.counted):
             return False
-        return all(self.share(table, name).fits(()) for name in names)
+        return all(self._share(whole.table, name, whole.charges).fits(()) for name in names)
 
     def too_much(self, record: Record) -> str:
         """Return the same; but what was asked before may be for nothing: that is known when it starts."""
@@ -137,6 +137,11 @@ class Accounts:
             and self._jobs.state(candidate) == "done"
         )
         return next((Earlier(candidate.ours.proposal, candidate.tree) for candidate in candidates), None)
+
+    def _share(self, table: str, peer: str, charges: Iterable[Charge]) -> Account:
+        who = self._peers.get(peer)
+        mine = [charge for charge in charges if charge.peer == peer]
+        return self._account(table, mine, share=1.0 if who is None else who.share)
 
     def _account(self, table: str, charges: Iterable[Charge], group: int = 1, share: float = 1.0) -> Account:
         at, offer = self._clock.now(), self._offers.tables.get(table)

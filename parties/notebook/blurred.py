@@ -16,10 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from parties.alone.blurring.domain import Domain
-from parties.alone.blurring.noise import Floats
 from parties.alone.blurring.plan import ColumnBlur
 from parties.alone.blurring.strategies import STRATEGIES, Category, Column, Number, Strategy, learn
 from parties.alone.blurring.tree import Growth, Node, predict
+from parties.base.arrays import Floats
 from parties.base.text import instead, quoted
 from smc.errors import InputError
 

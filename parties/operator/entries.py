@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from parties.operator.interface import AuditEntry
+
+
+def fields_in_words(entry: AuditEntry) -> Iterator[tuple[str, str]]:
+    """Yield the fields of an entry that say anything, each with its name."""
+    if entry.kind == "signed":
+        for party in ("ours", "theirs"):
+            yield party, f"after entry {entry.fields[party]['head']['number']}"
+    else:
+        for name, value in entry.fields.items():
+            if said := in_words(value):
+                yield name, said
+
 
 def in_words(value: object) -> str:
     """Return the value of a field; long ones, such as digests, are cut; empty for none."""

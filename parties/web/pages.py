@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from parties.jobs import kinds
 from parties.jobs.settings import private_parameters
 from parties.operator.cautions import more_than_usual, question
-from parties.operator.entries import in_words
+from parties.operator.entries import fields_in_words
 from parties.operator.interface import OPEN, AuditEntry, JobResult, JobView, Operator
 from parties.web import figures, results
 from parties.web.connection import ENDLESS
@@ -117,7 +117,8 @@ class Pages:
         some = self._operator.audit(ENTRIES + 1 if not words else SEARCHED, before)
         while some and len(entries) <= ENTRIES:
             for entry in some:
-                text = f"{entry.kind} {entry.job or ''} {in_words(entry.fields)}".casefold()
+                fields = " ".join(f"{name} {value}" for name, value in fields_in_words(entry))
+                text = f"{entry.kind} {entry.job or ''} {fields}".casefold()
                 entries += [entry] if all(word in text for word in words) else []
             some = self._operator.audit(SEARCHED, some[-1].number) if words else []
         return entries[: ENTRIES + 1]

@@ -13,7 +13,7 @@ from parties.base.console import size
 from parties.base.text import visible
 from parties.jobs import kinds
 from parties.jobs.settings import public_parameters
-from parties.operator.entries import in_words
+from parties.operator.entries import fields_in_words
 from parties.operator.interface import ENDED, JobView
 
 LONGEST = 160  # characters shown of a name in a line
@@ -157,7 +157,7 @@ FILTERS: dict[str, Any] = {
     "duration": duration,
     "size": size,
     "plural": plural,
-    "compact": in_words,
+    "fields_in_words": fields_in_words,
 }
 TESTS: dict[str, Any] = {
     "waiting_for_us": lambda job: job.waits_for_us,

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from parties.alone.local.coins import Coins
+from parties.base.arrays import Floats
 from parties.base.declared import Declared
 from parties.base.plugins import Family
 from parties.base.settings import Finite
 from smc.errors import InputError
 
 Reports = NDArray[np.uint8]
-Floats = NDArray[np.float64]
 LARGEST_EPSILON = 15.0  # beyond, the coins of 32 bits are too coarse, and nothing is private anyway
 
 

@@ -29,7 +29,6 @@ from parties.alone.local.coins import ONE, Coins, falls
 from parties.alone.local.estimation import binomial
 from parties.alone.local.mechanism import (
     Estimates,
-    Floats,
     High,
     Low,
     Mechanism,
@@ -39,6 +38,7 @@ from parties.alone.local.mechanism import (
     check_bounds,
 )
 from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
+from parties.base.arrays import Floats
 from smc.errors import InputError
 
 INDEX_BYTES = 2  # of a bucket

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import listed
 from parties.jobs.cluster import result
@@ -20,7 +21,7 @@ from parties.jobs.cluster.settings import ClusterSettings
 from parties.jobs.kind import Document, OnStep, State, Step
 from parties.jobs.release.kind import COUNTABLE, Release
 from parties.jobs.release.postprocessing import consistent
-from parties.jobs.release.question import Numbers, Part, Question
+from parties.jobs.release.question import Part, Question
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parties.alone.publish.hiding.tabulation import TOTAL, with_totals
+from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import quoted
 from parties.jobs.publish.table_settings import JointTableSettings
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 NAME = "publish-joint-table"
 MOST_CELLS = 600  # some ten seconds of linear programmes at worst, while the peer waits
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from parties.alone.regression.features import Features
 from parties.alone.regression.rows import TrainingRows
+from parties.base.arrays import Floats
 from parties.jobs.kind import Document, Spending
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.release.noise import Noise, gauss
@@ -21,7 +19,6 @@ from parties.jobs.spending import exact
 if TYPE_CHECKING:
     from smc.engines import Engine
 
-Floats = NDArray[np.float64]
 Opened: TypeAlias = tuple[tuple[int, ...], ...]  # by every step
 OnRound: TypeAlias = Callable[[int, Opened], object]
 

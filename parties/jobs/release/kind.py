@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
 from parties.jobs.release import presenting, reading
 from parties.jobs.release.noise import Noise, gauss, laplace, noisy_max
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
-from parties.jobs.release.question import Numbers, Question
+from parties.jobs.release.question import Question
 from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy, names_in
 from parties.jobs.sentences import nothing_else_of_rows

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.jobs.release.kind import Release
-from parties.jobs.release.question import Numbers, Question, plain
+from parties.jobs.release.question import Question, plain
 from parties.jobs.release.top import ChoiceSettings
 from parties.jobs.release.values import read
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.jobs.release.kind import Release
 from parties.jobs.release.postprocessing import consistent
-from parties.jobs.release.question import Numbers, Part, Question, own_vector, sums
+from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import GaussianSettings
 from parties.jobs.settings import public

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Counts = NDArray[np.int64]
+from parties.base.arrays import Counts
 
 
 def consistent(noisy: Counts, most: int) -> Counts:

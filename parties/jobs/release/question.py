@@ -10,8 +10,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from parties.base.arrays import Numbers
 from parties.jobs.release.noise import Noise
 from smc.errors import InputError
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from smc.counting import Program
     from smc.engines import Engine
 
-Numbers: TypeAlias = NDArray[np.int64]
 Count: TypeAlias = "Callable[[Counts], Numbers]"
 Show: TypeAlias = Callable[[Any], Mapping[str, Any]]
 

@@ -8,12 +8,11 @@ from pydantic import Field
 
 from parties.base.settings import LocalPath
 from parties.jobs.settings import AnyField, BooleanSettings, output, public
-from parties.jobs.spending import Adjacency, exact
+from parties.jobs.spending import Adjacency
 from parties.jobs.tabular_settings import Columns, RowBound, TabularSettings, check_names, row_bound
 from parties.tables.schema import Schema
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError
-
-LEAST_EPSILON, MOST_EPSILON = 2.0**-20, 16.0
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=MOST_EPSILON, allow_inf_nan=False)]
 Where = Annotated[str, Field(max_length=20_000)]
@@ -105,17 +104,7 @@ def check_privacy(settings: Any) -> None:
         return
     if is_exact:
         raise InputError("exact: without noise there is no delta: give one or the other")
-    check_share(delta, settings.max_rows)
-
-
-def check_share(delta: float, max_rows: int) -> None:
-    """`InputError` if delta is none that promises anything: for one of n rows it must be far below 1 / n."""
-    rows = 2 * max_rows
-    if exact(delta) * rows >= 1:
-        raise InputError(
-            f"delta: must be less than one over the greatest number of rows, 1 / {rows}, and better far less: "
-            f"{delta:g} would allow to give whole rows away"
-        )
+    check_delta(delta, 2 * settings.max_rows)
 
 
 def check_columns(settings: Any, schema: Schema) -> None:

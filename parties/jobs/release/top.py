@@ -8,8 +8,9 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.jobs.release.kind import Release
-from parties.jobs.release.question import Numbers, Question
+from parties.jobs.release.question import Question
 from parties.jobs.release.settings import GroupSettings
 from parties.jobs.settings import public
 from parties.jobs.tabular_settings import Name

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.base.text import quoted
 from parties.jobs.kind import Estimate
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import laplace, private_bound
-from parties.jobs.release.question import Numbers, Question, number
+from parties.jobs.release.question import Question, number
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import Delta, GaussianSettings
 from parties.jobs.settings import BooleanEngine, public
