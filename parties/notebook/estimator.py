@@ -176,21 +176,21 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing):  # type: ignore[mis
             if given is None or y is not None:
                 raise InputError("a source of counts comes with its schema, and without y")
             own, agreed, target = X, given, given.choose_target(self.target)
-            task = Id3(settings, agreed, target)
+            task = Id3.of(settings, agreed, target)
             self._take_names(agreed.features(target))
             classes = np.array(agreed.attributes[target], dtype=object)
         else:
             agreed, target, columns, labels = self._read(X, y, given)
-            task = Id3(settings, agreed, target)
+            task = Id3.of(settings, agreed, target)
             own = fitting.counted(task, columns, categories.column(target, labels.tolist()))
             classes = categories.typed(agreed.attributes[target], labels)
-        task.learner.check()
+        task.check()
         cost: Report | None = None
         if link is None:
             tree = fitting.alone(task, own)
         else:
             tree, cost = fitting.with_peer(link, task, own)
-        found = task.learner.tree_file(tree)
+        found = task.tree_file(tree)
         self.tree_file_, self.classes_, self.attributes_ = found, classes, agreed.features(target)
         self.schema_, self.cost_, self.job_ = agreed, cost, None
         return self

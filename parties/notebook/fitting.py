@@ -52,21 +52,20 @@ def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
     rows = np.empty((count, len(columns)), dtype=np.int32, order="F")
     for position, column in enumerate(columns):
         rows[:, position] = column.schema_codes(schema.attributes[column.name])
-    learner = task.learner
-    return RowCounts(learner.domains, learner.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
+    return RowCounts(task.domains, task.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
 
 
 def alone(task: Id3, own: Rows) -> State:
     """Return the tree of one's own rows, by the same program on the clear engine: the peer's part is played without
     rows."""
-    domains = task.learner.domains
-    nobody = RowCounts(domains, task.learner.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
+    domains = task.domains
+    nobody = RowCounts(domains, task.classes, np.zeros((0, len(domains)), np.int64), np.zeros(0, np.int64))
 
     profile = Profile("clear")
 
     def program(session: Any) -> State:
         engine = engine_of(session, profile)
-        rows = task.learner.own((own, nobody)[session.party], Inputs().secret)
+        rows = task.own_rows((own, nobody)[session.party], Inputs().secret)
         return task.run(engine, rows, task.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
@@ -77,7 +76,7 @@ def with_peer(link: LinkSettings, task: Id3, own: Rows) -> tuple[State, Report]:
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.
     """
-    return Connection(link).run_task(task, task.learner.own(own, Inputs().secret), _Log())
+    return Connection(link).run_task(task, task.own_rows(own, Inputs().secret), _Log())
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

@@ -1,35 +1,38 @@
-"""The joint decision tree as a kind of job: a step is a level, the state the tree so far."""
+"""The joint decision tree as a kind of job: a step is a level, the state what is decided of the tree.
+
+`Id3` is what the exact tree (`parties.jobs.tree.exact`) and the trees with noise (`parties.jobs.tree.private`) share.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
 from parties.base.settings import merge
 from parties.base.text import listed
-from parties.jobs.kind import Counted, Document, Estimate, File, Inputs, OnStep, Opened, Spending, State
-from parties.jobs.settings import ENGINE, KindSettings
+from parties.jobs.inputs import Inputs, Opened
+from parties.jobs.kind import Counted, Document, Estimate, File, State, Step
+from parties.jobs.settings import ENGINE, KindSettings, public_parameters
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import Tabular
 from parties.jobs.tabular_settings import file_of
 from parties.jobs.tree import leaf_rules, result
-from parties.jobs.tree.exact import Exact
-from parties.jobs.tree.learner import TYPICAL_SPLITS, Learner
-from parties.jobs.tree.private import Private
 from parties.jobs.tree.settings import Id3Extra, Id3Settings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    from parties.models.trees.tree import TreeFile
+    from protocols.counts import Rows
     from smc.counting import Program
-    from smc.engines import Engine
 
-CHOSEN = ("target", "columns")  # what a specification says by its schema
+BY_SCHEMA = ("target", "columns")  # what a specification says by its schema
+TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
 
 
 class Id3(Tabular):
@@ -47,12 +50,27 @@ class Id3(Tabular):
     phases = True
     page = "tree"
     settings: Id3Settings
+    specified: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
 
     def __init__(self, settings: Id3Settings, schema: Schema, target: str) -> None:
-        """Settings of which what is left open is chosen here, by public numbers."""
-        learner = Exact if settings.epsilon is None else Private
-        super().__init__(learner.completed(settings, schema, target))
+        super().__init__(settings)
         self.schema, self.target = schema, target
+        self.settings = self.completed()
+
+    @staticmethod
+    def of(settings: Id3Settings, schema: Schema, target: str) -> Id3:
+        """Return the task of these settings: with noise if they have an epsilon, else exact."""
+        from parties.jobs.tree.exact import ExactTree
+        from parties.jobs.tree.private import PrivateTree
+
+        return (ExactTree if settings.epsilon is None else PrivateTree)(settings, schema, target)
+
+    @classmethod
+    def checked(cls, settings: Id3Settings, schema: Schema, target: str) -> Id3:
+        """Return the task of these settings. `InputError` if they do not go together."""
+        task = cls.of(settings, schema, target)
+        task.check()
+        return task
 
     @classmethod
     @override
@@ -65,10 +83,8 @@ class Id3(Tabular):
             if set(settings.columns) <= {target} or len(set(settings.columns)) < len(settings.columns):
                 raise InputError("columns: name each column once, and one at least besides the target")
             schema = schema.only([*settings.columns, target])
-        given = settings.model_dump(exclude_unset=True, exclude=set(CHOSEN), by_alias=True)
-        known = {name: value for name, value in given.items() if name in cls._told()}
-        merged = merge(Id3Settings(), {"max_rows": table.max_rows, **known})
-        return cls(merged, schema, target)._checked()
+        fields = settings.model_dump(include=cls._in_specifications(), exclude_unset=True)
+        return cls.checked(merge(Id3Settings(), {"max_rows": table.max_rows, **fields}), schema, target)
 
     @classmethod
     @override
@@ -77,17 +93,16 @@ class Id3(Tabular):
         target = specification.get("target")
         if not isinstance(target, str) or target not in schema.attributes:
             raise ValueError("the target is not an attribute of the schema")
-        given = {name: specification[name] for name in cls._told() if name in specification}
-        return cls(merge(Id3Settings(), given), schema, target)._checked()
+        fields = {name: value for name, value in specification.items() if name in cls._in_specifications()}
+        return cls.checked(merge(Id3Settings(), fields), schema, target)
 
     @classmethod
     @override
     def planned(cls, settings: KindSettings) -> Id3:
         """See `Kind.planned`: the schema is a file."""
         assert isinstance(settings, Id3Settings)
-        agreed = schemas.load(file_of(settings.schema_file, "schema"))
-        target = agreed.choose_target(settings.target)
-        return cls(settings, agreed, target)._checked()
+        schema = schemas.load(file_of(settings.schema_file, "schema"))
+        return cls.checked(settings, schema, schema.choose_target(settings.target))
 
     @classmethod
     @override
@@ -105,22 +120,28 @@ class Id3(Tabular):
             remarks.append(KEPT_BY_NODES)
         elif leaf_rules.may_speak_of_one(task.settings):
             remarks.append("leaves may speak of one person: --k or --l keeps them from it")
-        return task, task.learner.own(counts, Inputs().secret), remarks
+        return task, task.own_rows(counts, Inputs().secret), remarks
 
-    def _checked(self) -> Id3:
-        """Return the task itself. `InputError` if its settings do not go together."""
-        self.learner.check()
-        return self
+    @staticmethod
+    def _in_specifications() -> set[str]:
+        """Return the names of the parameters that a specification has under their own names."""
+        return {one.key for one in public_parameters(Id3Settings)} - set(BY_SCHEMA)
 
-    @classmethod
-    def _told(cls) -> tuple[str, ...]:
-        """Return the parameters that a specification has under their own names."""
-        return tuple(dict.fromkeys((*Exact.specified, *Private.specified, *ENGINE)))
+    @abstractmethod
+    def completed(self) -> Id3Settings:
+        """Return the settings with what was left open chosen, from public numbers only."""
 
-    @cached_property
-    def learner(self) -> Learner:
-        """The protocol that finds the tree."""
-        return (Exact if self.settings.epsilon is None else Private)(self.settings, self.schema, self.target)
+    @abstractmethod
+    def check(self) -> None:
+        """`InputError` if the settings cannot be met: rather before the run than in the middle of it."""
+
+    def check_depth(self) -> None:
+        """`InputError` for a tree that could be written but not be read back."""
+        from parties.models.trees.tree import MAX_DEPTH
+
+        depth = len(self.domains) if self.settings.max_depth is None else self.settings.max_depth
+        if depth > MAX_DEPTH:
+            raise InputError(f"the tree could have {depth} levels: give --max-depth N with at most {MAX_DEPTH}")
 
     @override
     def specification(self) -> Document:
@@ -128,21 +149,26 @@ class Id3(Tabular):
             "protocol": self.name,
             "schema": self.schema.public(),
             "target": self.target,
-            **{name: getattr(self.settings, name) for name in self.learner.specified},
+            **{name: getattr(self.settings, name) for name in self.specified},
             **self.engine_fields(),
         }
 
     # What is said of it.
 
     @property
-    @override
-    def subject(self) -> str:
-        return self.target
+    def domains(self) -> tuple[int, ...]:
+        """The number of values of each attribute to predict from."""
+        return tuple(len(self.schema.attributes[name]) for name in self.schema.features(self.target))
+
+    @property
+    def classes(self) -> int:
+        """The number of classes."""
+        return len(self.schema.attributes[self.target])
 
     @property
     @override
-    def question(self) -> str:
-        return self.learner.question
+    def subject(self) -> str:
+        return self.target
 
     @property
     @override
@@ -152,40 +178,33 @@ class Id3(Tabular):
     @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what the specification says by its schema."""
-        return {name: getattr(self.settings, name) for name in (*self.learner.specified, *ENGINE)}
-
-    @override
-    def reveals(self, peer: str) -> list[str]:
-        return self.learner.reveals(peer)
-
-    @override
-    def opened(self, state: State, step: int | None = None) -> dict[str, int]:
-        return self.learner.opened(state, step)
-
-    @property
-    @override
-    def spends(self) -> tuple[Spending, ...]:
-        return self.learner.spends
+        return {name: getattr(self.settings, name) for name in (*self.specified, *ENGINE)}
 
     # What it costs.
+
+    @abstractmethod
+    def with_result(self, state: State) -> Program:
+        """Return the conversation that ends in this state."""
+
+    @abstractmethod
+    def at_most(self, splits: int | None = None) -> Program:
+        """Return a conversation that none exceeds; with `splits`, none with at most so many splits a level."""
 
     @override
     def program(self, inputs: Inputs) -> Program:
         """See `Kind.program`: for a typical tree."""
-        return self.learner.at_most(TYPICAL_SPLITS)
+        return self.at_most(TYPICAL_SPLITS)
 
     @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Kind.counted`: with a tree exactly, else at most."""
+        """See `Kind.counted`: with a tree exactly."""
         if extra.tree is None:
-            if self.learner.bounded:
-                return Counted(self.learner.at_most(), "at most", "any tree")
             return super().counted(extra, inputs)
         from parties.models.trees.tree import TreeFile
 
-        found = TreeFile.load(extra.tree)
+        tree_file = TreeFile.load(extra.tree)
         try:
-            return Counted(self.learner.with_result(self.learner.state_of(found)), "exact", "this tree")
+            return Counted(self.with_result(self.state_of(tree_file)), "exact", "this tree")
         except InputError as error:
             raise InputError(f"{extra.tree}: {error}") from None
 
@@ -201,61 +220,58 @@ class Id3(Tabular):
         return f"a tree of at most {TYPICAL_SPLITS} splits a level"
 
     @property
+    def scored(self) -> int:
+        """The number of nodes, at most, of which every attribute is scored for each node that is split."""
+        return 1
+
+    @property
     @override
     def is_countable(self) -> bool:
         """See `Kind.is_countable`; by what was measured."""
-        domains, classes, levels = self.learner.domains, self.learner.classes, self.learner.levels
-        candidates = self.settings.trees * TYPICAL_SPLITS * (levels * len(domains) - levels * (levels - 1) // 2)
-        logarithms = candidates * self.learner.scored * max(domains, default=1) * (classes + 1)
-        return candidates <= 8000 and logarithms <= 500_000 and classes <= 200
+        width, depth = len(self.domains), self.settings.max_depth
+        levels = width if depth is None else min(depth, width)
+        candidates = self.settings.trees * TYPICAL_SPLITS * (levels * width - levels * (levels - 1) // 2)
+        logarithms = candidates * self.scored * max(self.domains, default=1) * (self.classes + 1)
+        return candidates <= 8000 and logarithms <= 500_000 and self.classes <= 200
 
     # How it is run.
+
+    def own_rows(self, rows: Rows, secret: bytes) -> Any:
+        """Return what `run` takes of this party; `secret` is the key of its random choices."""
+        del secret
+        return rows
 
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         with inputs.counts(self.target, self.columns) as source:
-            yield Opened(self.learner.own(source, inputs.secret), source.fingerprint)
+            yield Opened(self.own_rows(source, inputs.secret), source.fingerprint)
 
-    @override
-    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """See `Kind.run`; `data` is what `Learner.own` makes of the rows."""
-        return self.learner.run(engine, data, start, on_step)
-
-    # Its states: see `Learner`.
-
-    @property
-    @override
-    def beginning(self) -> State:
-        return self.learner.beginning
-
-    @override
-    def steps(self, state: State) -> int:
-        """See `Kind.steps`: decided levels."""
-        return self.learner.steps(state)
-
-    @override
-    def is_done(self, state: State) -> bool:
-        return self.learner.is_done(state)
-
-    @override
-    def cut(self, state: State, steps: int) -> State:
-        return self.learner.cut(state, steps)
-
-    @override
-    def encode(self, state: State) -> Any:
-        return self.learner.encode(state)
-
-    @override
-    def decode(self, value: Any) -> State:
-        return self.learner.decode(value)
+    @staticmethod
+    def step(depth: int, nodes: int, state: State) -> Step:
+        """Return the step that decides so many nodes at this depth."""
+        return Step(depth, nodes, state, f"level {depth} with {nodes:,} {'node' if nodes == 1 else 'nodes'}")
 
     # What it brings.
+
+    @abstractmethod
+    def tree_file(self, state: State) -> TreeFile:
+        """Return the result, with the schema's names and what it is the answer to."""
+
+    def state_of(self, tree_file: TreeFile) -> State:
+        """Return the inverse of `tree_file`. `InputError` if it is the answer to something else."""
+        if (tree_file.schema_digest, tree_file.target) != (self.schema.digest(), self.target):
+            raise InputError(f"the tree is for another schema or target than this one with target {self.target}")
+        return self.state_of_trees(tree_file)
+
+    @abstractmethod
+    def state_of_trees(self, tree_file: TreeFile) -> State:
+        """Return the same, of a tree for this schema and target."""
 
     @override
     def document(self, state: State) -> Document:
         """See `Kind.document`: the content of tree.json."""
-        return self.learner.tree_file(state).fields()
+        return self.tree_file(state).fields()
 
     @classmethod
     @override
