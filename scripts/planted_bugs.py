@@ -232,8 +232,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("size, self.epsilon, self.delta, self.replaced))", "size, self.epsilon, self.delta))"),
             ("size, self.epsilon, self.delta, self.replaced))", "size, 2 * self.epsilon, self.delta, self.replaced))"),
-            ("Spending(about, float(self.epsilon), delta", "Spending(about, float(self.epsilon / 2), delta"),
-            ("delta=float(self.delta), adjacency", "delta=float(self.delta / 2), adjacency"),
+            ("PureLoss(about, self.epsilon, delta", "PureLoss(about, self.epsilon / 2, delta"),
+            ("delta=self.delta, adjacency", "delta=self.delta / 2, adjacency"),
         ],
     ),
     (
@@ -375,8 +375,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         QUESTIONS,
         [
             (
-                "tuple(part.noise.spending for part in self.parts if part.noise is not None)",
-                "tuple(part.noise.spending for part in self.parts[:1] if part.noise is not None)",
+                "tuple(part.noise.loss for part in self.parts if part.noise is not None)",
+                "tuple(part.noise.loss for part in self.parts[:1] if part.noise is not None)",
             ),
             ("self.noise.law(self.numbers), self.signed).tolist()", "self.noise.law(1), self.signed).tolist()"),
         ],

@@ -10,7 +10,7 @@ from fractions import Fraction
 from parties.base.text import quoted
 from parties.checking.mechanism import Mechanism
 from parties.checking.statistics.losses import Outcomes
-from parties.jobs.spending import Adjacency, Spending, exact
+from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, exact
 from parties.node.budget.composition import epsilon_at, rho_within
 from smc.engines import Engine
 from smc.errors import InputError
@@ -58,10 +58,12 @@ def concentrated(
     tables: str,
     promise: Promise,
     draw: Callable[[Engine, int, int], Outcomes],
-    told: Sequence[Spending] | None = None,
+    losses: Sequence[Loss] | None = None,
 ) -> Mechanism:
-    """Return a mechanism whose promise is a rho: what epsilon allows at its delta, and no more than it has told the
-    budget."""
-    rho = promise.rho if told is None else min(promise.rho, sum(one.rho * one.times for one in told))
+    """Return a mechanism whose promise is a rho: what epsilon allows at its delta, and no more than what it has told
+    the budget, `losses`."""
+    rho = promise.rho
+    if losses is not None:
+        rho = min(rho, float(sum(loss.times * loss.rho for loss in losses if isinstance(loss, ConcentratedLoss))))
     delta = promise.delta
     return Mechanism(name, tables, epsilon_at(exact(rho), exact(delta)), delta, draw, rho=rho)

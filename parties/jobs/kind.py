@@ -24,7 +24,7 @@ from parties.base.settings import Settings, merge, required
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.result_files import Document, File, json_text
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
-from parties.jobs.spending import EXACT, Spending
+from parties.jobs.spending import EXACT, Loss
 from smc.errors import InputError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
@@ -165,7 +165,7 @@ class Kind(ABC):
     # What it takes of the table's privacy.
 
     @property
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         """What a run spends of each party's privacy budget, one use after the other; nothing if it adds no noise."""
         return ()
 
@@ -322,7 +322,6 @@ __all__ = [
     "KindSettings",
     "OnStep",
     "Opened",
-    "Spending",
     "State",
     "Step",
     "typed_value",

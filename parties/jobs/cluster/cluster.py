@@ -17,11 +17,12 @@ from parties.jobs.cluster import result
 from parties.jobs.cluster.lloyd import Lloyd, ends, planned, split
 from parties.jobs.cluster.points import Axis, Grid, points, usual_parts
 from parties.jobs.cluster.settings import ClusterSettings
-from parties.jobs.kind import Document, OnStep, Spending, State, Step
+from parties.jobs.kind import Document, OnStep, State, Step
 from parties.jobs.release.kind import COUNTABLE, Numbers, Release
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.sums import Part
+from parties.jobs.spending import Loss
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -147,9 +148,9 @@ class Cluster(Release):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         """See `Kind.spends`: rounds add up; the clusters of a round, and the cells of a grid, are disjoint."""
-        return tuple(part.noise.spending for part in self.rounds if part.noise is not None)
+        return tuple(part.noise.loss for part in self.rounds if part.noise is not None)
 
     @property
     @override
@@ -260,7 +261,7 @@ class Cluster(Release):
             {"cells": self.grid.cells} if self.on_grid else {"iterations": len(self.rounds), "first": self.lloyd.cells}
         )
         if not self.exact:
-            about["epsilons"] = [one.epsilon for one in self.spends]
+            about["epsilons"] = [float(part.noise.epsilon) for part in self.rounds if part.noise is not None]
         return {**about, **result.fields(self.axes, places, rows)}
 
     @classmethod

@@ -21,14 +21,14 @@ from parties.base.canonical import job_digest
 from parties.base.extras import install_line, installed
 from parties.base.settings import required
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Counted, Document, Estimate, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
+from parties.jobs.kind import Counted, Document, Estimate, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.publish import analyst
 from parties.jobs.publish.table_layout import NAME, Layout, Numbers
 from parties.jobs.publish.table_result import noisy_cells, sealed_head, text
 from parties.jobs.publish.table_settings import JointTableExtra, JointTableSettings
 from parties.jobs.release import reading
 from parties.jobs.sentences import nothing_else_of_rows
-from parties.jobs.spending import KEPT_BY_NODES
+from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
 from parties.jobs.tabular_settings import check_names
 from parties.tables.schema import Schema
@@ -178,8 +178,8 @@ class JointTable(BySchema):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
-        return tuple(one.spending for one in (self.layout.noise, self.layout.rows_noise) if one is not None)
+    def spends(self) -> tuple[Loss, ...]:
+        return tuple(noise.loss for noise in (self.layout.noise, self.layout.rows_noise) if noise is not None)
 
     @property
     @override

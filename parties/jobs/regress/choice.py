@@ -11,8 +11,9 @@ from typing_extensions import override
 
 from parties.alone.regression.losses import radius
 from parties.alone.regression.rows import TrainingRows
-from parties.jobs.kind import Document, Spending
+from parties.jobs.kind import Document
 from parties.jobs.regress.method import Floats, Method, OnRound, Opened
+from parties.jobs.spending import Loss, PureLoss
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class Choice(Method):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
-        return (Spending("choice of a weight by noisy max", float(self.epsilon), adjacency=self.settings.adjacency),)
+    def spends(self) -> tuple[Loss, ...]:
+        return (PureLoss("choice of a weight by noisy max", self.epsilon, adjacency=self.settings.adjacency),)
 
     @cached_property
     def grid(self) -> Floats:

@@ -12,14 +12,14 @@ import numpy as np
 from typing_extensions import override
 
 from parties.alone.regression.features import Features
-from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, Spending, State, Step
+from parties.jobs.kind import Document, File, Inputs, KindSettings, OnStep, Opened, State, Step
 from parties.jobs.regress import result
 from parties.jobs.regress.method import Method
 from parties.jobs.regress.methods import METHODS
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import RegressSettings, completed
 from parties.jobs.release import reading
-from parties.jobs.spending import KEPT_BY_NODES
+from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.unfit import UnfitError
@@ -162,7 +162,7 @@ class RegressJoint(BySchema):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         return self.method.spends
 
     # What it costs.

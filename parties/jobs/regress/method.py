@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 
 from parties.alone.regression.features import Features
 from parties.alone.regression.rows import TrainingRows
-from parties.jobs.kind import Document, Spending
+from parties.jobs.kind import Document
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.release.noise import Noise, gauss
-from parties.jobs.spending import exact
+from parties.jobs.spending import ConcentratedLoss, Loss, exact
 
 if TYPE_CHECKING:
     from smc.engines import Engine
@@ -51,7 +50,7 @@ class Method(BoundedLoss, ABC):
 
     @property
     @abstractmethod
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         """See `Kind.spends`."""
 
     @abstractmethod
@@ -78,9 +77,10 @@ class Method(BoundedLoss, ABC):
         """Return the standard deviation of the noise in a weight, or a bound of it; None if it has no such law."""
         return None
 
-    def _gauss(self, uses: int, squared: int) -> tuple[Noise, Spending]:
-        """Noise for so many uses that one row changes by this, squared; and what all of them spend."""
+    def _gauss(self, uses: int, squared: int) -> Noise:
+        """Return the noise for so many uses that one row changes by this, squared; its loss is that of all of them."""
         assert self.settings.delta is not None
-        noise = gauss(self.epsilon, exact(self.settings.delta), uses * squared, self.settings.adjacency)
-        each = float(Fraction(squared) / (2 * noise.scale**2))
-        return noise, Spending("discrete Gaussian", rho=each, adjacency=self.settings.adjacency, times=uses)
+        adjacency = self.settings.adjacency
+        noise = gauss(self.epsilon, exact(self.settings.delta), uses * squared, adjacency)
+        each = squared / (2 * noise.scale**2)
+        return replace(noise, loss=ConcentratedLoss("discrete Gaussian", each, adjacency=adjacency, times=uses))

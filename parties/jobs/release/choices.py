@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.kind import Document, Spending, State
+from parties.jobs.kind import Document, State
 from parties.jobs.release.cells import GroupSettings, OfColumn
 from parties.jobs.release.kind import Numbers
 from parties.jobs.release.reading import Question, cells
 from parties.jobs.settings import public
+from parties.jobs.spending import Loss, PureLoss
 from parties.jobs.tabular_settings import Name
 
 if TYPE_CHECKING:
@@ -54,11 +55,11 @@ class Choices(OfColumn):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         """See `Kind.spends`: groups are disjoint."""
         if self.exact:
             return ()
-        return (Spending("report noisy max", float(self.epsilon), adjacency=self.settings.adjacency),)
+        return (PureLoss("report noisy max", self.epsilon, adjacency=self.settings.adjacency),)
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:

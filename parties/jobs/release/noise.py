@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.spending import Adjacency, Spending
+from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, PureLoss
 
 if TYPE_CHECKING:
     from protocols.release.laws import Law
@@ -32,7 +32,7 @@ class Noise:
     family: Family
     scale: Fraction
     epsilon: Fraction  # that is promised of all numbers with this noise together
-    spending: Spending
+    loss: Loss
 
     def law(self, numbers: int) -> Law:
         """Return the law for so many numbers: together they add at most 2^-38 to delta."""
@@ -78,7 +78,7 @@ class Noise:
 def laplace(epsilon: Fraction, change: int, adjacency: Adjacency) -> Noise:
     """Noise on integers of which one row changes all together by `change` at most: epsilon-private."""
     scale = Fraction(change) / epsilon
-    return Noise("discrete Laplace", scale, epsilon, Spending("discrete Laplace", float(epsilon), adjacency=adjacency))
+    return Noise("discrete Laplace", scale, epsilon, PureLoss("discrete Laplace", epsilon, adjacency=adjacency))
 
 
 def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency) -> Noise:
@@ -95,8 +95,8 @@ def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency
         sigma = (numbers / (2 * rho)).sqrt(context)
         kept = sigma.quantize(Decimal(10) ** (sigma.adjusted() - 5), ROUND_CEILING)
     found = Fraction(kept)
-    spent = Spending("discrete Gaussian", rho=float(Fraction(numbers) / (2 * found**2)), adjacency=adjacency)
-    return Noise("discrete Gaussian", found, epsilon, spent)
+    loss = ConcentratedLoss("discrete Gaussian", numbers / (2 * found**2), adjacency=adjacency)
+    return Noise("discrete Gaussian", found, epsilon, loss)
 
 
 def _decimal(value: Fraction) -> Decimal:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.kind import Spending, State
+from parties.jobs.kind import State
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import Noise
+from parties.jobs.spending import Loss
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ class Sums(Release):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
-        return tuple(part.noise.spending for part in self.parts if part.noise is not None)
+    def spends(self) -> tuple[Loss, ...]:
+        return tuple(part.noise.loss for part in self.parts if part.noise is not None)
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:

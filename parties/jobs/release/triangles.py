@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from parties.base.settings import required
 from parties.base.text import quoted
-from parties.jobs.kind import Document, Estimate, Inputs, Spending, State
+from parties.jobs.kind import Document, Estimate, Inputs, State
 from parties.jobs.release.count import GaussianSettings, check_delta
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import Noise
@@ -20,7 +20,7 @@ from parties.jobs.release.reading import Question, pairs
 from parties.jobs.release.settings import Delta
 from parties.jobs.release.sums import number
 from parties.jobs.settings import BooleanEngine, public
-from parties.jobs.spending import exact
+from parties.jobs.spending import Loss, PureLoss, exact
 from parties.jobs.tabular_settings import Columns
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
@@ -110,12 +110,12 @@ class Triangles(Release):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         """See `Kind.spends`: of the bound and the number together, see `protocols.release.triangles`."""
         if self.exact:
             return ()
         about = "private bound, discrete Laplace"
-        return (Spending(about, float(self.epsilon), delta=float(self.delta), adjacency=self.settings.adjacency),)
+        return (PureLoss(about, self.epsilon, delta=self.delta, adjacency=self.settings.adjacency),)
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:

@@ -10,13 +10,13 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.kind import Document, Estimate, File, OnStep, Spending, State, Step
+from parties.jobs.kind import Document, Estimate, File, OnStep, State, Step
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Numbers, Release
 from parties.jobs.release.noise import gauss
 from parties.jobs.release.reading import Question, marginals
 from parties.jobs.release.settings import check_share
-from parties.jobs.spending import exact
+from parties.jobs.spending import ConcentratedLoss, Loss, exact
 from parties.jobs.synthesise import result, rows
 from parties.jobs.synthesise.settings import SynthesiseSettings
 from parties.jobs.synthesise.state import GraphicalModel, Synthesis
@@ -103,12 +103,13 @@ class Synthesise(Release):
         from protocols.release.selection import Workload
 
         place = {name: number for number, name in enumerate(self.names)}
-        spent = gauss(self.epsilon, exact(self.settings.delta), 1, self.settings.adjacency).spending.rho
+        loss = gauss(self.epsilon, exact(self.settings.delta), 1, self.settings.adjacency).loss
+        assert isinstance(loss, ConcentratedLoss)
         return Workload(
             tuple(map(len, self.values)),
             tuple(tuple(place[name] for name in one) for one in self.sets),
             self.settings.max_rows,
-            exact(spent),
+            loss.rho,
             self.replaced,
             self.epsilon,
         )
@@ -150,10 +151,10 @@ class Synthesise(Release):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         """See `Kind.spends`: all of rho, whatever the rounds come to."""
         how = self.settings.select.upper()
-        return (Spending(f"marginals by {how}", rho=float(self.work.rho), adjacency=self.settings.adjacency),)
+        return (ConcentratedLoss(f"marginals by {how}", self.work.rho, adjacency=self.settings.adjacency),)
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:

@@ -17,7 +17,7 @@ from parties.base.text import listed
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Counted, Document, Estimate, File, State, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
-from parties.jobs.spending import KEPT_BY_NODES
+from parties.jobs.spending import KEPT_BY_NODES, Loss
 from parties.jobs.tabular import Tabular
 from parties.jobs.tabular_settings import file_of
 from parties.jobs.tree import leaf_rules, result
@@ -179,6 +179,12 @@ class Id3(Tabular):
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what the specification says by its schema."""
         return {name: getattr(self.settings, name) for name in (*self.specified, *ENGINE)}
+
+    @property
+    @override
+    def spends(self) -> tuple[Loss, ...]:
+        """See `Kind.spends`: nothing, unless `PrivateTree` says otherwise."""
+        return ()
 
     # What it costs.
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.jobs.kind import OnStep, Spending, State
+from parties.jobs.kind import OnStep, State
 from parties.jobs.release.loss import BoundedLoss
-from parties.jobs.spending import exact
+from parties.jobs.spending import Loss, PureLoss, exact
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.id3 import TYPICAL_SPLITS, Id3
 from parties.jobs.tree.result import indexed, named
@@ -107,15 +107,14 @@ class PrivateTree(BoundedLoss, Id3):
 
     @property
     @override
-    def spends(self) -> tuple[Spending, ...]:
+    def spends(self) -> tuple[Loss, ...]:
         """See `Kind.spends`: once each level that chooses, and once for the classes of all leaves."""
         problem, adjacency = self.problem, self.settings.adjacency
-        events = [Spending("leaf classes by noisy max", float(problem.leaf_epsilon), adjacency=adjacency)]
-        if problem.levels:
-            level = float(problem.level_epsilon)
-            what = "choices of a tree level by noisy max"
-            events.insert(0, Spending(what, level, adjacency=adjacency, times=problem.levels))
-        return tuple(events)
+        leaves = PureLoss("leaf classes by noisy max", problem.leaf_epsilon, adjacency=adjacency)
+        if not problem.levels:
+            return (leaves,)
+        what = "choices of a tree level by noisy max"
+        return (PureLoss(what, problem.level_epsilon, adjacency=adjacency, times=problem.levels), leaves)
 
     @override
     def opened(self, state: State, step: int | None = None) -> dict[str, int]:

@@ -150,8 +150,8 @@ def test_what_is_spent_is_epsilon_in_all(more: dict[str, object], adjacency: str
     made = noisy(adjacency=adjacency, **more)
     spent, problem = made.spends, made.problem  # type: ignore[attr-defined]
     assert problem.replace == (adjacency == "replace")
-    assert sum(one.epsilon * one.times for one in spent) == pytest.approx(1)
-    assert {(one.adjacency, one.delta, one.rho) for one in spent} == {(adjacency, 0, 0)}
+    assert float(sum(loss.amount * loss.times for loss in spent)) == pytest.approx(1)
+    assert {(loss.adjacency, loss.delta, loss.measure) for loss in spent} == {(adjacency, 0, "epsilon")}
     assert Id3.of(Id3Settings(), SCHEMA, "class").spends == ()
 
 
