@@ -15,6 +15,7 @@ from parties.jobs.kind import KindSettings
 from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, parameters
 from parties.jobs.small.programs import arguments_of, load_program
+from smc.counting import Program
 from smc.errors import InputError
 
 OWN = [one for one in parameters(KindSettings) if one.key in ENGINE]
@@ -35,18 +36,20 @@ def run(
     must name the same program and have the same code: what it reveals is its own affair.
     """
     link, own = settings(lambda _: KindSettings.model_construct(), config_file, read_flags(OWN, flags))
-    found, given = load_program(program), arguments_of(arguments)
+    function, given = load_program(program), arguments_of(arguments)
     engine = {"engine": "auto"} if own.engine == "auto" else {name: getattr(own, name) for name in ENGINE}
     specification = {"protocol": "run", "program": program, **{k: v for k, v in engine.items() if v is not None}}
     connection = Connection(link)
-    with console.progress("starting") as status:
-        result, report = connection.run(
-            specification,
-            lambda engine: found(engine, *given),
-            status,
-            lambda: lambda engine: found(engine, *given),
-            integers,
-        )
+
+    def counted() -> Program:
+        return lambda engine: function(engine, *given)
+
+    with (
+        console.progress("starting") as status,
+        connection.agreed(specification, status, counted, integers) as running,
+    ):
+        result = function(running.engine, *given)
+        report = running.finish()
     if as_json:
         console.print_json({"result": _as_json(result), "cost": report["total"]})
         return

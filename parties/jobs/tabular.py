@@ -17,46 +17,18 @@ from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 
 if TYPE_CHECKING:
-    from protocols.counts import RowCounts, Rows
+    from protocols.counts import RowCounts
 
 Own = TypeVar("Own", bound="BySchema")
 
 
-class Tabular(Kind):
-    """A task on rows of both parties; `schema` is public, and `settings` have `data`, `schema_file` and `max_rows`."""
+class BySchema(Kind):
+    """A task on rows of both parties: its specification is its settings and the schema of the columns that they name.
+
+    `schema` is public, and `settings` have `data`, `schema_file` and `max_rows`.
+    """
 
     settings: Any
-    schema: Schema
-
-    @property
-    @override
-    def reads_table(self) -> bool:
-        return True
-
-    @override
-    def misfit(self, inputs: Inputs) -> str | None:
-        """See `Kind.misfit`: a table that lacks an attribute, or knows it with other values."""
-        table, schema = inputs.required()
-        if self.settings.max_rows < table.max_rows:  # or a run that fails for too many rows would tell about them
-            return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
-        return schema.misfit(self.schema)
-
-    def rows_in_file(self, schema: Schema, target: str) -> tuple[RowCounts, list[str]]:
-        """Return this party's rows from the file in the settings, by this schema; and the columns that it does not
-        know."""
-        from parties.sources.cells import cells
-        from parties.tables import rows
-        from protocols.counts import RowCounts
-
-        table = rows.load(file_of(self.settings.data, "data"), schema, target, self.settings.max_rows, cells)
-        sizes = {name: len(values) for name, values in schema.attributes.items()}
-        domains = [sizes[name] for name in schema.features(target)]
-        return RowCounts(domains, sizes[target], table.rows, table.classes), list(table.ignored)
-
-
-class BySchema(Tabular):
-    """One whose specification is its settings and the schema of the columns that they name."""
-
     unread: ClassVar[str] = "not in the schema, ignored"  # of a file's other columns
 
     def __init__(self, settings: KindSettings, schema: Schema) -> None:
@@ -80,10 +52,35 @@ class BySchema(Tabular):
         """The column by whose values a source counts."""
         return self.columns[0]
 
-    def own_rows(self, source: Rows) -> Any:
+    @abstractmethod
+    def own_rows(self, source: Any) -> Any:
         """Return what `run` takes of this party's rows, whose columns are `columns`: the target is the class, the last
         one."""
-        raise NotImplementedError
+
+    @property
+    @override
+    def reads_table(self) -> bool:
+        return True
+
+    @override
+    def misfit(self, inputs: Inputs) -> str | None:
+        """See `Kind.misfit`: a table that lacks an attribute, or knows it with other values."""
+        table, schema = inputs.required()
+        if self.settings.max_rows < table.max_rows:  # or a run that fails for too many rows would tell about them
+            return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
+        return schema.misfit(self.schema)
+
+    def rows_in_file(self, schema: Schema, target: str) -> tuple[RowCounts, list[str]]:
+        """Return this party's rows from the file in the settings, by this schema; and the columns that it does not
+        know."""
+        from parties.sources.cells import cells
+        from parties.tables import rows
+        from protocols.counts import RowCounts
+
+        table = rows.encoded(cells(file_of(self.settings.data, "data"), self.settings.max_rows), schema, target)
+        sizes = {name: len(values) for name, values in schema.attributes.items()}
+        domains = [sizes[name] for name in schema.features(target)]
+        return RowCounts(domains, sizes[target], table.rows, table.classes), list(table.ignored)
 
     @classmethod
     @override

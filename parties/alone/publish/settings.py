@@ -46,7 +46,7 @@ from __future__ import annotations
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -137,7 +137,7 @@ class ModelPlan(Settings):
         needed = [name for name, field in known.items() if field.default is NO_DEFAULT and name not in given]
         if needed:
             raise InputError(f"models: {self.model} needs {', '.join(needed)}")
-        if known.keys() & {"l"} and known["l"].type == "int":
+        if get_type_hints(kind).get("l") is int:
             if given["l"] != int(given["l"]):
                 raise InputError(f"models: {self.model}: l must be a whole number, not {given['l']:g}")
             given["l"] = int(given["l"])

@@ -265,11 +265,15 @@ class JointTable(BySchema):
 
     # How it is run.
 
+    @override
+    def own_rows(self, source: Any) -> Numbers:
+        return self.layout.own_numbers(source)
+
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         with inputs.counts(self.layout.target, self.columns) as source:
-            own = self.layout.own_numbers(source)
+            own = self.own_rows(source)
             yield Opened(own, reading.fingerprint(source.fingerprint, own))
 
     @override

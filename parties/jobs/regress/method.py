@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,7 +15,6 @@ from parties.alone.regression.features import Features
 from parties.alone.regression.rows import TrainingRows
 from parties.jobs.kind import Document
 from parties.jobs.regress.settings import RegressSettings
-from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.spending import ConcentratedLoss, Loss, exact
 
@@ -27,7 +27,7 @@ OnRound: TypeAlias = Callable[[int, Opened], object]
 
 
 @dataclass(frozen=True)
-class Method(BoundedLoss, ABC):
+class Method(ABC):
     """A method for these settings, all of them given, and features. What is opened is a tuple of integers a step."""
 
     settings: RegressSettings
@@ -36,6 +36,17 @@ class Method(BoundedLoss, ABC):
     steps = 1
     what = "number with noise"  # is opened
     words = "adding noise"
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon as it was written."""
+        assert self.settings.epsilon is not None
+        return exact(self.settings.epsilon)
+
+    @property
+    def replaced(self) -> bool:
+        """True if neighbours differ by a row replaced, not by one more or less."""
+        return self.settings.adjacency == "replace"
 
     @property
     def regularisation(self) -> float:

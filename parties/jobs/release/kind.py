@@ -162,6 +162,10 @@ class Release(BoundedLoss, BySchema):
     def answer(self, engine: Engine, own: Numbers) -> list[int]:
         """Return the protocol: what is opened."""
 
+    @override
+    def own_rows(self, source: Counts) -> Numbers:
+        return self.own_numbers(source)
+
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:

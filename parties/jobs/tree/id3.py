@@ -18,11 +18,9 @@ from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Counted, Document, Estimate, File, State, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
 from parties.jobs.spending import KEPT_BY_NODES, Loss
-from parties.jobs.tabular import Tabular
-from parties.jobs.tabular_settings import file_of
+from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result
 from parties.jobs.tree.settings import Id3Extra, Id3Settings
-from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -35,7 +33,7 @@ BY_SCHEMA = ("target", "columns")  # what a specification says by its schema
 TYPICAL_SPLITS = 16  # a level, of the tree that stands for the unknown one when costs are counted ahead
 
 
-class Id3(Tabular):
+class Id3(BySchema):
     """The decision tree of both parties' rows together. Both learn the tree, and nothing else."""
 
     name = "id3"
@@ -50,11 +48,12 @@ class Id3(Tabular):
     phases = True
     page = "tree"
     settings: Id3Settings
+    target = ""  # of a task, the class column
     specified: ClassVar[tuple[str, ...]]  # its parameters in a specification, beside the schema and the profile
 
     def __init__(self, settings: Id3Settings, schema: Schema, target: str) -> None:
-        super().__init__(settings)
-        self.schema, self.target = schema, target
+        super().__init__(settings, schema)
+        self.target = target
         self.settings = self.completed()
 
     @staticmethod
@@ -98,10 +97,7 @@ class Id3(Tabular):
 
     @classmethod
     @override
-    def planned(cls, settings: KindSettings) -> Id3:
-        """See `Kind.planned`: the schema is a file."""
-        assert isinstance(settings, Id3Settings)
-        schema = schemas.load(file_of(settings.schema_file, "schema"))
+    def canonical(cls, settings: Any, schema: Schema) -> Id3:
         return cls.checked(settings, schema, schema.choose_target(settings.target))
 
     @classmethod
@@ -170,11 +166,6 @@ class Id3(Tabular):
     def subject(self) -> str:
         return self.target
 
-    @property
-    @override
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.schema.attributes)
-
     @override
     def parameters(self) -> dict[str, Any]:
         """See `Kind.parameters`: but for what the specification says by its schema."""
@@ -242,10 +233,11 @@ class Id3(Tabular):
 
     # How it is run.
 
-    def own_rows(self, rows: Rows, secret: bytes) -> Any:
-        """Return what `run` takes of this party; `secret` is the key of its random choices."""
+    @override
+    def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
+        """See `BySchema.own_rows`; `secret` is the key of this party's random choices."""
         del secret
-        return rows
+        return source
 
     @contextmanager
     @override

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.jobs.kind import OnStep, State
-from parties.jobs.release.loss import BoundedLoss
 from parties.jobs.spending import Loss, PureLoss, exact
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.id3 import TYPICAL_SPLITS, Id3
@@ -28,10 +28,21 @@ if TYPE_CHECKING:
 MOST_NODES = 1 << 20  # of a level, where every node is split
 
 
-class PrivateTree(BoundedLoss, Id3):
+class PrivateTree(Id3):
     """`protocols.release.tree`; a state is a tuple of trees so far."""
 
     specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon as it was written."""
+        assert self.settings.epsilon is not None
+        return exact(self.settings.epsilon)
+
+    @property
+    def replaced(self) -> bool:
+        """True if neighbours differ by a row replaced, not by one more or less."""
+        return self.settings.adjacency == "replace"
 
     @cached_property
     def problem(self) -> Problem:
@@ -124,13 +135,13 @@ class PrivateTree(BoundedLoss, Id3):
         return opened(self.problem, state, step)
 
     @override
-    def own_rows(self, rows: Rows, secret: bytes) -> Any:
+    def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
         """See `Id3.own_rows`: for several trees, the rows are dealt."""
         from protocols.release.partition_rows import Partitioned, Unpartitioned
 
         if self.settings.trees == 1:
-            return Unpartitioned(rows)
-        return Partitioned(self.domains, self.classes, rows, self.settings.trees, secret)
+            return Unpartitioned(source)
+        return Partitioned(self.domains, self.classes, source, self.settings.trees, secret)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
