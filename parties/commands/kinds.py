@@ -134,7 +134,7 @@ def _run(
     with missing_by_flag(found):
         task, data, remarks = kind.alone(own, party)
     outputs = Outputs.of(kind, own)
-    inputs = [kind.value(own, one) for one in found if one.role == "file"]
+    inputs = [one.of(own) for one in found if one.role == "file"]
     outputs.check([*inputs, config_file, link.identity, link.certificate, link.peer])
     connection = Connection(link)
     for remark in remarks:

@@ -48,7 +48,7 @@ class Outputs:
         from parties.jobs.settings import parameters
 
         wanted = [one for one in parameters(kind.Settings) if one.role == "output"]
-        return cls(kind, {one.key: kind.value(settings, one) for one in wanted})
+        return cls(kind, {one.key: one.of(settings) for one in wanted})
 
     def for_kind(self, kind: type[Kind]) -> Outputs:
         """Return the same, of a result whose kind is known now. `InputError` if it has no such form."""

@@ -72,8 +72,8 @@ class Inputs:
         from protocols.tree import Open
 
         with self.counts(column, [column]) as source:
-            (found,) = source.level(Open(), attributes=False).classes
-            yield Opened(found, source.fingerprint)
+            (counts,) = source.level(Open(), attributes=False).classes
+            yield Opened(counts, source.fingerprint)
 
 
 @dataclass(frozen=True)

@@ -112,18 +112,21 @@ class Kind(ABC):
         task = cls.planned(settings)
         if task.reads_table and not private_parameters(cls.Settings):
             raise InputError(f"{cls.name} reads the table of a node: propose it with smc submit")
-        return task, task.own({one.key: cls.value(settings, one) for one in private_parameters(cls.Settings)}), []
+        return (
+            task,
+            task.own({parameter.key: parameter.of(settings) for parameter in private_parameters(cls.Settings)}),
+            [],
+        )
 
     @classmethod
     def settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
         """Return the public settings that stand in a specification."""
-        names = [one.key for one in public_parameters(cls.Settings)]
+        names = [parameter.key for parameter in public_parameters(cls.Settings)]
         return merge(cls.Settings(), {name: specification[name] for name in names if name in specification})
 
     def specification(self) -> Document:
         """Return all that both parties must have the same, as plain JSON; `agreed` is the inverse."""
-        given = {name: value for name, value in self.parameters().items() if value is not None}
-        what = {name: value for name, value in given.items() if name not in ENGINE}
+        what = {name: value for name, value in self.parameters().items() if name not in ENGINE and value is not None}
         return {"protocol": self.name, **what, **self.engine_fields()}
 
     def engine_fields(self) -> Document:
@@ -152,7 +155,7 @@ class Kind(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """Return the public settings by their names, as they are told, shown, recorded and put to the policy."""
-        return {one.key: self.value(self.settings, one) for one in public_parameters(self.Settings)}
+        return {parameter.key: parameter.of(self.settings) for parameter in public_parameters(self.Settings)}
 
     @abstractmethod
     def reveals(self, peer: str) -> list[str]:
@@ -201,7 +204,7 @@ class Kind(ABC):
 
     def missing(self, inputs: Inputs) -> list[str]:
         """Return the names of what has not been typed yet."""
-        return [one.key for one in self.asked() if one.key not in inputs.typed]
+        return [parameter.key for parameter in self.asked() if parameter.key not in inputs.typed]
 
     # What it costs.
 
@@ -293,12 +296,6 @@ class Kind(ABC):
         """Return the forms in which the result can be kept."""
         return (File(f"{cls.noun}.json", "application/json", json_text, "out"),)
 
-    @staticmethod
-    def value(settings: KindSettings, one: Parameter) -> Any:
-        """Return a setting by the key of its parameter."""
-        names = {info.alias or name: name for name, info in type(settings).model_fields.items()}
-        return getattr(settings, names[one.key])
-
 
 def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
     """Return what was typed under this name, as its field wants it. `InputError` says how to give it; it never quotes
@@ -307,9 +304,9 @@ def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
     try:
         kind.Settings.model_validate({key: value})
     except ValidationError:
-        one = next(one for one in private_parameters(kind.Settings) if one.key == key)
-        wanted = "a whole number from 0 up" if one.type is int else "text"
-        raise InputError(f"{one.flag}: must be {wanted}") from None
+        parameter = next(parameter for parameter in private_parameters(kind.Settings) if parameter.key == key)
+        wanted = "a whole number from 0 up" if parameter.type is int else "text"
+        raise InputError(f"{parameter.flag}: must be {wanted}") from None
     return value
 
 

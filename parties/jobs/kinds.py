@@ -80,11 +80,11 @@ GROUPS = {  # a kind GROUP-X is `smc GROUP X`
 @cache
 def _others() -> dict[str, dict[str, EntryPoint]]:
     """Return the entry points of other packages: by name, and by the place that they name."""
-    found: dict[str, dict[str, EntryPoint]] = {}
+    points: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=GROUP):
         if point.name not in BUILT_IN:
-            found.setdefault(point.name, {})[point.value] = point
-    return found
+            points.setdefault(point.name, {})[point.value] = point
+    return points
 
 
 def names() -> tuple[str, ...]:
@@ -99,8 +99,8 @@ def group(name: str) -> str | None:
 
 def command(name: str) -> str:
     """Return the command of a kind, as it is typed behind `smc`."""
-    found = group(name)
-    return name if found is None else f"{found} {name.removeprefix(found + '-')}"
+    parent = group(name)
+    return name if parent is None else f"{parent} {name.removeprefix(parent + '-')}"
 
 
 def is_known(name: str) -> bool:

@@ -13,7 +13,7 @@ from parties.base import console
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import State
 from parties.jobs.running import Connection, Report
-from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.joint import JointTree
 from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator
 from parties.tables.categories import Column
@@ -44,7 +44,7 @@ class _Log(console.StatusLine):
             log.warning(what)  # it takes long: whoever has set up no log sees it as well
 
 
-def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
+def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowCounts:
     """Return the counts of rows in memory. `InputError` for a cell outside the schema, or for more rows than agreed."""
     count, bound, schema = len(classes.cells), task.settings.max_rows, task.schema
     if count > bound:
@@ -55,7 +55,7 @@ def counted(task: Id3, columns: Sequence[Column], classes: Column) -> RowCounts:
     return RowCounts(task.domains, task.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
 
 
-def alone(task: Id3, own: Rows) -> State:
+def alone(task: JointTree, own: Rows) -> State:
     """Return the tree of one's own rows, by the same program on the clear engine: the peer's part is played without
     rows."""
     domains = task.domains
@@ -71,7 +71,7 @@ def alone(task: Id3, own: Rows) -> State:
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 
 
-def with_peer(link: LinkSettings, task: Id3, own: Rows) -> tuple[State, Report]:
+def with_peer(link: LinkSettings, task: JointTree, own: Rows) -> tuple[State, Report]:
     """Return the tree of both parties' rows, and its cost; the peer runs `smc id3`, or this.
 
     `InputError` if the link is incomplete; `LinkError`, `JobMismatchError`.

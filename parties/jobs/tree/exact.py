@@ -11,7 +11,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted, OnStep, State
 from parties.jobs.sentences import nothing_else_of_rows
 from parties.jobs.tree import leaf_rules
-from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.result import indexed, named
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 LARGEST_COUNTED = 500_000  # counts: a quarter of a minute for all profiles
 
 
-class ExactTree(Id3):
+class ExactTree(JointTree):
     """`protocols.id3`; a state is the tree so far."""
 
     specified = ("delta", "min_rows", "max_depth", "max_rows", "plain", *leaf_rules.KEYS)
 
     @override
     def completed(self) -> Id3Settings:
-        """See `Id3.completed`: k and a depth that keep leaves from pointing at people, unless it shall be plain."""
+        """See `JointTree.completed`: k and a depth that keep leaves from pointing at people, unless it is plain."""
         from protocols.rules import NO_RULES, USUAL, usual_depth
 
         settings = self.settings
@@ -60,7 +60,7 @@ class ExactTree(Id3):
 
     @override
     def check(self) -> None:
-        """See `Id3.check`: also if delta and bound do not fit the word size."""
+        """See `JointTree.check`: also if delta and bound do not fit the word size."""
         defaults = Id3Settings()
         for name in ("adjacency", "quality", "stop", "leaf_epsilon", "trees"):
             if getattr(self.settings, name) != getattr(defaults, name):
@@ -94,7 +94,7 @@ class ExactTree(Id3):
     @property
     @override
     def scored(self) -> int:
-        """See `Id3.scored`: rules that sum up both parties' rows do so for leaves too."""
+        """See `JointTree.scored`: rules that sum up both parties' rows do so for leaves too."""
         rules = self.problem.rules
         computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
         return max(self.domains, default=1) if computed else 1
@@ -108,7 +108,7 @@ class ExactTree(Id3):
 
     @override
     def counted(self, extra: Any, inputs: Inputs) -> Counted:
-        """See `Id3.counted`: without a tree at most, if any can be counted."""
+        """See `JointTree.counted`: without a tree at most, if any can be counted."""
         if extra.tree is None and self.is_bounded:
             return Counted(self.at_most(), "at most", "any tree")
         return super().counted(extra, inputs)

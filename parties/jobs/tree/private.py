@@ -12,7 +12,7 @@ from typing_extensions import override
 from parties.jobs.kind import OnStep, State
 from parties.jobs.spending import Loss, PureLoss, exact
 from parties.jobs.tree import leaf_rules
-from parties.jobs.tree.id3 import TYPICAL_SPLITS, Id3
+from parties.jobs.tree.joint import TYPICAL_SPLITS, JointTree
 from parties.jobs.tree.result import indexed, named
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_NODES = 1 << 20  # of a level, where every node is split
 
 
-class PrivateTree(Id3):
+class PrivateTree(JointTree):
     """`protocols.release.tree`; a state is a tuple of trees so far."""
 
     specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows")
@@ -68,7 +68,7 @@ class PrivateTree(Id3):
 
     @override
     def completed(self) -> Id3Settings:
-        """See `Id3.completed`: a depth, if none is given."""
+        """See `JointTree.completed`: a depth, if none is given."""
         from protocols.release.defaults import chosen
 
         settings = self.settings
@@ -136,7 +136,7 @@ class PrivateTree(Id3):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """See `Id3.own_rows`: for several trees, the rows are dealt."""
+        """See `JointTree.own_rows`: for several trees, the rows are dealt."""
         from protocols.release.partition_rows import Partitioned, Unpartitioned
 
         if self.settings.trees == 1:

@@ -15,6 +15,7 @@ from parties.jobs.settings import public_parameters
 from parties.jobs.small.millionaires import Millionaires
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.private import PrivateTree
 from parties.jobs.tree.result import indexed, named
 from parties.jobs.tree.settings import Id3Settings
@@ -79,7 +80,7 @@ def test_what_does_not_fit_the_word_is_refused() -> None:
 NOISY = {"epsilon": 1.0, "max_depth": 2}
 
 
-def noisy(**more: object) -> Id3:
+def noisy(**more: object) -> JointTree:
     return Id3.of(Id3Settings(**(NOISY | more)), SCHEMA, "class")  # type: ignore[arg-type]
 
 

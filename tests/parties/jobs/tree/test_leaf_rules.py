@@ -10,6 +10,7 @@ from parties.base.canonical import job_digest
 from parties.base.settings import merge
 from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tree.id3 import Id3
+from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.settings import Id3Settings
 from parties.tables.example import demo
 from parties.tables.schema import Schema
@@ -21,7 +22,7 @@ SCHEMA = Schema({"a": ("x", "y"), "class": ("no", "maybe", "yes"), "b": ("u", "v
 ALL = {"k": 5, "l": 1.5, "diversity": "entropy", "t": 0.25, "distance": "ordered", "against": "public"}
 
 
-def task(**given: Any) -> Id3:
+def task(**given: Any) -> JointTree:
     return Id3.of(merge(Id3Settings(), given), SCHEMA, "class")
 
 
