@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AwayError(InputError):
-    """What a job needs cannot be had now; the job can go on when it can."""
+    """Something that a job needs is away now; the job can go on when it is back."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ Own = TypeVar("Own", bound="Kind")
 
 @dataclass(frozen=True)
 class Step:
-    """Where a run is: about to decide step `number`, of `size` things at once, with what it has found before."""
+    """The place of a run: about to decide step `number`, of `size` things at once, with what it has found before."""
 
     number: int
     size: int
@@ -66,7 +66,7 @@ class Counted:
 
 
 class Extra(Settings):
-    """What an estimate may be told beyond the settings of the kind, see `Kind.counted`."""
+    """The settings of an estimate beyond those of the kind, see `Kind.counted`."""
 
 
 class Kind(ABC):
@@ -140,12 +140,12 @@ class Kind(ABC):
 
     @property
     def subject(self) -> str:
-        """What it is about, in a word: the target column."""
+        """The column that it is about, mostly the target; empty if there is none."""
         return ""
 
     @property
     def question(self) -> str:
-        """What is asked, a phrase."""
+        """The question, a phrase."""
         return self.title.lower()
 
     @property
@@ -169,7 +169,7 @@ class Kind(ABC):
 
     @property
     def spends(self) -> tuple[Loss, ...]:
-        """What a run spends of each party's privacy budget, one use after the other; nothing if it adds no noise."""
+        """The losses of each party's privacy budget, one after the other; none if nothing has noise."""
         return ()
 
     @property
@@ -179,7 +179,7 @@ class Kind(ABC):
 
     @property
     def told_exactly(self) -> str:
-        """Who learns what by that: the end of a sentence."""
+        """The end of a sentence: who learns what by that."""
         return EXACT
 
     @property
@@ -219,12 +219,12 @@ class Kind(ABC):
 
     @property
     def estimate(self) -> Estimate:
-        """How the counts of `program` compare with a run's, see `Counted`."""
+        """The way in which the counts of `program` compare with a run's, see `Counted`."""
         return "exact"
 
     @property
     def assumed(self) -> str:
-        """What the counts of `program` are for, if not for every run."""
+        """The run that the counts of `program` are for, if not for every one."""
         return ""
 
     @property

@@ -80,7 +80,7 @@ def _engine(default: str) -> AnyField:
 
 
 class EngineSettings(Settings):
-    """How circuits and integers are computed; `auto` measures the link and chooses all of it."""
+    """The choice of how circuits and integers are computed; `auto` measures the link and chooses all of it."""
 
     engine: AnyEngine = _engine("mixed")
     ot: OTKind = public("extension", "Oblivious transfer", "Kind of oblivious transfer; extension is softspoken4")
@@ -101,7 +101,7 @@ ENGINE = tuple(EngineSettings.model_fields)  # what of a specification makes the
 
 
 class KindSettings(EngineSettings):
-    """What every kind of job has."""
+    """The settings that every kind of job has."""
 
     out: LocalPath | None = output("Write the result as JSON.")
     report: LocalPath | None = output("Write the cost report as JSON.")
@@ -159,7 +159,7 @@ class Parameter:
 
     @property
     def variable(self) -> str:
-        """What a command gets it as: never a word of Python's."""
+        """The name by which a command gets it: never a word of Python's."""
         return f"own_{self.key}"
 
     @property

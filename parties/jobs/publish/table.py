@@ -113,7 +113,7 @@ class JointTable(BySchema):
 
     @cached_property
     def layout(self) -> Layout:
-        """What is counted."""
+        """The table that is counted."""
         return Layout(self.settings, self.schema)
 
     # What is said of it.
@@ -325,7 +325,7 @@ class JointTable(BySchema):
             engine.session.send("sealed", np.frombuffer(share, dtype=np.uint8))
             theirs = engine.session.receive("sealed", np.uint8, (len(share),)).tobytes()
         pair = (share, theirs) if engine.party == 0 else (theirs, share)
-        return {**state, "shares": [one.hex() for one in pair]}
+        return {**state, "shares": [share_bytes.hex() for share_bytes in pair]}
 
     def _head(self, state: State) -> Document:
         """Return a sealed table but for its shares."""

@@ -82,8 +82,8 @@ class Choice(Method):
         loss, reach = self.settings.objective, float(self.grid[-1])
         worst = float(loss.value(np.array([-reach]))[0]) + self.regularisation / 2 * reach**2
         lost = loss.value(rows.margins(np.array([weight, 0.0]))) + self.regularisation / 2 * weight**2
-        found: NDArray[np.int64] = np.clip((1 - lost / worst) * self.BEST, 0, self.BEST).astype(np.int64)
-        return found
+        scores: NDArray[np.int64] = np.clip((1 - lost / worst) * self.BEST, 0, self.BEST).astype(np.int64)
+        return scores
 
     @override
     def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:

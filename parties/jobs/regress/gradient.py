@@ -44,7 +44,7 @@ class Gradient(Method):
 
     @property
     def change(self) -> Change:
-        """What one row changes."""
+        """The change that one row makes."""
         from protocols.release.descent import Change
 
         return Change(self.features.number, self.clip << BITS, self.replaced)

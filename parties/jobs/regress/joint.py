@@ -92,19 +92,19 @@ class RegressJoint(BySchema):
 
     @property
     def chosen(self) -> str:
-        """What of the method is public and matters, in words."""
+        """The public numbers of the method, in words."""
         names = {"lambda": self.settings.regularisation, "delta": self.settings.delta, "steps": self.settings.steps}
         more = {"rate": self.settings.rate, "clip": self.settings.clip}
         return ", ".join(f"{name} {value:g}" for name, value in {**names, **more}.items() if value is not None)
 
     @cached_property
     def features(self) -> Features:
-        """What rows become."""
+        """The features that rows become."""
         return features_of(self.schema, self.target, self.settings.columns, self.settings.numeric)[0]
 
     @cached_property
     def method(self) -> Method:
-        """How it is found."""
+        """The method that finds it."""
         return METHODS[self.settings.method](self.settings, self.features)
 
     # What is said of it.

@@ -56,7 +56,7 @@ class Method(ABC):
 
     @property
     def numbers(self) -> int:
-        """How many integers a step opens."""
+        """The number of integers that a step opens."""
         return self.features.number
 
     @property

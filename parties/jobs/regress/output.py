@@ -38,7 +38,7 @@ class Output(Method):
 
     @property
     def moved(self) -> float:
-        """How far a row moves a minimiser at most."""
+        """The greatest distance by which a row moves a minimiser."""
         assert self.settings.least_rows is not None
         return (2 / self.settings.least_rows + 2 * TOLERANCE) / self.regularisation
 
@@ -82,22 +82,22 @@ class Output(Method):
         """See `Method.own`: the minimiser in integers."""
         if rows is None:
             return np.zeros(self.numbers, dtype=np.int64)
-        found = minimise(rows, self.settings.objective, self.regularisation)
-        return np.rint(found.weights / self.unit).astype(np.int64)
+        minimum = minimise(rows, self.settings.objective, self.regularisation)
+        return np.rint(minimum.weights / self.unit).astype(np.int64)
 
     @override
     def run(self, engine: Engine, own: Any, on_step: OnRound, start: Opened) -> Opened:
         from protocols.release.numbers import noisy_sums
 
         on_step(0, start)
-        found = noisy_sums(engine, own, self.width, self.noise.law(self.numbers), signed=True)
-        return (tuple(found.tolist()),)
+        sums = noisy_sums(engine, own, self.width, self.noise.law(self.numbers), signed=True)
+        return (tuple(sums.tolist()),)
 
     @override
     def weights(self, opened: Opened) -> Floats:
         """See `Method.weights`: the mean of two."""
-        found: Floats = np.array(opened[0], dtype=np.float64) * (self.unit / 2)
-        return found
+        weights: Floats = np.array(opened[0], dtype=np.float64) * (self.unit / 2)
+        return weights
 
     @override
     def fields(self, opened: Opened) -> Document:

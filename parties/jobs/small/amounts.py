@@ -41,7 +41,7 @@ class AmountSettings(BooleanSettings):
 
 
 class BatchExtra(Extra):
-    """How many at once, for an estimate."""
+    """The number of questions at once, for an estimate."""
 
     batch: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(1, "Batch", "So many at once")
 

@@ -88,7 +88,7 @@ class Synthesise(Release):
 
     @property
     def values(self) -> list[tuple[str, ...]]:
-        """What each column may say."""
+        """The values that each column may have."""
         return [self.where.values(name, self.schema) for name in self.names]
 
     @property

@@ -115,7 +115,7 @@ class JointTree(BySchema):
     @staticmethod
     def _in_specifications() -> set[str]:
         """Return the names of the parameters that a specification has under their own names."""
-        return {one.key for one in public_parameters(Id3Settings)} - set(BY_SCHEMA)
+        return {parameter.key for parameter in public_parameters(Id3Settings)} - set(BY_SCHEMA)
 
     @abstractmethod
     def completed(self) -> Id3Settings:
