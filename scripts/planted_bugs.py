@@ -430,8 +430,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/regress/method.py",
         ("tests/parties/jobs/regress/test_joint.py",),
         [
-            ("uses * squared, self.settings.adjacency)", "squared, self.settings.adjacency)"),
-            ("adjacency=self.settings.adjacency, times=uses)", "adjacency=self.settings.adjacency)"),
+            ("uses * squared, adjacency)", "squared, adjacency)"),
+            ("adjacency=adjacency, times=uses)", "adjacency=adjacency)"),
         ],
     ),
     (
@@ -483,7 +483,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("adjacency=adjacency, times=problem.levels)", "adjacency=adjacency)"),
             ("replace=self.replaced,", "replace=False,"),
-            ("float(problem.leaf_epsilon), adjacency", "float(problem.leaf_epsilon / 2), adjacency"),
+            ("problem.leaf_epsilon, adjacency", "problem.leaf_epsilon / 2, adjacency"),
             ("share = self.epsilon / (levels + 1)", "share = self.epsilon / (levels + 2)"),
         ],
     ),
@@ -491,8 +491,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/synthesise/synthesise.py",
         ("tests/parties/jobs/synthesise/test_synthesise.py",),
         [
-            ("exact(spent),\n            self.replaced,", "exact(spent),\n            False,"),
-            ("rho=float(self.work.rho), adjacency", "rho=float(self.work.rho) / 2, adjacency"),
+            ("loss.rho,\n            self.replaced,", "loss.rho,\n            False,"),
+            ("self.work.rho, adjacency", "self.work.rho / 2, adjacency"),
             ("exact(self.settings.delta), 1, self", "exact(self.settings.delta), 4, self"),
         ],
     ),
@@ -511,12 +511,12 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/node/budget/test_composition.py",),
         [
             ("(2 if (adjacency, use.adjacency) ==", "(1 if (adjacency, use.adjacency) =="),
-            ("rows**2 * rho, grown)", "rows * rho, grown)"),
+            ("rows**2 * use.rho", "rows * use.rho"),
             ("self.pure), Fraction(0)) / 2", "self.pure), Fraction(0)) / 8"),
             ("min(order * one**2 / 2, one)", "min(order * one**2 / 8, one)"),
             ("rho + times * one**2 / 2, rest", "rho + times * one**2 / 8, rest"),
             ("times * self.rho, times", "self.rho, times"),
-            ("_grown(float(epsilon), rows))", "rows)"),
+            ("_grown(float(use.epsilon), rows))", "rows)"),
             (".epsilon(_down(delta))", ".epsilon(2 * _down(delta))"),
             ("self.rho + other.rho,", "max(self.rho, other.rho),"),
             ("self.delta + other.delta)", "max(self.delta, other.delta))"),
