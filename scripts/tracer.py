@@ -47,12 +47,12 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Walk:
-    """What is followed, from a function through which points, by which run; `before`: the hops in commit 068c2a8."""
+    """A run, followed from functions of `begin` on through the points; `before` are its hops in commit 068c2a8."""
 
     title: str
     ends: str
     before: int
-    begin: Hop
+    begin: tuple[Hop, ...]
     points: tuple[Point, ...]
     run: Callable[[Path], object]
 
@@ -61,11 +61,11 @@ class Walk:
 class Trace:
     """The legs of a run: for each point that it has reached the hops on the stack there, outermost first.
 
-    What called `begin` is left out.
+    What called a function of `begin` is left out.
     """
 
     points: Sequence[Point]
-    begin: Hop
+    begin: tuple[Hop, ...]
     legs: list[list[Hop]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -84,7 +84,8 @@ class Trace:
         point = self.points[len(self.legs)]
         if _hop(frame) == point[:2] and point.when(frame):
             leg = [hop for hop in map(_hop, _outwards(frame)) if hop is not None][::-1]
-            self.legs.append(leg[leg.index(self.begin) :] if self.begin in leg else leg)
+            start = next((place for place, hop in enumerate(leg) if hop in self.begin), 0)
+            self.legs.append(leg[start:])
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

@@ -144,7 +144,7 @@ WALKS = (
         "A row",
         "the flags of `smc id3`; the message of oblivious transfer",
         26,
-        Hop("parties/commands/kinds.py", "command_of.run"),
+        (Hop("parties/commands/kinds.py", "command_of.run"),),
         (
             Point("parties/tables/delimited.py", "_records", "text"),
             Point("parties/tables/rows.py", "_indices", "category numbers"),
@@ -159,7 +159,7 @@ WALKS = (
         "Epsilon",
         "the flag of `smc release count`; the sample",
         23,
-        Hop("parties/commands/kinds.py", "command_of.run"),
+        (Hop("parties/commands/kinds.py", "command_of.run"),),
         (
             Point(
                 "parties/base/settings.py",
@@ -175,8 +175,8 @@ WALKS = (
     Walk(
         "A proposal",
         "`NodeClient.submit`; both signatures are in both logs",
-        44,
-        Hop("parties/operator/client.py", "NodeClient.submit"),
+        43,
+        (Hop("parties/operator/client.py", "NodeClient.submit"), Hop("parties/node/control.py", "Control._converse")),
         (
             Point("parties/operator/client.py", "NodeClient.submit", "a job file"),
             Point("parties/operator/client.py", "NodeClient._ask", "a request"),
@@ -202,7 +202,7 @@ WALKS = (
         "An AND gate",
         "`Engine.run`; the message of garbled tables",
         8,
-        Hop("smc/engines/interface.py", "Engine.run"),
+        (Hop("smc/engines/interface.py", "Engine.run"),),
         (
             Point("smc/engines/interface.py", "Engine.run", "a circuit, and labels"),
             Point("smc/yao/schemes.py", "HalfGates.garble", "rows of a table"),
@@ -214,7 +214,7 @@ WALKS = (
         "A count",
         "`smc estimate id3`; the message of garbled tables is counted",
         14,
-        Hop("parties/commands/estimate.py", "_estimate_of.estimate"),
+        (Hop("parties/commands/estimate.py", "_estimate_of.estimate"),),
         (Point("smc/counting/session.py", "CountingSession.send", "bytes of a message", sends("yao.tables")),),
         counted,
     ),
