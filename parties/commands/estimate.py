@@ -16,7 +16,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted
 from parties.jobs.settings import Parameter, parameters
 from parties.jobs.small.programs import arguments_of, load_program
-from smc.counting import Forecast, forecast
+from smc.counting import Forecast
 from smc.engines import Profile
 from smc.link_shape import LinkShape
 
@@ -105,7 +105,10 @@ def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: boo
     with console.progress("counting") as progress:
         for profile in profiles:
             progress.doing(f"counting: {profile}")
-            rows.append(_fields(forecast(counted.program, profile), shape))
+            counts = Forecast.begun(profile)
+            for engine in counts.engines:
+                counted.program(engine)
+            rows.append(_fields(counts, shape))
     rows.sort(key=lambda row: row["seconds"])
     if as_json:
         console.print_json({"link": str(shape), "estimate": counted.estimate, "of": counted.of, "estimates": rows})

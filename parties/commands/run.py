@@ -9,21 +9,22 @@ from typing import Any
 import click
 
 from parties.base import console
+from parties.base.settings import merge
 from parties.commands.kinds import options_of, read_flags
-from parties.commands.options import json_option, link_options, program_arguments, settings
+from parties.commands.options import file_and_link, json_option, link_options, program_arguments
 from parties.jobs.kind import KindSettings
 from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, parameters
 from parties.jobs.small.programs import arguments_of, load_program
 from smc.errors import InputError
 
-OWN = [one for one in parameters(KindSettings) if one.key in ENGINE]
+PROFILE = [option for option in parameters(KindSettings) if option.key in ENGINE]
 
 
 @click.command("run", epilog="Example:  smc run protocols.equality:equal 5,7 --config party.toml")
 @program_arguments
 @click.option("--integers", is_flag=True, help="It computes with integers: engine auto may choose engines for them.")
-@options_of(OWN)
+@options_of(PROFILE)
 @link_options
 @json_option
 def run(
@@ -34,17 +35,19 @@ def run(
     The arguments are this party's own, read as Python reads them (5, or 1,2,3, or a text); the result is printed. Both
     must name the same program and have the same code: what it reveals is its own affair.
     """
-    link, own = settings(lambda _: KindSettings.model_construct(), config_file, read_flags(OWN, flags))
-    found, given = load_program(program), arguments_of(arguments)
-    engine = {"engine": "auto"} if own.engine == "auto" else {name: getattr(own, name) for name in ENGINE}
+    _, link = file_and_link(config_file, flags)
+    read = read_flags(PROFILE, flags)
+    settings = merge(KindSettings.model_construct(), {option.key: read[option.key] for option in PROFILE})
+    function, values = load_program(program), arguments_of(arguments)
+    engine = {"engine": "auto"} if settings.engine == "auto" else {name: getattr(settings, name) for name in ENGINE}
     specification = {"protocol": "run", "program": program, **{k: v for k, v in engine.items() if v is not None}}
     connection = Connection(link)
     with console.progress("starting") as status:
         result, report = connection.run(
             specification,
-            lambda engine: found(engine, *given),
+            lambda engine: function(engine, *values),
             status,
-            lambda: lambda engine: found(engine, *given),
+            lambda: lambda engine: function(engine, *values),
             integers,
         )
     if as_json:

@@ -48,7 +48,7 @@ class Tabular(Kind):
         from parties.tables import rows
         from protocols.counts import RowCounts
 
-        table = rows.load(file_of(self.settings.data, "data"), schema, target, self.settings.max_rows, cells)
+        table = rows.indexed(cells(file_of(self.settings.data, "data"), self.settings.max_rows), schema, target)
         sizes = {name: len(values) for name, values in schema.attributes.items()}
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], table.rows, table.classes), list(table.ignored)

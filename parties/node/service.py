@@ -77,14 +77,16 @@ class Node:
         with at_key("node.state"):
             self._connection = records.connect(file.node.state / FILE_NAME)
             self._lock = files.lock(file.node.state / "lock")
+        self._speakers: dict[str, Callable[[str], None]] = {}  # of each peer, where its statements are sent
         self._ledger = Ledger(
-            self._connection, self._peers, Gate(file, offers), offers, self._inputs, self._say, self._changed
+            self._connection, self._peers, Gate(file, offers), offers, self._inputs, self._speakers, self._changed
         )
         self._marker = file.node.state / marker.FILE_NAME
         refuse_changed_records(self._ledger, self._connection, self._identity, file.node.state)
         emulated = file.link.emulate
         self._predict = str(emulated) if emulated is not None else file.node.link
         self._contacts = {who.peer_name: self._contact(who, options) for who, options in ways}
+        self._speakers.update((name, contact.control.say) for name, contact in self._contacts.items())
         self._desk = OperatorService(
             self._identity,
             self._ledger,
@@ -238,10 +240,6 @@ class Node:
                 contact.begun.back()
                 raise
         raise RefusedError("this is a node: start smc node at the other end as well")
-
-    def _say(self, peer: str, identifier: str) -> None:
-        if (contact := self._contacts.get(peer)) is not None:
-            contact.control.say(identifier)
 
     def _hear(self, peer: str, data: bytes) -> None:
         try:
