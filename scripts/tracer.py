@@ -109,11 +109,11 @@ class Trace:
 
     def returns(self) -> list[tuple[str, str]]:
         """Return the legs that come back to a room they have left: the point's name, and the room."""
-        found = []
+        again = []
         for point, leg in zip(self.points, self.legs, strict=True):
             rooms = [room for room, _ in itertools.groupby(hop.room for hop in leg)]
-            found += [(point.name, room) for place, room in enumerate(rooms) if room in rooms[:place]]
-        return found
+            again += [(point.name, room) for place, room in enumerate(rooms) if room in rooms[:place]]
+        return again
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:

@@ -65,38 +65,38 @@ def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: 
 
     That is exact unless what is opened decides what follows.
     """
-    found, own = load_program(program), arguments_of(arguments)
-    counted = Counted(lambda engine: found(engine, *own), "typical", "a run that opens zeros")
+    function, values = load_program(program), arguments_of(arguments)
+    counted = Counted(lambda engine: function(engine, *values), "typical", "a run that opens zeros")
     _show(counted, profiles.profiles(integers), link, as_json)
 
 
 def _estimate_of(name: str) -> click.Command:
     """Return the command that counts a kind of job."""
     kind = kinds.find(name)
-    own = [one for one in parameters(kind.Settings) if _matters(one)]
+    options = [option for option in parameters(kind.Settings) if _matters(option)]
     extra = list(parameters(kind.Extra))
 
     @_LINK
     @json_option
     def estimate(link: str, as_json: bool, **flags: Any) -> None:
-        settings = merge(kind.Settings(), read_flags(own, {k: v for k, v in flags.items() if k in _names(own)}))
+        settings = merge(kind.Settings(), read_flags(options, {k: v for k, v in flags.items() if k in _names(options)}))
         beside = merge(kind.Extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
-        with missing_by_flag(own):
+        with missing_by_flag(options):
             task = kind.planned(settings)
         _show(task.counted(beside, Inputs()), profiles.profiles(kind.integers), link, as_json)
 
     help_ = f"Estimate `smc {name}`: {kinds.line(name)} Whether that is exact is said above the table."
     example = f"Example:  smc estimate {name} {kind.estimate_example}--link wan"
-    return click.command(name, help=help_, epilog=example)(options_of([*own, *extra])(estimate))
+    return click.command(name, help=help_, epilog=example)(options_of([*options, *extra])(estimate))
 
 
-def _matters(one: Parameter) -> bool:
+def _matters(option: Parameter) -> bool:
     """Return whether a parameter says what is counted: not how, and nothing private."""
-    return not (one.node or one.data or one.is_engine) and one.role in ("public", "file")
+    return not (option.node or option.data or option.is_engine) and option.role in ("public", "file")
 
 
-def _names(found: Sequence[Parameter]) -> set[str]:
-    return {one.variable for one in found}
+def _names(options: Sequence[Parameter]) -> set[str]:
+    return {option.variable for option in options}
 
 
 def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: bool) -> None:
@@ -131,18 +131,18 @@ def _show(counted: Counted, profiles: Sequence[Profile], link: str, as_json: boo
     console.show(table)
 
 
-def _fields(one: Forecast, shape: LinkShape) -> dict[str, Any]:
-    profile, (own, peer) = one.profile, one.costs
+def _fields(counts: Forecast, shape: LinkShape) -> dict[str, Any]:
+    profile, (first, second) = counts.profile, counts.costs
     return {
         "engine": profile.engine,
         "ot": profile.ot,
         "garbling": profile.garbling if profile.garbles else None,
         "form": profile.form,
-        "and_gates": own.and_gates,
-        "party0_sends": own.bytes_sent,
-        "party1_sends": peer.bytes_sent,
-        "messages": own.messages,
-        "party0_rounds": own.rounds,
-        "party1_rounds": peer.rounds,
-        "seconds": round(one.seconds(shape), 6),
+        "and_gates": first.and_gates,
+        "party0_sends": first.bytes_sent,
+        "party1_sends": second.bytes_sent,
+        "messages": first.messages,
+        "party0_rounds": first.rounds,
+        "party1_rounds": second.rounds,
+        "seconds": round(counts.seconds(shape), 6),
     }

@@ -33,11 +33,11 @@ class Between(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """As click does it, and then once more."""
-        found: float = super().convert(value, param, ctx)
-        if not math.isfinite(found):
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
             name = "" if param is None else f"{param.opts[0]}: "
             raise InputError(f"{name}must be a number, not {value}")
-        return found
+        return number
 
 
 FILE = _File(path_type=Path, dir_okay=False)
@@ -51,9 +51,9 @@ def check_proposal(out: Path) -> None:
         raise InputError(f"--out: {out} is there already, and may have been completed by hand: give another name")
 
 
-def find_party_file(given: Path | None) -> Path | None:
-    """Return the party's file: the one given, or else ./party.toml if there is one."""
-    return given or (PARTY_FILE if PARTY_FILE.exists() else None)
+def find_party_file(path: Path | None) -> Path | None:
+    """Return the party's file: the one named, or else ./party.toml if there is one."""
+    return path or (PARTY_FILE if PARTY_FILE.exists() else None)
 
 
 _LINK = (

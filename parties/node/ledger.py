@@ -34,17 +34,17 @@ class Ledger(Runs):
     def propose(self, fields: dict[str, Any]) -> Record:
         """Return a job of ours. `InputError` if it is wrong, or if a rule of ours denies it."""
         job, who, draft = self._drafted(fields)
-        made = draft.ours.proposal
+        terms = draft.ours.proposal
         self._check_typed(draft, job.typed)
         with self._writing():
-            judgement = self._gate.judge(made, who, "us", self._around(draft))
+            judgement = self._gate.judge(terms, who, "us", self._around(draft))
             if judgement.verdict != "approved":
                 raise InputError(f"this cannot be proposed: {judgement.reason}")
-            ours = Statement(proposal=made, verdict="approved", by=judgement.by, at=now())
+            ours = Statement(proposal=terms, verdict="approved", by=judgement.by, at=now())
             record = draft.model_copy(update={"ours": ours})
             self._journal.proposed(record, who, self.addresses.get(record.peer))
             record = self._put(record)
-            self._inputs.put(made.id, job.typed)
+            self._inputs.put(terms.id, job.typed)
         return self._tell(record)
 
     def simulate(self, fields: dict[str, Any]) -> Simulation:
@@ -58,8 +58,8 @@ class Ledger(Runs):
         """Return a job file's content, whom it is meant for, and the job, of which nothing has been decided yet."""
         job = proposal.read_job(fields)
         who = self._peers.named(job.peer)
-        made = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
-        return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=made))
+        terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
+        return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=terms))
 
     def decide(
         self,
@@ -168,14 +168,14 @@ class Ledger(Runs):
             self._turn_away(theirs, who, why, why)
             return None
         draft = Record(proposed_by="peer", peer=name, ours=Statement(proposal=job), theirs=theirs)
-        found = self._gate.judge(job, who, "peer", self._around(draft))
-        if found.by == BY_NODE:
-            self._turn_away(theirs, who, found.reason, found.public)
+        judgement = self._gate.judge(job, who, "peer", self._around(draft))
+        if judgement.by == BY_NODE:
+            self._turn_away(theirs, who, judgement.reason, judgement.public)
             return None
-        at, reason = now() if found.verdict != "waiting" else None, found.reason
-        if found.verdict == "waiting" and (misfit := self._gate.misfit(job, who.party)):
+        at, reason = now() if judgement.verdict != "waiting" else None, judgement.reason
+        if judgement.verdict == "waiting" and (misfit := self._gate.misfit(job, who.party)):
             reason += f"; it cannot run here: {misfit}"
-        ours = Statement(proposal=job, verdict=found.verdict, by=found.by, at=at, why=found.public)
+        ours = Statement(proposal=job, verdict=judgement.verdict, by=judgement.by, at=at, why=judgement.public)
         record = draft.model_copy(update={"ours": ours, "reason": reason})
         self._journal.proposed(record, who, self.addresses.get(name))
         return self._put(record)
@@ -213,7 +213,7 @@ class Ledger(Runs):
     def _check_typed(self, record: Record, typed: Mapping[str, Any]) -> None:
         """`InputError` unless what was typed is all that the job asks for, and fits."""
         job, inputs = record.ours.proposal, self._offers.inputs(record.party, record.table, typed)
-        names = [one.key for one in job.task.asked()]
+        names = [parameter.key for parameter in job.task.asked()]
         if unknown := [name for name in typed if name not in names]:
             raise InputError(f"{unknown[0]}: the job does not ask for it")
         if missing := job.task.missing(inputs):
@@ -223,5 +223,5 @@ class Ledger(Runs):
                 pass
 
     def _described(self, record: Record) -> str:
-        found = self.state(record)
-        return "waiting for the peer's consent" if found == "waiting" else found
+        state = self.state(record)
+        return "waiting for the peer's consent" if state == "waiting" else state

@@ -88,11 +88,11 @@ class Register:
         if len(beginning) < SHORTEST_NAME:
             raise InputError(f"name the job {quoted(beginning)} by {SHORTEST_NAME} digits at least")
         with self._lock:
-            found = [record for record in self._store.all() if record.id.startswith(beginning.lower())]
-            if len(found) != 1:
-                many = "no job begins" if not found else f"{len(found)} jobs begin"
+            records = [record for record in self._store.all() if record.id.startswith(beginning.lower())]
+            if len(records) != 1:
+                many = "no job begins" if not records else f"{len(records)} jobs begin"
                 raise InputError(f"{many} with {quoted(beginning)}; smc jobs lists all")
-            return found[0]
+            return records[0]
 
     def state(self, record: Record) -> State:
         """Return what has become of a job."""
@@ -145,8 +145,8 @@ class Register:
         """
         with self._open():
             self._journal.check(marker)
-            if self._journal.entries(1, None) and not (found := self._journal.verify()).ok:
-                raise InputError(f"the audit log is not whole: {found.problems[0]}; smc audit verify shows all")
+            if self._journal.entries(1, None) and not (log := self._journal.verify()).ok:
+                raise InputError(f"the audit log is not whole: {log.problems[0]}; smc audit verify shows all")
             if problem := self._journal.disagreement(self._store.all()):
                 raise InputError(f"{problem}: one of the two was changed")
             for who in self._peers:
@@ -169,10 +169,10 @@ class Register:
         with self._writing():
             return self._heads.lost(self._peers.named(peer), theirs)
 
-    def lost_by_peer(self, peer: str, theirs: Shown, found: Found) -> Found:
+    def lost_by_peer(self, peer: str, theirs: Shown, lost: Found) -> Found:
         """Return what the peer's log lacks: see `Heads.lost_by_peer`."""
         with self._writing():
-            return self._heads.lost_by_peer(self._peers.named(peer), theirs, found)
+            return self._heads.lost_by_peer(self._peers.named(peer), theirs, lost)
 
     def hold(self, peer: str, theirs: Shown) -> None:
         """From now on we hold this head of the peer's log."""
@@ -197,11 +197,13 @@ class Register:
         """Record now what is counted of repeats."""
         self._folding.flush()
 
-    def _note_repeats(self, key: tuple[str, str], found: Repeats) -> None:
+    def _note_repeats(self, key: tuple[str, str], repeats: Repeats) -> None:
         what, peer = key
-        why = str(found.fields.get("why") or "")
+        why = str(repeats.fields.get("why") or "")
         with suppress(ClosedError, sqlite3.Error):  # the node ends, or cannot write now
-            self.note("repeated", what=what, peer=peer, times=found.times, first=found.first, last=found.last, why=why)
+            self.note(
+                "repeated", what=what, peer=peer, times=repeats.times, first=repeats.first, last=repeats.last, why=why
+            )
 
     def close(self) -> None:
         """Close the database, when nobody is using it."""
@@ -245,9 +247,9 @@ class Register:
 
     def _who(self, record: Record) -> Who:
         """Return the peer of a job. `InputError` if it has gone from party.toml."""
-        if (found := self._peers.get(record.peer)) is None:
+        if (who := self._peers.get(record.peer)) is None:
             raise InputError(f"its peer {quoted(record.peer)} is not in party.toml any more")
-        return found
+        return who
 
     def _get(self, identifier: str) -> Record:
         record = self._store.get(identifier)

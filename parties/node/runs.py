@@ -133,13 +133,13 @@ class Runs(Register):
                 raise BudgetError(refusal)
             self._put(record.model_copy(update={"started_at": record.started_at or now(), "note": "", **changes}))
 
-    def write_opening(self, identifier: str, one: Written) -> None:
+    def write_opening(self, identifier: str, opening: Written) -> None:
         """Our share of an opening is there, and has not left."""
         with self._writing():
             self._get_running(identifier)
-            self._store.write_opening(identifier, one)
+            self._store.write_opening(identifier, opening)
 
-    def opening_leaves(self, identifier: str, one: Leaving) -> None:
+    def opening_leaves(self, identifier: str, opening: Leaving) -> None:
         """Our share of an opening leaves when this returns: now at the latest what the job spends is spent, once.
 
         `BudgetError` if it does not fit, which what `begin` reserves should prevent.
@@ -148,7 +148,7 @@ class Runs(Register):
             record = self._get_running(identifier)
             if record.charged is None and (refusal := self.accounts.refusal(record)):
                 raise BudgetError(refusal)
-            self._store.opening_leaves(identifier, one)
+            self._store.opening_leaves(identifier, opening)
             self._charge(record)
 
     def reached(self, identifier: str, state: Any, total: Cost) -> None:
@@ -168,14 +168,14 @@ class Runs(Register):
             record = self._checkpoint(record, state, total).model_copy(update={"cost": report})
             if not record.repeats:  # a kind that spends and opens nothing would otherwise be for nothing
                 record = self._charge(record)
-            found = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state), record.repeats)
-            self._journal.finished(record, found)
-            signed = self._journal.sign(found)
+            result = outcome.result(record.ours.proposal, record.ours.proposal.task.decode(state), record.repeats)
+            self._journal.finished(record, result)
+            signed = self._journal.sign(result)
             record = record.model_copy(
                 update={"ours": record.ours.model_copy(update={"end": "computed", "signed": signed})}
             )
             if record.theirs is not None and record.theirs.signed is not None:
-                if record.theirs.signed.result == found:
+                if record.theirs.signed.result == result:
                     self._journal.signed(record, self._who(record))
                 else:
                     record = self._end(record, "failed", DIFFERENT, ProtocolError(DIFFERENT))
@@ -235,10 +235,10 @@ class Runs(Register):
             raise LinkError(f"the job was ended: it is {self.state(record)}")
         return record
 
-    def _checkpoint(self, record: Record, found: Any, total: Cost) -> Record:
+    def _checkpoint(self, record: Record, encoded: Any, total: Cost) -> Record:
         """Keep the state if it goes further than the one there is, and record what this session has opened of it."""
         task = record.ours.proposal.task
-        known, state = task.decode(record.tree), task.decode(found)
+        known, state = task.decode(record.tree), task.decode(encoded)
         steps = task.steps(state)
         common = min(task.steps(known), steps)
         if task.cut(known, common) != task.cut(state, common):

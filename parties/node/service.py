@@ -143,12 +143,12 @@ class Node:
         # Before anybody can connect: a session would wait for the compiler, and its meter count that.
         warm(on_compiled=lambda done, total: self._events.log("compiling the inner loops", done=done, of=total))
         if self._listens is not None:
-            listening = [one for one in self._contacts.values() if one.connect is None]
+            listening = [contact for contact in self._contacts.values() if contact.connect is None]
             with at_key("node.listen" if self._file.node.listen is not None else "link.listen"):
                 self._port = Port(
                     self._listens,
                     self._identity,
-                    {one.who.peer: partial(self._admit, one) for one in listening},
+                    {contact.who.peer: partial(self._admit, contact) for contact in listening},
                     KEEPALIVE_SECONDS,
                     streams=STREAMS,
                     window=self._file.link.window * MIB,
@@ -180,7 +180,8 @@ class Node:
             watch.start()
         look = partial(try_tables, self._file.policy, self._offers, self._events)
         threading.Thread(target=look, name="smc-tables", daemon=True).start()
-        connects = ", ".join(one.connect for one in self._contacts.values() if one.connect is not None)
+        contacts = self._contacts.values()
+        connects = ", ".join(contact.connect for contact in contacts if contact.connect is not None)
         way = {"listens": "" if self._listens is None else str(self._listens), "connects": connects}
         served["health"] = str(health)
         self._events.log("ready", **{name: where for name, where in way.items() if where}, **served)
@@ -196,9 +197,9 @@ class Node:
         if self._began:
             self._events.log("node stopping")
         left = self._file.node.stop if seconds is None else seconds
-        both = list(self._contacts.values())
-        at_once([partial(one.sessions.stop, left) for one in both])
-        at_once([one.control.stop for one in both])
+        contacts = list(self._contacts.values())
+        at_once([partial(contact.sessions.stop, left) for contact in contacts])
+        at_once([contact.control.stop for contact in contacts])
         if self._began:
             try:
                 self._ledger.note_repeats()
@@ -253,20 +254,20 @@ class Node:
     def _meet(self, peer: str, session: Session) -> str:
         """Compare the heads of both logs; why nothing may go on, if it may not."""
         heads.send(session, self._ledger.shown(peer))
-        shown = heads.receive(session, Shown)
-        ours = self._ledger.lost(peer, shown)
+        their_heads = heads.receive(session, Shown)
+        ours = self._ledger.lost(peer, their_heads)
         heads.send(session, ours)
-        said = heads.receive(session, Found)
-        theirs = self._ledger.lost_by_peer(peer, shown, said)
+        their_findings = heads.receive(session, Found)
+        theirs = self._ledger.lost_by_peer(peer, their_heads, their_findings)
         heads.send(session, Accepted(accepted=theirs.accepted))
         accepted = heads.receive(session, Accepted).accepted
-        if not (why := heads.why_held(peer, ours, theirs, accepted, said.accepted)):
-            self._ledger.hold(peer, shown)
+        if not (why := heads.why_held(peer, ours, theirs, accepted, their_findings.accepted)):
+            self._ledger.hold(peer, their_heads)
         return why
 
     def _connected(self, who: Who, connected: bool, address: str | None) -> None:
         contact = self._contacts[who.peer_name]
-        self._events.connected.set(sum(one.control.connected for one in self._contacts.values()))
+        self._events.connected.set(sum(other.control.connected for other in self._contacts.values()))
         self._events.log("connected" if connected else "disconnected", peer=who.peer_name)
         with suppress(ClosedError):
             self._note_link(contact, connected, address)

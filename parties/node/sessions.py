@@ -284,8 +284,8 @@ class Sessions:
                 self._ledger.unpaid(identifier, str(error))
             case ProtocolError() | JobMismatchError() | InputError():
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
-                own = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
-                public = "an error in its own input" if own else str(error)
+                by_own_input = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
+                public = "an error in its own input" if by_own_input else str(error)
                 self._ledger.failed(identifier, error, public, session.linked and isinstance(error, InputError))
             case LinkError():
                 self._broke(identifier, session, session.why or str(error), session.begun)

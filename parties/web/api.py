@@ -32,7 +32,7 @@ MAX_ENTRIES = 1000  # of the audit log, or jobs: an answer
 LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?", re.IGNORECASE)
 
 Fields: TypeAlias = dict[str, Any]
-Call: TypeAlias = Callable[..., object]  # of the operator
+Call: TypeAlias = str | Callable[[], object]  # a method of `Operator` by its name, or what is called instead
 Argument: TypeAlias = Callable[[Request, Fields], object]  # reads one of a call's arguments from request and body
 
 log = logging.getLogger(__name__)
@@ -45,25 +45,25 @@ def routes(operator: Operator, key: str, login_url: Callable[[], str]) -> list[B
     """
 
     calls: list[tuple[str, str, int, Call, Sequence[Argument]]] = [
-        ("GET", "/node", 200, operator.node, ()),
-        ("GET", "/changes", 200, operator.changes, ()),
-        ("GET", "/jobs", 200, operator.jobs, (_last, _job_before, _states)),
-        ("POST", "/jobs", 201, operator.submit, (_all_fields,)),
-        ("GET", "/jobs/{id}", 200, operator.job, (_id,)),
-        ("POST", "/jobs/{id}/approve", 200, operator.approve, (_id, _typed)),
-        ("POST", "/jobs/{id}/refuse", 200, operator.refuse, (_id, _why)),
-        ("POST", "/jobs/{id}/cancel", 200, operator.cancel, (_id, _why_if_any)),
-        ("GET", "/jobs/{id}/result", 200, operator.result, (_id,)),
-        ("GET", "/audit", 200, operator.audit, (_last, _entry_before)),
-        ("GET", "/audit/state", 200, operator.verify, ()),
-        ("GET", "/budget", 200, operator.budget, (_group,)),
-        ("POST", "/budget/simulate", 200, operator.simulate, (_all_fields,)),
-        ("GET", "/budget/register", 200, operator.register, ()),
+        ("GET", "/node", 200, "node", ()),
+        ("GET", "/changes", 200, "changes", ()),
+        ("GET", "/jobs", 200, "jobs", (_last, _job_before, _states)),
+        ("POST", "/jobs", 201, "submit", (_all_fields,)),
+        ("GET", "/jobs/{id}", 200, "job", (_id,)),
+        ("POST", "/jobs/{id}/approve", 200, "approve", (_id, _typed)),
+        ("POST", "/jobs/{id}/refuse", 200, "refuse", (_id, _why)),
+        ("POST", "/jobs/{id}/cancel", 200, "cancel", (_id, _why_if_any)),
+        ("GET", "/jobs/{id}/result", 200, "result", (_id,)),
+        ("GET", "/audit", 200, "audit", (_last, _entry_before)),
+        ("GET", "/audit/state", 200, "verify", ()),
+        ("GET", "/budget", 200, "budget", (_group,)),
+        ("POST", "/budget/simulate", 200, "simulate", (_all_fields,)),
+        ("GET", "/budget/register", 200, "register", ()),
         ("POST", "/login", 200, lambda: {"url": login_url()}, ()),
     ]
     api = Starlette(
         routes=[
-            Route(path, _endpoint(call, arguments, status), methods=[method])
+            Route(path, _endpoint(operator, call, arguments, status), methods=[method])
             for method, path, status, call, arguments in calls
         ],
         middleware=[Middleware(_Guard, key=key)],
@@ -91,13 +91,14 @@ class _Guard:
         await app(scope, receive, send)
 
 
-def _endpoint(call: Call, arguments: Sequence[Argument], status: int) -> Callable[[Request], Any]:
+def _endpoint(operator: Operator, call: Call, arguments: Sequence[Argument], status: int) -> Callable[[Request], Any]:
     """Return a handler that makes the (blocking) call in a thread and tells what became of it."""
 
     def answer(request: Request, body: bytes) -> Response:
         try:
             fields = _object(body)
-            return _json(status, call(*[read(request, fields) for read in arguments]))
+            function = getattr(operator, call) if isinstance(call, str) else call
+            return _json(status, function(*[read(request, fields) for read in arguments]))
         except NotRecordedError as error:
             return _error(503, str(error))
         except InputError as error:

@@ -56,4 +56,4 @@ def forecast(program: Program, profile: Profile) -> Forecast:
 
 def cheapest(program: Program, profiles: Sequence[Profile], shape: LinkShape) -> Forecast:
     """Return the forecast of least predicted time; of equals the first."""
-    return min((forecast(program, profile) for profile in profiles), key=lambda found: found.seconds(shape))
+    return min((forecast(program, profile) for profile in profiles), key=lambda counts: counts.seconds(shape))

@@ -47,11 +47,11 @@ class Engine(ABC):
             _check(bits, (width, batch))
         return self._input(owner, bits, width, batch)
 
-    def both(self, own: BitMatrix) -> tuple[Bits, Bits]:
+    def both(self, bits: BitMatrix) -> tuple[Bits, Bits]:
         """Party 0's and party 1's secret bits; each passes its own, of one shape uint8[width, batch]."""
-        width, batch = own.shape
-        _check(own, (width, batch))
-        left, right = (self._input(owner, own if owner == self.party else None, width, batch) for owner in (0, 1))
+        width, batch = bits.shape
+        _check(bits, (width, batch))
+        left, right = (self._input(owner, bits if owner == self.party else None, width, batch) for owner in (0, 1))
         return left, right
 
     def random(self, width: int, batch: int) -> Bits:
@@ -113,13 +113,13 @@ class XorSharedEngine(Engine):
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
         """See `Engine.reveal`: one message each way, one bit each."""
-        own = [self.shares(secret) for secret in secrets]
-        flat = np.concatenate([share.reshape(-1) for share in own]) if own else np.zeros(0, np.uint8)
+        shares = [self.shares(secret) for secret in secrets]
+        flat = np.concatenate([share.reshape(-1) for share in shares]) if shares else np.zeros(0, np.uint8)
         if flat.size:
             self.session.meter.opened(flat.size)
             flat = unpack(self.session.openings.open(self.session, pack(flat)), flat.size)
-        bounds = np.cumsum([0, *(share.size for share in own)])
-        return [flat[bounds[i] : bounds[i + 1]].reshape(share.shape) for i, share in enumerate(own)]
+        bounds = np.cumsum([0, *(share.size for share in shares)])
+        return [flat[bounds[i] : bounds[i + 1]].reshape(share.shape) for i, share in enumerate(shares)]
 
 
 def _check(bits: BitMatrix, shape: tuple[int, int]) -> None:
