@@ -134,6 +134,11 @@ def sends(step: str) -> Callable[[FrameType], bool]:
     return lambda frame: frame.f_locals["step"].endswith(step)
 
 
+def is_ours(frame: FrameType) -> bool:
+    """Return whether a verdict is the node's own, not one that it hears."""
+    return frame.f_locals["party"] == "us"
+
+
 def is_heard(frame: FrameType) -> bool:
     """Return whether a signature is kept because the peer's has come: the other party has kept both when it signed."""
     return frame.f_back is not None and frame.f_back.f_code.co_name == "_hear_more"
@@ -146,7 +151,7 @@ WALKS = (
         26,
         (Hop("parties/commands/kinds.py", "command_of.run"),),
         (
-            Point("parties/tables/delimited.py", "_records", "text"),
+            Point("parties/tables/delimited.py", "columns", "text"),
             Point("parties/tables/rows.py", "_indices", "category numbers"),
             Point("protocols/counts.py", "RowCounts.__init__", "rows of a source of counts"),
             Point("protocols/counts.py", "RowCounts.level", "counts"),
@@ -188,7 +193,7 @@ WALKS = (
             Point("smc/session.py", "Session.send", "sent", sends("statement")),
             Point("parties/node/journal.py", "Journal.proposed", "in the peer's log"),
             Point("parties/operator/client.py", "NodeClient.approve", "the peer's operator consents"),
-            Point("parties/node/journal.py", "Journal.verdict", "consent, in the peer's log"),
+            Point("parties/node/journal.py", "Journal.verdict", "consent, in the peer's log", is_ours),
             Point("parties/node/runs.py", "Runs.begin", "a session"),
             Point("parties/node/executor.py", "Worker.__init__", "an order to a worker"),
             Point("parties/node/executor.py", "run", "run by a worker"),
