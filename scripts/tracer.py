@@ -156,7 +156,8 @@ def section(walks: Sequence[Walk], traces: Sequence[Trace]) -> str:
     table = ["| walk | from, to | hops | in 068c2a8 | rooms | comes back to |", "|---|---|---|---|---|---|"]
     for walk, traced in zip(walks, traces, strict=True):
         hops = [hop for leg in traced.hops() for hop in leg]
-        cells = [walk.title.lower(), walk.ends, len(hops), walk.before, len({hop.room for hop in hops})]
+        title, rooms = walk.title[0].lower() + walk.title[1:], {hop.room for hop in hops}
+        cells = [title, walk.ends, len(hops), walk.before, len(rooms)]
         again = ", ".join(f"{room}, for {point}" for point, room in traced.returns()) or "-"
         table.append(f"| {' | '.join(map(str, cells))} | {again} |")
     texts = [described(walk, traced) for walk, traced in zip(walks, traces, strict=True)]
