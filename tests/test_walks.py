@@ -56,7 +56,7 @@ def test_no_walk_is_longer_than_before_and_none_comes_back_to_a_room(written: st
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
-        pytest.param("Engine.both, ", "Engine.boths, ", id="a wrong hop"),
+        pytest.param("Engine.both\n", "Engine.boths\n", id="a wrong hop"),
         pytest.param("NodeClient.submit", "NodeClient.approve", id="another function that is there"),
         pytest.param("Ledger.hear, Ledger._heard", "Ledger._heard, Ledger.hear", id="out of order"),
         pytest.param("**A count**, 1", "**A count**, 2", id="miscounted"),
