@@ -85,8 +85,8 @@ def noisy_sums(
     size = max(1, engine.comfortable // (2 * width + law.bits))  # in parts, so that memory does not grow with the batch
     parts = []
     for start in range(0, max(1, len(numbers)), size):
-        bits = bitpack.from_integers(numbers[start : start + size], width)
-        parts += engine.run(netlist, *engine.both(bits), engine.random(law.bits, bits.shape[1]))
+        mine = bitpack.from_integers(numbers[start : start + size], width)
+        parts += engine.run(netlist, *engine.both(mine), engine.random(law.bits, mine.shape[1]))
     (opened,) = engine.reveal(Bits.join(parts))
     back = 2 * offset + from_zero_by(law)
     return bitpack.to_words(opened).astype(np.int64) - back
